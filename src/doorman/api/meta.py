@@ -1,0 +1,81 @@
+"""Views of what every object has.
+
+A view is a frozen struct that shows the fields some component acts upon. It reads; it is never encoded
+back (that would drop what it does not know): changes are sent as patches. `View` is the base of all of
+them: keyword-only, frozen, camelCase on the wire, and not tracked by the garbage collector because views
+hold no cycles.
+"""
+
+import msgspec
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all views: decoded from stored JSON, unknown fields passed over."""
+
+
+class OwnerReference(View):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class ObjectMeta(View):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone for objects of the cluster."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Object(View):
+    """Any object, when only its metadata matters."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class Condition(View):
+    """A condition of a pod, a node or a workload."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+    last_heartbeat_time: str = ""
+    last_probe_time: str = ""
+    last_update_time: str = ""
+    observed_generation: int = 0
+
+
+class LabelSelectorRequirement(View):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(View):
+    """None selects nothing, an empty one everything; `doorman.api.labels` matches."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+def controller_of(meta: ObjectMeta) -> OwnerReference | None:
+    """The one owner that manages the object, if any."""
+    return next((owner for owner in meta.owner_references if owner.controller), None)

@@ -1,0 +1,45 @@
+"""The view of a node."""
+
+from doorman.api.meta import Condition, ObjectMeta, View
+from doorman.api.taints import Taint
+
+
+class NodeSpec(View):
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    provider_id: str = ""
+
+
+class ContainerImage(View):
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeAddress(View):
+    type: str = ""
+    address: str = ""
+
+
+class NodeInfo(View):
+    kubelet_version: str = ""
+    operating_system: str = ""
+    architecture: str = ""
+
+
+class NodeStatus(View):
+    capacity: dict[str, str] = {}
+    allocatable: dict[str, str] = {}
+    conditions: tuple[Condition, ...] = ()
+    addresses: tuple[NodeAddress, ...] = ()
+    node_info: NodeInfo = NodeInfo()
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+
+    def condition(self, type_: str) -> Condition | None:
+        return next((c for c in self.conditions if c.type == type_), None)
+
+
+class Node(View):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()

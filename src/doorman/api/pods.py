@@ -1,0 +1,188 @@
+"""The view of a pod: what the scheduler, the controllers and the node agents act upon."""
+
+import msgspec
+
+from doorman.api.meta import Condition, LabelSelector, ObjectMeta, View
+from doorman.api.taints import Toleration
+
+
+class ResourceRequirements(View):
+    """Quantities as written; `doorman.api.quantity` reads them."""
+
+    requests: dict[str, str] = {}
+    limits: dict[str, str] = {}
+
+
+class ContainerPort(View):
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
+    name: str = ""
+
+
+class Container(View):
+    name: str = ""
+    image: str = ""
+    image_pull_policy: str = ""
+    ports: tuple[ContainerPort, ...] = ()
+    resources: ResourceRequirements = ResourceRequirements()
+    restart_policy: str = ""
+    """`Always` on an init container makes it a sidecar."""
+
+
+class NodeSelectorRequirement(View):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(View):
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(View):
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(View):
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(View):
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+
+
+class PodAffinityTerm(View):
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    topology_key: str = ""
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(View):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(View):
+    """Also the shape of podAntiAffinity."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+class Affinity(View):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(View):
+    max_skew: int = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+
+
+class SchedulingGate(View):
+    name: str = ""
+
+
+class PodOS(View):
+    name: str = ""
+
+
+class Volume(View):
+    name: str = ""
+
+
+class PodResourceClaim(View):
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class PodSpec(View):
+    node_name: str = ""
+    scheduler_name: str = ""
+    service_account_name: str = ""
+    priority: int = 0
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    restart_policy: str = "Always"
+    runtime_class_name: str = ""
+    host_network: bool = False
+    termination_grace_period_seconds: int = 30
+    active_deadline_seconds: int | None = None
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: dict[str, str] = {}
+    resources: ResourceRequirements = ResourceRequirements()
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    os: PodOS | None = None
+
+
+class ContainerStateTerminated(View):
+    exit_code: int = 0
+    reason: str = ""
+    finished_at: str = ""
+
+
+class ContainerState(View):
+    terminated: ContainerStateTerminated | None = None
+
+
+class ContainerStatus(View):
+    name: str = ""
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+
+
+class PodStatus(View):
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    nominated_node_name: str = ""
+    qos_class: str = ""
+    start_time: str = ""
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    observed_generation: int = 0
+
+    def condition(self, type_: str) -> Condition | None:
+        return next((c for c in self.conditions if c.type == type_), None)
+
+
+class Pod(View):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def is_finished(self) -> bool:
+        """Succeeded or Failed: it holds no resources any more."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+
+class PodTemplateSpec(View):
+    """The pod inside a workload."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
