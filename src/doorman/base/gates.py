@@ -40,6 +40,7 @@ def parse_gates(text: str) -> FeatureGates:
     False
     >>> parse_gates("Nope=true")
     Traceback (most recent call last):
+    ...
     doorman.base.gates.GateError: unrecognized feature gate: Nope
     """
     known = {gate.name: gate for gate in GATES}
@@ -59,6 +60,4 @@ def parse_gates(text: str) -> FeatureGates:
                 raise GateError(f"cannot set feature gate {name} to {value.lower()}, feature is locked to true")
             warnings.append(f"Setting GA feature gate {name}={value.lower()}. It will be removed in a future release.")
         values[name] = wanted
-    return FeatureGates(
-        comparison_operators=values["TaintTolerationComparisonOperators"], warnings=tuple(warnings)
-    )
+    return FeatureGates(comparison_operators=values["TaintTolerationComparisonOperators"], warnings=tuple(warnings))

@@ -1,0 +1,1 @@
+"""Kubernetes' taints and tolerations as a system of its own."""

@@ -1,0 +1,92 @@
+"""What a decision asks for, as values.
+
+Reconcilers, the scheduler and the planner return actions; one executor carries them out through a client.
+So a decision can be tested in a table, printed and replayed. `resource` is the group resource as in
+messages: `pods`, `daemonsets.apps`.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class PatchType(StrEnum):
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all actions."""
+
+
+class Create(Action):
+    resource: str
+    namespace: str = ""
+    body: dict[str, Any]
+
+
+class Update(Action):
+    """PUT: the body carries the resourceVersion it was read at, or none to overwrite."""
+
+    resource: str
+    namespace: str = ""
+    name: str
+    subresource: str = ""
+    body: dict[str, Any]
+
+
+class Patch(Action):
+    resource: str
+    namespace: str = ""
+    name: str
+    subresource: str = ""
+    body: Any
+    type: PatchType = PatchType.STRATEGIC
+
+
+class Delete(Action):
+    resource: str
+    namespace: str = ""
+    name: str
+    grace_seconds: int | None = None
+    uid: str = ""
+    """Delete only this very object, not a namesake."""
+    resource_version: str = ""
+    propagation: str = ""
+
+
+class Bind(Action):
+    namespace: str
+    name: str
+    uid: str
+    node: str
+
+
+class ObjectReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What an event is about."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    resource_version: str = ""
+    field_path: str = ""
+
+
+class RecordEvent(Action):
+    """An Event. `component` is its source; with `action` set it is written through events.k8s.io/v1.
+
+    Recording never fails an action list: an event that cannot be written is dropped, as Kubernetes does.
+    """
+
+    regarding: ObjectReference
+    type: str = "Normal"
+    reason: str
+    message: str
+    component: str
+    action: str = ""
+    related: ObjectReference | None = None

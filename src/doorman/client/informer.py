@@ -1,0 +1,98 @@
+"""The cache an informer fills: the newest known view of every object of one kind, with indexes.
+
+One owner (the informer's pump) calls `put` and `remove`; everybody else reads. `ListerOf` is what readers
+are given.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from sortedcontainers import SortedDict
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Indexer = Callable[[T], Iterable[str]]
+
+
+class ListerOf(Protocol[T_co]):
+    def get(self, key: str) -> T_co | None:
+        """By `namespace/name`, or by name for objects of the cluster."""
+        ...
+
+    def list(self) -> Sequence[T_co]:
+        """All, in order of their keys."""
+        ...
+
+    def by(self, index: str, value: str) -> Sequence[T_co]:
+        """Those the index files under `value`, in order of their keys."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+class InformerCache(Generic[T]):
+    """
+    >>> cache = InformerCache({"first": lambda word: [word[0]]})
+    >>> cache.put("k1", "apple"), cache.put("k2", "avocado"), cache.put("k1", "banana")
+    (None, None, 'apple')
+    >>> cache.by("first", "a"), cache.by("first", "b"), cache.by("first", "x")
+    (['avocado'], ['banana'], [])
+    """
+
+    def __init__(self, indexers: Mapping[str, Indexer[T]] | None = None) -> None:
+        self._objects: SortedDict = SortedDict()
+        self._indexers = dict(indexers or {})
+        self._indexes: dict[str, dict[str, dict[str, T]]] = {name: {} for name in self._indexers}
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._objects.values())
+
+    def get(self, key: str) -> T | None:
+        found: T | None = self._objects.get(key)
+        return found
+
+    def list(self) -> Sequence[T]:
+        return list(self._objects.values())
+
+    def by(self, index: str, value: str) -> Sequence[T]:
+        filed = self._indexes[index].get(value)
+        if not filed:
+            return []
+        return [filed[key] for key in sorted(filed)] if len(filed) > 1 else list(filed.values())
+
+    def put(self, key: str, value: T) -> T | None:
+        """Store the newest view; gives the one before."""
+        old: T | None = self._objects.get(key)
+        self._objects[key] = value
+        for name, indexer in self._indexers.items():
+            self._refile(name, key, old, indexer, value)
+        return old
+
+    def remove(self, key: str) -> T | None:
+        old: T | None = self._objects.pop(key, None)
+        if old is not None:
+            for name, indexer in self._indexers.items():
+                for filed in indexer(old):
+                    self._unfile(name, key, filed)
+        return old
+
+    def _refile(self, name: str, key: str, old: T | None, indexer: Indexer[T], value: T) -> None:
+        new_places = list(indexer(value))
+        if old is not None:
+            for place in indexer(old):
+                if place not in new_places:
+                    self._unfile(name, key, place)
+        index = self._indexes[name]
+        for place in new_places:
+            index.setdefault(place, {})[key] = value
+
+    def _unfile(self, name: str, key: str, place: str) -> None:
+        filed = self._indexes[name].get(place)
+        if filed is not None:
+            filed.pop(key, None)
+            if not filed:
+                del self._indexes[name][place]
