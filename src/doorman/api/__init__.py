@@ -1,1 +1,1 @@
-"""Kubernetes objects as data: views, codec, schema, selectors, quantities, patches. No behaviour, no input or output."""
+"""Kubernetes objects as data: views, codec, schema, selectors, quantities, patches. No input or output."""

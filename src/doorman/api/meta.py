@@ -13,7 +13,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """Base of all views: decoded from stored JSON, unknown fields passed over."""
 
 
-class OwnerReference(View):
+class OwnerReference(View, frozen=True, kw_only=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -22,7 +22,7 @@ class OwnerReference(View):
     block_owner_deletion: bool = False
 
 
-class ObjectMeta(View):
+class ObjectMeta(View, frozen=True, kw_only=True):
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
@@ -43,13 +43,13 @@ class ObjectMeta(View):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-class Object(View):
+class Object(View, frozen=True, kw_only=True):
     """Any object, when only its metadata matters."""
 
     metadata: ObjectMeta = ObjectMeta()
 
 
-class Condition(View):
+class Condition(View, frozen=True, kw_only=True):
     """A condition of a pod, a node or a workload."""
 
     type: str = ""
@@ -63,13 +63,13 @@ class Condition(View):
     observed_generation: int = 0
 
 
-class LabelSelectorRequirement(View):
+class LabelSelectorRequirement(View, frozen=True, kw_only=True):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(View):
+class LabelSelector(View, frozen=True, kw_only=True):
     """None selects nothing, an empty one everything; `doorman.api.labels` matches."""
 
     match_labels: dict[str, str] = {}

@@ -4,29 +4,29 @@ from doorman.api.meta import Condition, ObjectMeta, View
 from doorman.api.taints import Taint
 
 
-class NodeSpec(View):
+class NodeSpec(View, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     provider_id: str = ""
 
 
-class ContainerImage(View):
+class ContainerImage(View, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     size_bytes: int = 0
 
 
-class NodeAddress(View):
+class NodeAddress(View, frozen=True, kw_only=True):
     type: str = ""
     address: str = ""
 
 
-class NodeInfo(View):
+class NodeInfo(View, frozen=True, kw_only=True):
     kubelet_version: str = ""
     operating_system: str = ""
     architecture: str = ""
 
 
-class NodeStatus(View):
+class NodeStatus(View, frozen=True, kw_only=True):
     capacity: dict[str, str] = {}
     allocatable: dict[str, str] = {}
     conditions: tuple[Condition, ...] = ()
@@ -39,7 +39,7 @@ class NodeStatus(View):
         return next((c for c in self.conditions if c.type == type_), None)
 
 
-class Node(View):
+class Node(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()

@@ -6,14 +6,14 @@ from doorman.api.meta import Condition, LabelSelector, ObjectMeta, View
 from doorman.api.taints import Toleration
 
 
-class ResourceRequirements(View):
+class ResourceRequirements(View, frozen=True, kw_only=True):
     """Quantities as written; `doorman.api.quantity` reads them."""
 
     requests: dict[str, str] = {}
     limits: dict[str, str] = {}
 
 
-class ContainerPort(View):
+class ContainerPort(View, frozen=True, kw_only=True):
     container_port: int = 0
     host_port: int = 0
     host_ip: str = msgspec.field(default="", name="hostIP")
@@ -21,7 +21,7 @@ class ContainerPort(View):
     name: str = ""
 
 
-class Container(View):
+class Container(View, frozen=True, kw_only=True):
     name: str = ""
     image: str = ""
     image_pull_policy: str = ""
@@ -31,32 +31,32 @@ class Container(View):
     """`Always` on an init container makes it a sidecar."""
 
 
-class NodeSelectorRequirement(View):
+class NodeSelectorRequirement(View, frozen=True, kw_only=True):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class NodeSelectorTerm(View):
+class NodeSelectorTerm(View, frozen=True, kw_only=True):
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
-class NodeSelector(View):
+class NodeSelector(View, frozen=True, kw_only=True):
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
-class PreferredSchedulingTerm(View):
+class PreferredSchedulingTerm(View, frozen=True, kw_only=True):
     weight: int = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(View):
+class NodeAffinity(View, frozen=True, kw_only=True):
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
 
-class PodAffinityTerm(View):
+class PodAffinityTerm(View, frozen=True, kw_only=True):
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
     topology_key: str = ""
@@ -65,25 +65,25 @@ class PodAffinityTerm(View):
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-class WeightedPodAffinityTerm(View):
+class WeightedPodAffinityTerm(View, frozen=True, kw_only=True):
     weight: int = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
-class PodAffinity(View):
+class PodAffinity(View, frozen=True, kw_only=True):
     """Also the shape of podAntiAffinity."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
-class Affinity(View):
+class Affinity(View, frozen=True, kw_only=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
 
 
-class TopologySpreadConstraint(View):
+class TopologySpreadConstraint(View, frozen=True, kw_only=True):
     max_skew: int = 1
     topology_key: str = ""
     when_unsatisfiable: str = ""
@@ -94,25 +94,25 @@ class TopologySpreadConstraint(View):
     match_label_keys: tuple[str, ...] = ()
 
 
-class SchedulingGate(View):
+class SchedulingGate(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class PodOS(View):
+class PodOS(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class Volume(View):
+class Volume(View, frozen=True, kw_only=True):
     name: str = ""
 
 
-class PodResourceClaim(View):
+class PodResourceClaim(View, frozen=True, kw_only=True):
     name: str = ""
     resource_claim_name: str = ""
     resource_claim_template_name: str = ""
 
 
-class PodSpec(View):
+class PodSpec(View, frozen=True, kw_only=True):
     node_name: str = ""
     scheduler_name: str = ""
     service_account_name: str = ""
@@ -138,24 +138,24 @@ class PodSpec(View):
     os: PodOS | None = None
 
 
-class ContainerStateTerminated(View):
+class ContainerStateTerminated(View, frozen=True, kw_only=True):
     exit_code: int = 0
     reason: str = ""
     finished_at: str = ""
 
 
-class ContainerState(View):
+class ContainerState(View, frozen=True, kw_only=True):
     terminated: ContainerStateTerminated | None = None
 
 
-class ContainerStatus(View):
+class ContainerStatus(View, frozen=True, kw_only=True):
     name: str = ""
     ready: bool = False
     restart_count: int = 0
     state: ContainerState = ContainerState()
 
 
-class PodStatus(View):
+class PodStatus(View, frozen=True, kw_only=True):
     phase: str = ""
     reason: str = ""
     message: str = ""
@@ -170,7 +170,7 @@ class PodStatus(View):
         return next((c for c in self.conditions if c.type == type_), None)
 
 
-class Pod(View):
+class Pod(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
@@ -181,7 +181,7 @@ class Pod(View):
         return self.status.phase in ("Succeeded", "Failed")
 
 
-class PodTemplateSpec(View):
+class PodTemplateSpec(View, frozen=True, kw_only=True):
     """The pod inside a workload."""
 
     metadata: ObjectMeta = ObjectMeta()

@@ -31,7 +31,7 @@ OUT_OF_DISK: Final = "node.kubernetes.io/out-of-disk"
 UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
 
 
-class Taint(View):
+class Taint(View, frozen=True, kw_only=True):
     """What a node repels. Strings, not enums: the rules are also fed what nobody has validated."""
 
     key: str = ""
@@ -46,7 +46,7 @@ class Taint(View):
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-class Toleration(View):
+class Toleration(View, frozen=True, kw_only=True):
     """What a pod puts up with. An empty key is every key, an empty effect every effect."""
 
     key: str = ""

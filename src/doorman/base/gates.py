@@ -17,8 +17,8 @@ GATES: tuple[Gate, ...] = (
         note="operators Gt and Lt in tolerations",
     ),
     Gate("SeparateTaintEvictionController", default=True, upstream_default=True, locked=True),
-    Gate("TaintBasedEvictions", default=True, upstream_default=True, locked=True, note="part of every release since 1.18"),
-    Gate("TaintNodesByCondition", default=True, upstream_default=True, locked=True, note="part of every release since 1.17"),
+    Gate("TaintBasedEvictions", default=True, upstream_default=True, locked=True, note="always on since 1.18"),
+    Gate("TaintNodesByCondition", default=True, upstream_default=True, locked=True, note="always on since 1.17"),
 )  # fmt: skip
 
 

@@ -22,13 +22,13 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all actions."""
 
 
-class Create(Action):
+class Create(Action, frozen=True, kw_only=True):
     resource: str
     namespace: str = ""
     body: dict[str, Any]
 
 
-class Update(Action):
+class Update(Action, frozen=True, kw_only=True):
     """PUT: the body carries the resourceVersion it was read at, or none to overwrite."""
 
     resource: str
@@ -38,7 +38,7 @@ class Update(Action):
     body: dict[str, Any]
 
 
-class Patch(Action):
+class Patch(Action, frozen=True, kw_only=True):
     resource: str
     namespace: str = ""
     name: str
@@ -47,7 +47,7 @@ class Patch(Action):
     type: PatchType = PatchType.STRATEGIC
 
 
-class Delete(Action):
+class Delete(Action, frozen=True, kw_only=True):
     resource: str
     namespace: str = ""
     name: str
@@ -58,7 +58,7 @@ class Delete(Action):
     propagation: str = ""
 
 
-class Bind(Action):
+class Bind(Action, frozen=True, kw_only=True):
     namespace: str
     name: str
     uid: str
@@ -77,7 +77,7 @@ class ObjectReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     field_path: str = ""
 
 
-class RecordEvent(Action):
+class RecordEvent(Action, frozen=True, kw_only=True):
     """An Event. `component` is its source; with `action` set it is written through events.k8s.io/v1.
 
     Recording never fails an action list: an event that cannot be written is dropped, as Kubernetes does.
