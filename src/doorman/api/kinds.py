@@ -1,0 +1,171 @@
+"""The kinds this server knows, as rows of data.
+
+A row comes from `data/resources.json` (names, verbs, subresources) and `data/traits.json` (who may be created by
+PUT, what DELETE answers, whose generation is kept). To serve a new kind, add a row and its types; give it a strategy
+in `registry` only if it behaves in a way of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from doorman.base.errors import GroupResource
+
+
+class Subresource(msgspec.Struct, frozen=True):
+    name: str
+    kind: str
+    group: str
+    version: str
+    verbs: tuple[str, ...]
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """One served resource of one group version."""
+
+    group: str
+    version: str
+    resource: str
+    singular: str
+    kind: str
+    namespaced: bool
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+    storage_version_hash: str = ""
+    subresources: tuple[Subresource, ...] = ()
+    type_name: str = ""
+    """The name of its type in `data/types.json`; empty when there is none."""
+    storage: str = ""
+    """The group resource under which its objects are stored: two kinds with the same storage are two faces of one."""
+    creates_on_update: bool = False
+    needs_resource_version: bool = False
+    returns_deleted: bool = False
+    orphans_by_default: bool = False
+    has_status: bool = False
+    generation: bool = False
+    """Whether metadata.generation is kept."""
+
+    @property
+    def group_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def group_resource(self) -> str:
+        """`pods`, `daemonsets.apps`: how components name it."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+    @property
+    def named(self) -> GroupResource:
+        return GroupResource(self.group, self.resource)
+
+    @property
+    def path(self) -> str:
+        """The collection's path prefix, without a namespace."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((sub for sub in self.subresources if sub.name == name), None)
+
+
+SHARED_STORAGE: Final = {"events.events.k8s.io": "events"}
+"""One store, two APIs: the second face is converted on the way in and out."""
+
+
+class Kinds:
+    """The rows of one server, by the ways they are looked up."""
+
+    def __init__(self, rows: Iterable[Kind]) -> None:
+        self.rows: tuple[Kind, ...] = tuple(rows)
+        self._by_path = {(row.group, row.version, row.resource): row for row in self.rows}
+        self._by_group_resource: dict[str, Kind] = {}
+        self._by_kind: dict[tuple[str, str, str], Kind] = {}
+        for row in self.rows:
+            self._by_group_resource.setdefault(row.group_resource, row)
+            self._by_kind.setdefault((row.group, row.version, row.kind), row)
+
+    def at(self, group: str, version: str, resource: str) -> Kind | None:
+        return self._by_path.get((group, version, resource))
+
+    def named(self, group_resource: str) -> Kind:
+        """By `pods` or `daemonsets.apps`; its preferred version."""
+        return self._by_group_resource[group_resource]
+
+    def find(self, group_resource: str) -> Kind | None:
+        return self._by_group_resource.get(group_resource)
+
+    def of_kind(self, group: str, version: str, kind: str) -> Kind | None:
+        return self._by_kind.get((group, version, kind))
+
+    def group_versions(self) -> Mapping[str, list[str]]:
+        """Versions by group, groups in discovery's order, preferred version first."""
+        found: dict[str, list[str]] = {}
+        order: list[str] = traits()["groupOrder"]  # it decides which resource a short name means
+        for group in (*order, *sorted({row.group for row in self.rows} - set(order))):
+            versions = list(dict.fromkeys(row.version for row in self.rows if row.group == group))
+            if versions:
+                found[group] = versions
+        return found
+
+    def in_version(self, group: str, version: str) -> list[Kind]:
+        return [row for row in self.rows if row.group == group and row.version == version]
+
+
+def data_file(name: str) -> Any:  # JSON of whatever shape the file has; the reader knows it
+    return msgspec.json.decode(files("doorman.api").joinpath("data", name).read_bytes())
+
+
+@cache
+def builtin_kinds() -> Kinds:
+    """Every kind that a stock v1.37 API server serves by default."""
+    type_names = {tuple(gvk): name for name, row in type_table().items() for gvk in row.get("gvk", ())}
+    return Kinds(
+        _row(raw, type_names.get((raw["group"], raw["version"], raw["kind"]), ""))
+        for raw in data_file("resources.json")
+        if raw["defaultOn"]
+    )
+
+
+@cache
+def type_table() -> dict[str, Any]:  # see data/types.json
+    found: dict[str, Any] = data_file("types.json")
+    return found
+
+
+@cache
+def traits() -> dict[str, Any]:  # see data/traits.json
+    found: dict[str, Any] = data_file("traits.json")
+    return found
+
+
+def _row(raw: dict[str, Any], type_name: str) -> Kind:
+    name = f"{raw['resource']}.{raw['group']}" if raw["group"] else raw["resource"]
+    has: dict[str, list[str]] = traits()["kinds"]
+    subresources = tuple(
+        Subresource(sub["name"], sub["kind"], sub["group"], sub["version"], tuple(sub["verbs"]))
+        for sub in raw.get("subresources", ())
+    )
+    return Kind(
+        group=raw["group"],
+        version=raw["version"],
+        resource=raw["resource"],
+        singular=raw["singular"],
+        kind=raw["kind"],
+        namespaced=raw["namespaced"],
+        short_names=tuple(raw["shortNames"]),
+        categories=tuple(raw["categories"]),
+        verbs=tuple(raw["verbs"]),
+        storage_version_hash=raw["storageVersionHash"],
+        subresources=subresources,
+        type_name=type_name,
+        storage=SHARED_STORAGE.get(name, name),
+        creates_on_update=name in has["createsOnUpdate"],
+        needs_resource_version=name in has["needsResourceVersion"],
+        returns_deleted=name in has["returnsDeleted"],
+        orphans_by_default=name in has["orphansByDefault"],
+        has_status=any(sub.name == "status" for sub in subresources),
+        generation=name in has["generation"],
+    )

@@ -1,0 +1,313 @@
+"""Structural checking of documents against the type table.
+
+`Schema.clean(doc, type)` answers with the document as it is to be stored (nulls and empty optional members left out,
+quantities and times in canonical form), plus strict problems (unknown fields); a wrong type raises
+`DecodeError`. Most documents that arrive are already in that form, so each type is compiled into a quick check
+that only says yes or "look closer"; the slow walk with field paths runs for the others.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from doorman.api.kinds import traits
+from doorman.api.quantity import QuantityError, canonical_quantity
+from doorman.base.instants import from_time, to_micro_time, to_time
+
+Document = dict[str, Any]
+"""A Kubernetes object as parsed JSON."""
+
+_INT_BOUNDS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ", re.ASCII)
+_MICRO_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z", re.ASCII)
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+ZERO_MATTERS: Final = frozenset(traits()["zeroMatters"])
+"""Fields in which 0 or false says something else than absence: upstream's pointers."""
+
+EMPTY_STRING_MATTERS: Final = frozenset(traits()["emptyStringMatters"])
+
+
+class DecodeError(ValueError):
+    """A value of the wrong type; the text is the decoder's part of the API's message."""
+
+
+Check = Callable[[Any], bool]  # any JSON value
+
+
+class Schema:
+    """Compiled checks for a table of types."""
+
+    def __init__(self, types: Mapping[str, Any]) -> None:  # rows of data/types.json
+        self._types = types
+        self._checks: dict[str, Check] = {}
+
+    def fields(self, type_name: str) -> Mapping[str, Any]:  # a field is a type expression or a dict with one
+        found: Mapping[str, Any] = self._types[type_name]["fields"]
+        return found
+
+    def row(self, type_name: str) -> Mapping[str, Any]:  # a row of data/types.json
+        found: Mapping[str, Any] = self._types[type_name]
+        return found
+
+    def clean(self, doc: Any, type_name: str) -> tuple[Document, list[str]]:  # any JSON value
+        """The document to store, and the strict problems found (`unknown field "spec.foo"`)."""
+        if self._check(type_name)(doc):
+            checked: Document = doc
+            return checked, []
+        problems: list[str] = []
+        cleaned = self._clean_struct(doc, type_name, "", problems)
+        return cleaned, problems
+
+    # The quick check: compiled once a type, says whether a document needs no change at all.
+
+    def _check(self, type_name: str) -> Check:
+        found = self._checks.get(type_name)
+        if found is None:
+            # Types refer to themselves (JSONSchemaProps), so the name is bound before its fields are.
+            self._checks[type_name] = lambda value: self._checks[type_name](value)
+            found = self._checks[type_name] = self._compile_struct(type_name)
+        return found
+
+    def _compile_struct(self, type_name: str) -> Check:
+        checks: dict[str, Check] = {}
+        for name, field in self.fields(type_name).items():
+            spec = field if isinstance(field, dict) else {"t": field}
+            checks[name] = self._compile(spec["t"], name, bool(spec.get("req")))
+
+        def check(value: Any) -> bool:
+            if type(value) is not dict:
+                return False
+            for name, member in value.items():
+                known = checks.get(name)
+                if known is None or not known(member):
+                    return False
+            return True
+
+        return check
+
+    def _compile(self, expression: Any, name: str, is_required: bool) -> Check:  # a type expression
+        if isinstance(expression, list):
+            if expression[0] == "list":
+                return _list_check(self._compile(expression[1], name, True), is_required)
+            return _map_check(self._compile(expression[1], "", True), is_required)
+        if expression.startswith("@"):
+            return self._check(expression[1:])
+        return _scalar_check(expression, name, is_required)
+
+    # The slow walk: the same types with paths, changes and messages.
+
+    def _clean_struct(self, value: Any, type_name: str, path: str, problems: list[str]) -> Document:
+        if type(value) is not dict:
+            raise DecodeError(
+                f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} of type {_go_struct(type_name)}"
+            )
+        fields = self.fields(type_name)
+        out: Document = {}
+        for name, member in value.items():
+            field = fields.get(name)
+            here = f"{path}.{name}" if path else name
+            if field is None:
+                problems.append(f'unknown field "{here}"')
+                continue
+            spec = field if isinstance(field, dict) else {"t": field}
+            if member is None:
+                continue
+            cleaned = self._clean(member, spec["t"], here, problems)
+            if spec.get("req") or not _is_left_out(cleaned, spec["t"], name):
+                out[name] = cleaned
+        return out
+
+    def _clean(self, value: Any, expression: Any, path: str, problems: list[str]) -> Any:
+        if isinstance(expression, list):
+            inner = expression[1]
+            if expression[0] == "list":
+                if type(value) is not list:
+                    raise DecodeError(
+                        f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} of type []{_go_type(inner)}"
+                    )
+                return [
+                    self._clean(member, inner, f"{path}[{i}]", problems) if member is not None else _zero(inner)
+                    for i, member in enumerate(value)
+                ]
+            if type(value) is not dict:
+                raise DecodeError(
+                    f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} "
+                    f"of type map[string]{_go_type(inner)}"
+                )
+            return {
+                key: self._clean(member, inner, f"{path}.{key}", problems) if member is not None else _zero(inner)
+                for key, member in value.items()
+            }
+        if expression.startswith("@"):
+            return self._clean_struct(value, expression[1:], path, problems)
+        return _clean_scalar(value, expression, path)
+
+
+def _scalar_check(expression: str, name: str, is_required: bool) -> Check:
+    keeps_empty = is_required or name in EMPTY_STRING_MATTERS
+    keeps_zero = is_required or name in ZERO_MATTERS
+    if expression == "string":
+        if keeps_empty:
+            return lambda value: type(value) is str
+        return lambda value: type(value) is str and value != ""
+    if expression in _INT_BOUNDS:
+        low, high = _INT_BOUNDS[expression]
+        if keeps_zero:
+            return lambda value: type(value) is int and low <= value <= high
+        return lambda value: type(value) is int and value != 0 and low <= value <= high
+    if expression == "bool":
+        if keeps_zero:
+            return lambda value: type(value) is bool
+        return lambda value: value is True
+    if expression == "quantity":
+        return lambda value: type(value) is str and _is_canonical(value)
+    if expression == "time":
+        return lambda value: type(value) is str and _TIME.fullmatch(value) is not None
+    if expression == "microtime":
+        return lambda value: type(value) is str and _MICRO_TIME.fullmatch(value) is not None
+    if expression == "intstr":
+        return lambda value: (type(value) is int and -(2**31) <= value < 2**31) or type(value) is str
+    if expression == "bytes":
+        return lambda value: type(value) is str and value != "" and _BASE64.fullmatch(value) is not None
+    if expression == "double":
+        return lambda value: type(value) is float
+    if expression == "raw":
+        return lambda value: value is not None
+    return lambda value: type(value) is str and value != ""
+
+
+def _list_check(inner: Check, is_required: bool) -> Check:
+    def check(value: Any) -> bool:
+        if type(value) is not list or (not value and not is_required):
+            return False
+        return all(map(inner, value))
+
+    return check
+
+
+def _map_check(inner: Check, is_required: bool) -> Check:
+    def check(value: Any) -> bool:
+        if type(value) is not dict or (not value and not is_required):
+            return False
+        return all(map(inner, value.values()))
+
+    return check
+
+
+def _clean_scalar(value: Any, expression: str, path: str) -> Any:  # noqa: C901  one branch a scalar type
+    if expression == "string":
+        if type(value) is str:
+            return value
+    elif expression in _INT_BOUNDS:
+        low, high = _INT_BOUNDS[expression]
+        if type(value) is int:
+            if low <= value <= high:
+                return value
+            raise DecodeError(f"json: cannot unmarshal number {value} into Go {_place(path)} of type {expression}")
+        if type(value) is float:
+            raise DecodeError(f"json: cannot unmarshal number {value:g} into Go {_place(path)} of type {expression}")
+    elif expression == "bool":
+        if type(value) is bool:
+            return value
+    elif expression == "quantity":
+        return _clean_quantity(value)
+    elif expression in ("time", "microtime"):
+        return _clean_time(value, expression)
+    elif expression == "intstr":
+        if type(value) is str or (type(value) is int and -(2**31) <= value < 2**31):
+            return value
+    elif expression == "bytes":
+        if type(value) is str:
+            if _BASE64.fullmatch(value.replace("\n", "").replace("\r", "")) is None:
+                raise DecodeError("illegal base64 data at input byte 0")
+            return value.replace("\n", "").replace("\r", "")
+    elif expression == "double":
+        if type(value) in (float, int):
+            return value
+    elif expression == "raw":
+        return value
+    elif type(value) is str:
+        return value
+    raise DecodeError(
+        f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} of type {_go_type(expression)}"
+    )
+
+
+def _clean_quantity(value: Any) -> str:
+    text = str(value) if type(value) in (int, float) else value
+    if type(text) is not str:
+        raise DecodeError(f"unable to parse quantity's suffix: {_json_type(value)}")
+    try:
+        return canonical_quantity(text)
+    except QuantityError as error:
+        raise DecodeError(str(error)) from error
+
+
+def _clean_time(value: Any, expression: str) -> str:
+    if type(value) is not str:
+        raise DecodeError(f"json: cannot unmarshal {_json_type(value)} into Go value of type string")
+    try:
+        instant = from_time(value)
+    except ValueError as error:
+        raise DecodeError(f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}"') from error
+    return to_time(instant) if expression == "time" else to_micro_time(instant)
+
+
+@lru_cache(maxsize=65536)
+def _is_canonical(text: str) -> bool:
+    try:
+        return canonical_quantity(text) == text
+    except QuantityError:
+        return False
+
+
+def _is_left_out(value: Any, expression: Any, name: str) -> bool:
+    """Whether upstream writes nothing for this value of an optional field."""
+    if isinstance(expression, list):
+        return not value
+    if expression == "string":
+        return value == "" and name not in EMPTY_STRING_MATTERS
+    if expression in _INT_BOUNDS:
+        return value == 0 and name not in ZERO_MATTERS
+    if expression == "bool":
+        return value is False and name not in ZERO_MATTERS
+    return bool(expression == "bytes" and value == "")
+
+
+def _zero(expression: Any) -> Any:
+    """What Go makes of a null inside a list or a map."""
+    if isinstance(expression, list):
+        return [] if expression[0] == "list" else {}
+    if expression in _INT_BOUNDS or expression == "intstr":
+        return 0
+    if expression == "bool":
+        return False
+    if expression == "quantity":
+        return "0"
+    return {} if expression.startswith("@") else ""
+
+
+def _json_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return {str: "string", int: "number", float: "number", dict: "object", list: "array"}.get(type(value), "null")
+
+
+def _place(path: str) -> str:
+    return "struct field ." + _INDEX.sub("", path) if path else "value"
+
+
+def _go_struct(type_name: str) -> str:
+    return ".".join(type_name.split(".")[-2:])
+
+
+def _go_type(expression: Any) -> str:
+    if isinstance(expression, list):
+        return f"[]{_go_type(expression[1])}" if expression[0] == "list" else f"map[string]{_go_type(expression[1])}"
+    if expression.startswith("@"):
+        return _go_struct(expression[1:])
+    return {"double": "float64", "intstr": "intstr.IntOrString", "bytes": "[]uint8"}.get(expression, str(expression))

@@ -1,0 +1,1 @@
+"""Bytes under keys, one revision counter, compare-and-swap, events in order. Knows no kinds."""

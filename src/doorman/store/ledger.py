@@ -1,0 +1,99 @@
+"""The book both embedded stores keep in memory: newest values, published values, recent events.
+
+A write is first `append`ed (it takes its revision and is what the next writer sees), later `publish`ed (it is
+durable; readers see it). The memory store does both at once, the SQLite store publishes after its commit.
+
+    append(put a)  -> revision 8    newest: a@8    published: -      events: -
+    append(put b)  -> revision 9    newest: a@8 b@9
+    publish(8, 9)                   newest: a@8 b@9  published: a@8 b@9  events: 8 9
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from sortedcontainers import SortedDict
+
+from doorman.store.contract import ABSENT, Compacted, Conflict, Entry, Event, Write
+
+HISTORY_EVENTS_MAX = 20_000
+HISTORY_BYTES_MAX = 32 * 1024 * 1024
+
+
+class Ledger:
+    def __init__(
+        self,
+        entries: Sequence[Entry] = (),
+        *,
+        revision: int = 0,
+        history_events_max: int = HISTORY_EVENTS_MAX,
+        history_bytes_max: int = HISTORY_BYTES_MAX,
+    ) -> None:
+        self.newest: dict[str, Entry] = {entry.key: entry for entry in entries}
+        self._published: SortedDict = SortedDict(self.newest)
+        self._next_revision = revision + 1
+        self.revision = revision
+        self._history: deque[Event] = deque()
+        self._history_bytes = 0
+        self._history_events_max = history_events_max
+        self._history_bytes_max = history_bytes_max
+        self.oldest = revision
+        """Events after this revision are kept."""
+        self._wakers: list[Callable[[], None]] = []
+
+    def append(self, write: Write) -> Event:
+        """Take the write, or raise `Conflict`."""
+        current = self.newest.get(write.key)
+        if (current.revision if current is not None else ABSENT) != write.expected:
+            raise Conflict(write.key, write.expected, current)
+        revision = self._next_revision
+        self._next_revision = revision + 1
+        if write.value is None:
+            if current is None:
+                raise Conflict(write.key, write.expected, None)
+            del self.newest[write.key]
+            return Event(revision, write.key, None, current)
+        entry = Entry(write.key, write.value, revision, current.created if current is not None else revision)
+        self.newest[write.key] = entry
+        return Event(revision, write.key, entry, current)
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Show the events, which must follow the last published one without a gap."""
+        for event in events:
+            assert event.revision == self.revision + 1, "events are published in order"
+            self.revision = event.revision
+            if event.entry is None:
+                self._published.pop(event.key, None)
+            else:
+                self._published[event.key] = event.entry
+            self._history.append(event)
+            self._history_bytes += _weight(event)
+        self._forget()
+        for waker in self._wakers:
+            waker()
+
+    def entries(self) -> Iterator[Entry]:
+        return iter(self._published.values())
+
+    def events_after(self, revision: int) -> Sequence[Event]:
+        if revision < self.oldest:
+            raise Compacted(revision, self.oldest)
+        wanted = self.revision - revision
+        if wanted <= 0:
+            return ()
+        # Revisions are dense, so the newest `wanted` events are the ones asked for.
+        return list(islice(self._history, len(self._history) - wanted, None))
+
+    def add_waker(self, waker: Callable[[], None]) -> None:
+        self._wakers.append(waker)
+
+    def _forget(self) -> None:
+        history = self._history
+        while len(history) > self._history_events_max or self._history_bytes > self._history_bytes_max:
+            gone = history.popleft()
+            self._history_bytes -= _weight(gone)
+            self.oldest = gone.revision
+
+
+def _weight(event: Event) -> int:
+    return len(event.entry.value) if event.entry is not None else 0
