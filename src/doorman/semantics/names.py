@@ -1,0 +1,216 @@
+"""The syntaxes of names: label keys and values, DNS names, path segments, with the API's exact complaints.
+
+Each function gives the list of complaints, empty when the text is well formed. Lengths are in bytes.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_NAME: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE: Final = f"({_NAME})?"
+_DNS_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_PORT_FORM: Final = "[-a-z0-9]+"
+_PERCENT_FORM: Final = "[0-9]+%"
+_CONFIG_KEY_FORM: Final = "[-._a-zA-Z0-9]+"
+
+_SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN)
+_LABEL_RE: Final = re.compile(_LABEL)
+_NAME_RE: Final = re.compile(_NAME)
+_VALUE_RE: Final = re.compile(_VALUE)
+_DNS_1035_RE: Final = re.compile(_DNS_1035)
+
+SUBDOMAIN_BYTES_MAX: Final = 253
+LABEL_BYTES_MAX: Final = 63
+
+_REMEMBERED_CHARS_MAX: Final = SUBDOMAIN_BYTES_MAX + 1 + LABEL_BYTES_MAX
+"""Label keys recur by the thousand and are remembered, but nothing longer than a well-formed one."""
+
+SUBDOMAIN_FAULT: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+DNS_LABEL_FAULT: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    f"an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+)
+DNS_1035_FAULT: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+    f"'{_DNS_1035}')"
+)
+_NAME_RULE: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
+)
+LABEL_VALUE_FAULT: Final = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    f"'{_VALUE}')"
+)
+PERCENT_FAULT: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
+    f"validation is '{_PERCENT_FORM}')"
+)
+CONFIG_KEY_FAULT: Final = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    f"'key-name', regex used for validation is '{_CONFIG_KEY_FORM}')"
+)
+_CONFIG_KEY_RE: Final = re.compile(_CONFIG_KEY_FORM)
+_PERCENT_RE: Final = re.compile(_PERCENT_FORM)
+_PORT_RE: Final = re.compile(_PORT_FORM)
+
+
+def max_bytes_fault(bytes_max: int) -> str:
+    return f"must be no more than {bytes_max} bytes"
+
+
+def qualified_name_faults(text: str) -> tuple[str, ...]:
+    """A label key: a name, or `prefix/name` where the prefix is a DNS subdomain.
+
+    >>> qualified_name_faults("example.com/gpu")
+    ()
+    >>> qualified_name_faults("/gpu")
+    ('prefix part must be non-empty',)
+    """
+    return _remembered_name_faults(text) if len(text) <= _REMEMBERED_CHARS_MAX else _name_faults(text)
+
+
+def _name_faults(text: str) -> tuple[str, ...]:
+    prefix, slash, name = text.rpartition("/")
+    if "/" in prefix:
+        return (
+            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
+    faults: list[str] = []
+    if slash:
+        if prefix:
+            faults.extend(f"prefix part {fault}" for fault in subdomain_faults(prefix))
+        else:
+            faults.append("prefix part must be non-empty")
+    if not name:
+        faults.append("name part must be non-empty")
+    elif _bytes(name) > LABEL_BYTES_MAX:
+        faults.append(f"name part {max_bytes_fault(LABEL_BYTES_MAX)}")
+    if _NAME_RE.fullmatch(name) is None:
+        faults.append(f"name part {_NAME_RULE}")
+    return tuple(faults)
+
+
+def label_value_faults(text: str) -> tuple[str, ...]:
+    """
+    >>> label_value_faults("a.b_c-d"), label_value_faults("")
+    ((), ())
+    """
+    if text.isascii() and text.isalnum() and len(text) <= LABEL_BYTES_MAX:
+        return ()
+    faults = []
+    if _bytes(text) > LABEL_BYTES_MAX:
+        faults.append(max_bytes_fault(LABEL_BYTES_MAX))
+    if _VALUE_RE.fullmatch(text) is None:
+        faults.append(LABEL_VALUE_FAULT)
+    return tuple(faults)
+
+
+def subdomain_faults(text: str) -> list[str]:
+    """An RFC 1123 subdomain: the name of most kinds.
+
+    >>> subdomain_faults("node-1.example.com")
+    []
+    """
+    faults = []
+    if _bytes(text) > SUBDOMAIN_BYTES_MAX:
+        faults.append(max_bytes_fault(SUBDOMAIN_BYTES_MAX))
+    if _SUBDOMAIN_RE.fullmatch(text) is None:
+        faults.append(SUBDOMAIN_FAULT)
+    return faults
+
+
+def dns_label_faults(text: str) -> list[str]:
+    """An RFC 1123 label: the name of a namespace or a container."""
+    faults = []
+    if _bytes(text) > LABEL_BYTES_MAX:
+        faults.append(max_bytes_fault(LABEL_BYTES_MAX))
+    if _LABEL_RE.fullmatch(text) is None:
+        faults.append(DNS_LABEL_FAULT)
+    return faults
+
+
+def dns_1035_faults(text: str) -> list[str]:
+    faults = []
+    if _bytes(text) > LABEL_BYTES_MAX:
+        faults.append(max_bytes_fault(LABEL_BYTES_MAX))
+    if _DNS_1035_RE.fullmatch(text) is None:
+        faults.append(DNS_1035_FAULT)
+    return faults
+
+
+def path_segment_faults(text: str) -> list[str]:
+    """What may stand between two slashes of a URL: the name of a role.
+
+    >>> path_segment_faults("system:node"), path_segment_faults("..")
+    ([], ["may not be '..'"])
+    """
+    if text in (".", ".."):
+        return [f"may not be '{text}'"]
+    return [f"may not contain '{mark}'" for mark in ("/", "%") if mark in text]
+
+
+def config_key_faults(text: str) -> list[str]:
+    """A key of a ConfigMap or a Secret."""
+    faults = []
+    if _bytes(text) > SUBDOMAIN_BYTES_MAX:
+        faults.append(max_bytes_fault(SUBDOMAIN_BYTES_MAX))
+    if _CONFIG_KEY_RE.fullmatch(text) is None:
+        faults.append(CONFIG_KEY_FAULT)
+    elif text == ".":
+        faults.append("must not be '.'")
+    elif text == "..":
+        faults.append("must not be '..'")
+    elif text.startswith(".."):
+        faults.append("must not start with '..'")
+    return faults
+
+
+def env_name_faults(text: str) -> list[str]:
+    """The name of an environment variable: printable ASCII without `=`."""
+    if not text:
+        return ["environment variable name must be non-empty"]
+    if all(" " <= char <= "~" and char != "=" for char in text):
+        return []
+    return [
+        "a valid environment variable name must consist only of printable ASCII characters other than '='",
+    ]
+
+
+def port_name_faults(text: str) -> list[str]:
+    """The name of a port: at most 15 characters of a-z, 0-9 and single hyphens, with a letter somewhere."""
+    faults = []
+    if len(text) > 15:
+        faults.append("must be no more than 15 bytes")
+    if _PORT_RE.fullmatch(text) is None:
+        faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not any("a" <= char <= "z" for char in text):
+        faults.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        faults.append("must not contain consecutive hyphens")
+    if text and (text[0] == "-" or text[-1] == "-"):
+        faults.append("must not begin or end with a hyphen")
+    return faults
+
+
+def percent_faults(text: str) -> list[str]:
+    """
+    >>> percent_faults("25%")
+    []
+    """
+    return [] if _PERCENT_RE.fullmatch(text) else [PERCENT_FAULT]
+
+
+_remembered_name_faults = lru_cache(maxsize=8192)(_name_faults)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
