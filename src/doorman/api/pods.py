@@ -155,12 +155,18 @@ class ContainerStatus(View, frozen=True, kw_only=True):
     state: ContainerState = ContainerState()
 
 
+class PodIP(View, frozen=True, kw_only=True):
+    ip: str = ""
+
+
 class PodStatus(View, frozen=True, kw_only=True):
     phase: str = ""
     reason: str = ""
     message: str = ""
     nominated_node_name: str = ""
-    qos_class: str = ""
+    qos_class: str = msgspec.field(default="", name="qosClass")
+    pod_ip: str = msgspec.field(default="", name="podIP")
+    pod_ips: tuple[PodIP, ...] = msgspec.field(default=(), name="podIPs")
     start_time: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()

@@ -1,0 +1,195 @@
+"""Strategic merge patch: lists merge by key where the type table says so, and are replaced everywhere else.
+
+Taints and tolerations have no merge key: a patch carries the whole list. Conditions merge by `type`, containers by
+`name`. Directives: `$patch` (replace, delete, merge), `$deleteFromPrimitiveList/F`, `$setElementOrder/F`,
+`$retainKeys`.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Final
+
+from doorman.api.schema import Document, Schema
+from doorman.base.errors import bad_request, internal
+
+PATCH: Final = "$patch"
+RETAIN: Final = "$retainKeys"
+DELETE_FROM: Final = "$deleteFromPrimitiveList/"
+ORDER: Final = "$setElementOrder/"
+
+Json = Any  # any JSON value: a patch may hold anything anywhere
+
+
+def strategic_merge(schema: Schema, type_name: str, live: Document, patch: Document) -> Document:
+    """The patched document; `live` is not changed."""
+    return _Merger(schema).merge_object(type_name, live, patch)
+
+
+class _Merger:
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def merge_object(self, type_name: str | None, live: Document, patch: Document) -> Document:
+        patch = dict(patch)
+        directive = patch.pop(PATCH, None)
+        if directive == "replace":
+            return copy.deepcopy(patch)
+        if directive == "delete":
+            return {}
+        if directive not in (None, "merge"):
+            raise internal(f"unknown patch type: {directive} in map: {patch}")
+        retained = patch.pop(RETAIN, None)
+        out = dict(live)
+        if retained is not None:
+            _retain(out, patch, retained)
+        for name, value in patch.items():
+            if name.startswith(DELETE_FROM):
+                _delete_primitives(out, name.removeprefix(DELETE_FROM), value)
+            elif not name.startswith(ORDER):
+                self._merge_member(type_name, out, name, value, patch.get(ORDER + name))
+        for name, order in patch.items():
+            field = name.removeprefix(ORDER)
+            if name.startswith(ORDER) and field not in patch and isinstance(out.get(field), list):
+                merge_key = _merge_key(self._field(type_name, field))
+                out[field] = _ordered(out[field], out[field], order, merge_key)
+        return out
+
+    def _merge_member(self, type_name: str | None, out: Document, name: str, value: Json, order: Json) -> None:
+        if value is None:
+            out.pop(name, None)
+            return
+        field = self._field(type_name, name)
+        live = out.get(name)
+        if isinstance(value, dict):
+            if isinstance(live, dict) or live is None:
+                if field.get("ps") == "replace":
+                    out[name] = _without_nulls(value)
+                else:
+                    out[name] = self.merge_object(_struct_of(field), live or {}, value)
+                return
+        elif isinstance(value, list) and "merge" in str(field.get("ps", "")).split(","):
+            out[name] = self._merge_list(field, live if isinstance(live, list) else [], value, order)
+            return
+        out[name] = _without_nulls(value)
+
+    def _merge_list(self, field: Mapping[str, Json], live: list[Json], patch: list[Json], order: Json) -> list[Json]:
+        merge_key = _merge_key(field)
+        if merge_key is None:
+            fresh = list(dict.fromkeys(patch))
+            merged = [*fresh, *(value for value in live if value not in fresh)]
+            return _ordered(merged, live, order, None) if order is not None else merged
+        element = _struct_of(field)
+        if any(isinstance(item, dict) and item.get(PATCH) == "replace" for item in patch):
+            return [_without_nulls(item) for item in patch if item.get(PATCH) != "replace"]
+        merged = list(live)
+        touched: list[Json] = []
+        for item in patch:
+            if not isinstance(item, dict):
+                raise bad_request("invalid JSON document")
+            if merge_key not in item:
+                raise internal(f"map: {item} does not contain declared merge key: {merge_key}")
+            key = item[merge_key]
+            if item.get(PATCH) == "delete":
+                merged = [found for found in merged if found.get(merge_key) != key]
+                continue
+            if item.get(PATCH) == "merge":
+                raise internal("delete and merge are the only patch directives of a list element")
+            touched.append(key)
+            at = next((i for i, found in enumerate(merged) if found.get(merge_key) == key), None)
+            if at is None:
+                merged.append(self.merge_object(element, {}, item))
+            else:
+                merged[at] = self.merge_object(element, merged[at], item)
+        if order is not None:
+            return _ordered(merged, live, order, merge_key)
+        return _interleaved(merged, live, touched, merge_key)
+
+    def _field(self, type_name: str | None, name: str) -> Mapping[str, Json]:
+        if type_name is None:
+            return {"t": "raw"}
+        field = self._schema.fields(type_name).get(name)
+        if field is None:
+            return {"t": "raw"}
+        return field if isinstance(field, dict) else {"t": field}
+
+
+def _struct_of(field: Mapping[str, Json]) -> str | None:
+    expression = field["t"]
+    if isinstance(expression, list):
+        expression = expression[1] if expression[0] == "list" else None
+    return expression[1:] if isinstance(expression, str) and expression.startswith("@") else None
+
+
+def _merge_key(field: Mapping[str, Json]) -> str | None:
+    found: str | None = field.get("mk")
+    return found
+
+
+def _retain(out: Document, patch: Document, retained: Json) -> None:
+    if not isinstance(retained, list):
+        raise bad_request("invalid patch format of retainKeys")
+    for name, value in patch.items():
+        if value is not None and not name.startswith("$") and name not in retained:
+            raise bad_request("invalid patch format of retainKeys")
+    for name in [name for name in out if name not in retained]:
+        del out[name]
+
+
+def _delete_primitives(out: Document, name: str, values: Json) -> None:
+    if not isinstance(values, list):
+        raise bad_request("invalid patch format of primitive list")
+    if isinstance(out.get(name), list):
+        out[name] = [value for value in out[name] if value not in values]
+
+
+def _interleaved(merged: list[Json], live: list[Json], touched: list[Json], merge_key: str) -> list[Json]:
+    """Patched elements in patch order among the untouched ones in live order; new ones come first."""
+    by_key = {item[merge_key]: item for item in merged}
+    patched = [by_key[key] for key in dict.fromkeys(touched) if key in by_key]
+    rest = [item for item in merged if item[merge_key] not in touched]
+    place = {item.get(merge_key): i for i, item in enumerate(live)}
+    out: list[Json] = []
+    while patched and rest:
+        first, other = patched[0][merge_key], rest[0][merge_key]
+        if first in place and other in place and place[other] < place[first]:
+            out.append(rest.pop(0))
+        else:
+            out.append(patched.pop(0))
+    return [*out, *patched, *rest]
+
+
+def _ordered(merged: list[Json], live: list[Json], order: Json, merge_key: str | None) -> list[Json]:
+    """As `$setElementOrder` says; elements it does not name keep their live order among them."""
+    if not isinstance(order, list):
+        raise bad_request("invalid patch format of setElementOrder list")
+
+    def key_of(item: Json) -> Json:
+        return item[merge_key] if merge_key is not None else item
+
+    try:
+        wanted = [item[merge_key] if merge_key is not None else item for item in order]
+    except (KeyError, TypeError) as error:
+        raise bad_request("invalid patch format of setElementOrder list") from error
+    by_key = {key_of(item): item for item in merged}
+    named = [by_key[key] for key in wanted if key in by_key]
+    rest = [item for item in merged if key_of(item) not in wanted]
+    place = {key_of(item): i for i, item in enumerate(live)}
+    out: list[Json] = []
+    while named and rest:
+        first, other = key_of(named[0]), key_of(rest[0])
+        if other in place and (first not in place or place[other] < place[first]):
+            out.append(rest.pop(0))
+        else:
+            out.append(named.pop(0))
+    return [*out, *named, *rest]
+
+
+def _without_nulls(value: Json) -> Json:
+    """A value a patch puts in whole: nulls and directives are not stored."""
+    if isinstance(value, dict):
+        return {
+            k: _without_nulls(v) for k, v in value.items() if v is not None and not k.startswith(("$patch", "$ret"))
+        }
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,427 @@
+"""The one way anything is written, and how it is read.
+
+`create`, `update` and `delete` run the same steps for every kind: propose (pure: transform, default, admission mutates,
+prepare, validate, admission validates), then a compare-and-swap on the store. `update` is the only loop: when somebody else was faster it proposes again
+on what is there now. The answer is given when the write is durable.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from doorman.admission.chain import Chain
+from doorman.admission.contract import Attributes, Operation
+from doorman.api.identity import User
+from doorman.api.kinds import Kind, Kinds
+from doorman.api.managed import ManagedFields, Manager
+from doorman.api.schema import Document, Schema
+from doorman.base.clock import Clock, Instant
+from doorman.base.errors import (
+    ApiError,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_object,
+    name_not_generated,
+    not_found,
+    stale,
+)
+from doorman.base.instants import to_time
+from doorman.base.names import Names
+from doorman.registry.deletion import (
+    DeleteOptions,
+    Keep,
+    Mark,
+    Remove,
+    check_options,
+    check_preconditions,
+    decide_delete,
+)
+from doorman.registry.selection import Selection
+from doorman.registry.stored import Stored, to_kept_bytes, unstored
+from doorman.registry.strategy import strategy_of
+from doorman.registry.watchcache import Collection, WatchCache
+from doorman.store.contract import ABSENT, Conflict, Entry, Store, Write
+from doorman.validation.defaults import DEFAULTERS
+from doorman.validation.table import Context, validator_of
+
+UPDATE_TRIES_MAX: Final = 100
+NAME_TRIES_MAX: Final = 8
+
+_SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+
+Transform = Callable[[Document], Document]
+"""From the stored document (its own copy) to the wished one."""
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """On whose behalf something is written."""
+
+    user: User
+    manager: str = "unknown"
+    is_apply: bool = False
+    dry_run: bool = False
+
+
+class Written(msgspec.Struct, frozen=True):
+    stored: Stored
+    is_created: bool = False
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """`is_removed` tells a removal from a mark (a grace period or finalizers keep the object)."""
+
+    stored: Stored
+    is_removed: bool
+
+
+class _NotWritten(Exception):
+    """A proposal that changes nothing."""
+
+
+class Registry:
+    def __init__(
+        self,
+        store: Store,
+        cache: WatchCache,
+        *,
+        kinds: Kinds,
+        schema: Schema,
+        admission: Chain,
+        clock: Clock,
+        names: Names,
+        comparison_operators: bool,
+    ) -> None:
+        self._store = store
+        self.cache = cache
+        self.kinds = kinds
+        self.schema = schema
+        self._admission = admission
+        self._clock = clock
+        self._names = names
+        self._comparison_operators = comparison_operators
+        self._managed = ManagedFields(schema)
+        self._cluster = _ClusterReader(self)
+
+    # Reading
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Stored:
+        found = self.collection(kind).get(_key(kind, namespace, name))
+        if found is None:
+            raise not_found(kind.named, name)
+        return found
+
+    def collection(self, kind: Kind) -> Collection:
+        return self.cache.collection(kind.storage)
+
+    def newest(self, kind: Kind, namespace: str, name: str) -> Document | None:
+        """The newest document, also when it is not durable yet: for whoever is about to write."""
+        entry = self._store.peek(_store_key(kind, namespace, name))
+        return self._document(entry, kind, namespace, name) if entry is not None else None
+
+    # Writing
+
+    async def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller, *, name_hint: str = "") -> Stored:
+        """Write a new object. `doc` is structurally clean and belongs to the registry from here on."""
+        now = self._clock.now()
+        metadata = doc.setdefault("metadata", {})
+        self._wipe(kind, namespace, metadata)
+        if metadata.get("resourceVersion", "") not in ("", "0"):
+            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+        metadata.pop("resourceVersion", None)
+        self._default(kind, doc)
+        attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None, name=name_hint)
+        self._admission.admit(attributes, self._cluster, now)
+        wants_name = not metadata.get("name") and bool(metadata.get("generateName"))
+        for tried in range(1, NAME_TRIES_MAX + 1):
+            if wants_name:
+                metadata["name"] = self._names.generate(metadata["generateName"])
+            try:
+                return await self._create(kind, namespace, doc, caller, attributes, now)
+            except Conflict as lost:
+                if not wants_name:
+                    raise self._exists(kind, namespace, metadata["name"], lost.current) from lost
+                if tried == NAME_TRIES_MAX:
+                    raise name_not_generated(kind.named, metadata["name"]) from lost
+        raise AssertionError("the loop returns or raises")
+
+    async def _create(
+        self, kind: Kind, namespace: str, doc: Document, caller: Caller, attributes: Attributes, now: Instant
+    ) -> Stored:
+        metadata = doc["metadata"]
+        metadata["uid"] = self._names.uid()
+        metadata["creationTimestamp"] = to_time(now)
+        strategy_of(kind).create(kind, doc, now)
+        self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
+        errors = validator_of(kind.storage).create(doc, self._context(""))
+        if errors:
+            raise invalid_object(kind.kind, kind.group, metadata.get("name", ""), errors)
+        attributes.obj = doc
+        attributes.name = metadata["name"]
+        self._admission.validate(attributes, self._cluster, now)
+        key = _store_key(kind, namespace, metadata["name"])
+        if caller.dry_run:
+            existing = self._store.peek(key)
+            if existing is not None:
+                raise Conflict(key, ABSENT, existing)
+            return unstored(doc, _key(kind, namespace, metadata["name"]), 0)
+        event = await self._store.commit(Write(key, to_kept_bytes(doc), ABSENT))
+        assert event.entry is not None
+        return self._stored(event.entry, kind, namespace, metadata["name"])
+
+    async def update(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        transform: Transform,
+        caller: Caller,
+        *,
+        subresource: str = "",
+        create: Callable[[], Document] | None = None,
+        is_unconditional: bool = True,
+    ) -> Written:
+        """Change an object by `transform`, again and again until nobody else was faster.
+
+        `create` gives the document to create when the object does not exist. `is_unconditional` says whether the new
+        document may come without a resourceVersion: true for patches, which are made upon what is stored.
+        """
+        key = _store_key(kind, namespace, name)
+        for _ in range(UPDATE_TRIES_MAX):
+            entry = self._store.peek(key)
+            if entry is None:
+                if create is None:
+                    raise not_found(kind.named, name)
+                return Written(await self.create(kind, namespace, create(), caller), is_created=True)
+            old = self._document(entry, kind, namespace, name)
+            new = transform(self._document(entry, kind, namespace, name))
+            try:
+                proposed = self._propose_update(kind, namespace, name, subresource, new, old, caller, is_unconditional)
+            except _NotWritten:
+                return Written(self._stored(entry, kind, namespace, name))
+            if caller.dry_run:
+                return Written(unstored(proposed, _key(kind, namespace, name), entry.revision))
+            is_last_word = _is_finally_gone(kind, proposed)
+            try:
+                event = await self._store.commit(
+                    Write(key, None if is_last_word else to_kept_bytes(proposed), entry.revision)
+                )
+            except Conflict:
+                continue
+            if event.entry is None:
+                return Written(unstored(proposed, _key(kind, namespace, name), event.revision))
+            return Written(self._stored(event.entry, kind, namespace, name))
+        raise stale(kind.named, name)
+
+    def _propose_update(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        subresource: str,
+        new: Document,
+        old: Document,
+        caller: Caller,
+        is_unconditional: bool,
+    ) -> Document:
+        now = self._clock.now()
+        metadata, before = new.setdefault("metadata", {}), old["metadata"]
+        self._check_identity(kind, namespace, name, metadata, before, is_unconditional)
+        self._default(kind, new)
+        for field in _SERVER_OWNED:
+            if field in before:
+                metadata[field] = before[field]
+            else:
+                metadata.pop(field, None)
+        attributes = self._attributes(
+            kind, namespace, caller, Operation.UPDATE, new, old, name=name, subresource=subresource
+        )
+        self._admission.admit(attributes, self._cluster, now)
+        strategy_of(kind).for_update(subresource)(kind, new, old, now)
+        metadata = new["metadata"]
+        metadata["resourceVersion"] = before["resourceVersion"]
+        self._managed.track_update(kind, new, old, self._manager(caller, subresource, kind), now)
+        if new == old:
+            raise _NotWritten
+        errors = validator_of(kind.storage).update(new, old, self._context(subresource))
+        if errors:
+            raise invalid_object(kind.kind, kind.group, name, errors)
+        attributes.obj = new
+        self._admission.validate(attributes, self._cluster, now)
+        return new
+
+    async def delete(
+        self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller
+    ) -> Deleted:
+        check_options(options)
+        key = _store_key(kind, namespace, name)
+        for _ in range(UPDATE_TRIES_MAX):
+            entry = self._store.peek(key)
+            if entry is None:
+                raise not_found(kind.named, name)
+            doc = self._document(entry, kind, namespace, name)
+            check_preconditions(kind, name, doc, options.preconditions)
+            now = self._clock.now()
+            attributes = self._attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
+            self._admission.admit(attributes, self._cluster, now)
+            self._admission.validate(attributes, self._cluster, now)
+            outcome = decide_delete(kind, doc, options, now)
+            before = self._stored(entry, kind, namespace, name)
+            if isinstance(outcome, Keep):
+                return Deleted(before, is_removed=False)
+            is_dry = caller.dry_run or bool(options.dry_run)
+            try:
+                match outcome:
+                    case Remove():
+                        if is_dry:
+                            return Deleted(before, is_removed=True)
+                        event = await self._store.commit(Write(key, None, entry.revision))
+                        return Deleted(before.at_revision(event.revision), is_removed=True)
+                    case Mark(marked):
+                        if is_dry:
+                            return Deleted(unstored(marked, before.key, entry.revision), is_removed=False)
+                        event = await self._store.commit(Write(key, to_kept_bytes(marked), entry.revision))
+                        assert event.entry is not None
+                        return Deleted(self._stored(event.entry, kind, namespace, name), is_removed=False)
+            except Conflict:
+                continue
+        raise stale(kind.named, name)
+
+    # The steps of a proposal
+
+    def _wipe(self, kind: Kind, namespace: str, metadata: Document) -> None:
+        """Members a client cannot choose."""
+        for field in (*_SERVER_OWNED, "selfLink"):
+            metadata.pop(field, None)
+        if not kind.namespaced:
+            metadata.pop("namespace", None)
+        elif metadata.setdefault("namespace", namespace) != namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+    def _default(self, kind: Kind, doc: Document) -> None:
+        defaulter = DEFAULTERS.get(kind.storage)
+        if defaulter is not None:
+            defaulter(doc)
+
+    def _check_identity(
+        self, kind: Kind, namespace: str, name: str, metadata: Document, before: Document, is_unconditional: bool
+    ) -> None:
+        named = metadata.get("name", "")
+        if not named:
+            raise bad_request(
+                f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+            )
+        if named != name:
+            raise bad_request(f"the name of the object ({named}) does not match the name on the URL ({name})")
+        if not kind.namespaced:
+            metadata.pop("namespace", None)
+        elif metadata.setdefault("namespace", namespace) != namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        uid = metadata.get("uid", "")
+        if uid and uid != before["uid"]:
+            raise conflict(
+                kind.named, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
+            )
+        version = metadata.get("resourceVersion", "")
+        if version in ("", "0"):
+            if kind.needs_resource_version and not is_unconditional:
+                error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+                raise invalid_object(kind.kind, kind.group, name, [error])
+        elif not version.isdigit():
+            error = invalid("metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax')
+            raise invalid_object(kind.kind, kind.group, name, [error])
+        elif version != before["resourceVersion"]:
+            raise stale(kind.named, name)
+
+    def _attributes(
+        self,
+        kind: Kind,
+        namespace: str,
+        caller: Caller,
+        operation: Operation,
+        obj: Document | None,
+        old: Document | None,
+        *,
+        name: str = "",
+        subresource: str = "",
+    ) -> Attributes:
+        return Attributes(
+            operation=operation,
+            group=kind.group,
+            version=kind.version,
+            kind=kind.kind,
+            resource=kind.resource,
+            subresource=subresource,
+            namespace=namespace,
+            name=name or (obj or {}).get("metadata", {}).get("name", ""),
+            user=caller.user,
+            dry_run=caller.dry_run,
+            obj=obj,
+            old=old,
+        )
+
+    def _manager(self, caller: Caller, subresource: str, kind: Kind) -> Manager:
+        return Manager(
+            name=caller.manager,
+            operation="Apply" if caller.is_apply else "Update",
+            api_version=kind.group_version,
+            subresource=subresource,
+        )
+
+    def _context(self, subresource: str) -> Context:
+        return Context(comparison_operators=self._comparison_operators, subresource=subresource)
+
+    def _exists(self, kind: Kind, namespace: str, name: str, current: Entry | None) -> ApiError:
+        prefix = ""
+        if current is not None and "deletionTimestamp" in self._document(current, kind, namespace, name)["metadata"]:
+            prefix = "object is being deleted: "
+        return already_exists(kind.named, name, prefix=prefix)
+
+    def _stored(self, entry: Entry, kind: Kind, namespace: str, name: str) -> Stored:
+        collection = self.collection(kind)
+        key = _key(kind, namespace, name)
+        published = collection.get(key)
+        if published is not None and published.revision == entry.revision:
+            return published
+        return Stored(entry, key, collection.decoder)
+
+    def _document(self, entry: Entry, kind: Kind, namespace: str, name: str) -> Document:
+        return self._stored(entry, kind, namespace, name).document()
+
+
+class _ClusterReader:
+    """What admission may look up: current documents of any kind."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
+        kind = self._registry.kinds.named(resource)
+        return self._registry.newest(kind, namespace, name)
+
+    def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
+        kind = self._registry.kinds.named(resource)
+        selection = Selection(storage=kind.storage, namespace=namespace)
+        return [stored.document() for stored in self._registry.collection(kind).select(selection)]
+
+
+def _is_finally_gone(kind: Kind, doc: Document) -> bool:
+    """An update that takes the last finalizer of a terminating object deletes it."""
+    metadata = doc["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+        return False
+    if kind.storage == "namespaces":
+        return not doc.get("spec", {}).get("finalizers")
+    return not metadata.get("deletionGracePeriodSeconds")
+
+
+
+
+def _key(kind: Kind, namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if kind.namespaced else name
+
+
+def _store_key(kind: Kind, namespace: str, name: str) -> str:
+    return f"{kind.storage}/{namespace}/{name}" if kind.namespaced else f"{kind.storage}/{name}"

@@ -1,0 +1,95 @@
+"""An object as it is kept: bytes, once, shared by the store, lists and every watcher.
+
+The bytes are the object's JSON without its head. `kind`, `apiVersion` and `metadata.resourceVersion` are not in
+them: the first two depend on who asks (list items carry none), the last is known only when the store has taken
+the write. So an answer is a head, the revision and the kept bytes, joined:
+
+    {"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"   7   ","   name":"a",...},"spec":{...}}
+    head                                                         revision  |    kept
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.kinds import Kind
+from doorman.api.meta import Object
+from doorman.api.schema import Document
+from doorman.store.contract import Entry
+
+_decode: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
+
+ITEM_HEAD: Final = b'{"metadata":{"resourceVersion":"'
+_AFTER_REVISION: Final = b'",'
+
+
+def head_of(kind: Kind) -> bytes:
+    """What an object begins with when it stands alone."""
+    return b'{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"' % (
+        kind.kind.encode(),
+        kind.group_version.encode(),
+    )
+
+
+def to_kept_bytes(doc: Document) -> bytes:
+    """The kept form of a document."""
+    metadata = {key: value for key, value in doc["metadata"].items() if key != "resourceVersion"}
+    rest = {key: value for key, value in doc.items() if key not in ("metadata", "kind", "apiVersion")}
+    tail = _encode(rest)
+    return _encode(metadata)[1:] + (b"," + tail[1:] if len(tail) > 2 else b"}")
+
+
+class Stored:
+    """One version of one object. Never changed; the view is decoded when first asked for."""
+
+    __slots__ = ("_decoder", "_view", "key", "revision", "value")
+
+    def __init__(self, entry: Entry, key: str, decoder: Callable[[bytes], Any]) -> None:
+        self.key = key
+        """`namespace/name`, or the name of an object of the cluster."""
+        self.revision = entry.revision
+        self.value = entry.value
+        self._decoder = decoder
+        self._view: Any = None
+
+    @property
+    def namespace(self) -> str:
+        return self.key.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.rpartition("/")[2]
+
+    @property
+    def view(self) -> Any:  # the view type of the kind, see doorman.api.views
+        if self._view is None:
+            self._view = self._decoder(self.json(ITEM_HEAD))
+        return self._view
+
+    @property
+    def labels(self) -> dict[str, str]:
+        found: dict[str, str] = self.view.metadata.labels
+        return found
+
+    def json(self, head: bytes) -> bytes:
+        return b"".join((head, b"%d" % self.revision, _AFTER_REVISION, self.value))
+
+    def pieces(self, head: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+        """The same, not yet joined: lists join thousands of them at once."""
+        return head, b"%d" % self.revision, _AFTER_REVISION, self.value
+
+    def at_revision(self, revision: int) -> "Stored":
+        """The same content under a later revision: what watchers are told when an object goes."""
+        return Stored(Entry("", self.value, revision, 0), self.key, self._decoder)
+
+    def document(self) -> Document:
+        """A fresh document, with its resourceVersion, without kind and apiVersion."""
+        doc: Document = _decode(self.json(ITEM_HEAD))
+        return doc
+
+
+def unstored(doc: Document, key: str, revision: int) -> Stored:
+    """A document that was not written (a dry run) in the shape of one that was."""
+    return Stored(Entry("", to_kept_bytes(doc), revision, 0), key, msgspec.json.Decoder(Object).decode)

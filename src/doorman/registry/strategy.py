@@ -1,0 +1,292 @@
+"""How a kind behaves when it is written, beyond defaults and validation.
+
+The generic rules need no code of a kind's own: status belongs to the status subresource, generation counts
+changes of spec. A kind that differs has a `Strategy` with its own functions in `STRATEGIES`; everything else is served by
+the default one.
+"""
+
+import base64
+import copy
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from doorman.api.kinds import Kind
+from doorman.api.schema import Document
+from doorman.base.clock import Instant
+from doorman.base.instants import to_time
+from doorman.semantics.qos import qos_class
+
+Prepare = Callable[[Kind, Document, Instant], None]
+PrepareUpdate = Callable[[Kind, Document, Document, Instant], None]
+
+
+class Strategy(msgspec.Struct, frozen=True, kw_only=True):
+    """`create` changes the new document in place; `update` and the subresources get (new, old)."""
+
+    create: Prepare
+    update: PrepareUpdate
+    status: PrepareUpdate
+    subresources: Mapping[str, PrepareUpdate] = {}
+
+    def for_update(self, subresource: str) -> PrepareUpdate:
+        if not subresource:
+            return self.update
+        return self.status if subresource == "status" else self.subresources[subresource]
+
+
+def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001  the shape of Prepare
+    if kind.has_status:
+        doc.pop("status", None)
+    if kind.generation:
+        doc["metadata"]["generation"] = 1
+
+
+def prepare_update(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    if kind.has_status:
+        _restore(new, old, "status")
+    if kind.generation and _is_changed(new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def prepare_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Only status comes from the request."""
+    _take_only(new, old, "status")
+
+
+def _take_only(new: Document, old: Document, *members: str) -> None:
+    """Leave everything as it was stored but the named members and the bookkeeping of field owners."""
+    managed = new["metadata"].get("managedFields")
+    taken = {name: new[name] for name in members if name in new}
+    new.clear()
+    new.update({name: copy.copy(value) for name, value in old.items() if name not in members})
+    new.update(taken)
+    if managed is not None:
+        new["metadata"]["managedFields"] = managed
+
+
+def _restore(new: Document, old: Document, member: str) -> None:
+    if member in old:
+        new[member] = old[member]
+    else:
+        new.pop(member, None)
+
+
+def _is_changed(new: Document, old: Document) -> bool:
+    """Whether anything but metadata and status differs."""
+    outside = ("metadata", "status", "kind", "apiVersion")
+    names = [name for name in {**new, **old} if name not in outside]
+    return any(new.get(name) != old.get(name) for name in names)
+
+
+# Pods
+
+
+def _create_pod(kind: Kind, doc: Document, now: Instant) -> None:
+    doc["metadata"]["generation"] = 1
+    spec = doc.get("spec", {})
+    status: Document = {"phase": "Pending", "qosClass": str(qos_class(spec))}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastTransitionTime": to_time(now),
+                "observedGeneration": 1,
+            }
+        ]
+    doc["status"] = status
+
+
+def _update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
+        status = copy.deepcopy(new.get("status", {}))
+        kept = [c for c in status.get("conditions", ()) if c.get("reason") != "SchedulingGated"]
+        if kept:
+            status["conditions"] = kept
+        else:
+            status.pop("conditions", None)
+        new["status"] = status
+
+
+def _pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Labels and annotations may be written here too; spec, owners and the deletion may not."""
+    for member in ("spec",):
+        _restore(new, old, member)
+    metadata, before = new["metadata"], old["metadata"]
+    for name in ("ownerReferences",):
+        if name in before:
+            metadata[name] = before[name]
+        else:
+            metadata.pop(name, None)
+    status, was = new.setdefault("status", {}), old.get("status", {})
+    for name in ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration"):
+        if name not in status and name in was:
+            status[name] = was[name]
+
+
+def _ephemeral_containers(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    added = new.get("spec", {}).get("ephemeralContainers")
+    _take_only(new, old)
+    if added is not None:
+        new["spec"] = {**old.get("spec", {}), "ephemeralContainers": added}
+    _bump_if_changed(kind, new, old)
+
+
+def _resize(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Only resources and resize policies come from the request."""
+    wanted = new.get("spec", {})
+    _take_only(new, old)
+    spec = copy.deepcopy(old.get("spec", {}))
+    for group in ("containers", "initContainers"):
+        by_name = {c.get("name"): c for c in wanted.get(group, ())}
+        for container in spec.get(group, ()):
+            asked = by_name.get(container.get("name"))
+            if asked is not None:
+                for name in ("resources", "resizePolicy"):
+                    if name in asked:
+                        container[name] = asked[name]
+    if "resources" in wanted:
+        spec["resources"] = wanted["resources"]
+    new["spec"] = spec
+    _bump_if_changed(kind, new, old)
+
+
+def _bump_if_changed(kind: Kind, new: Document, old: Document) -> None:
+    if kind.generation and new.get("spec") != old.get("spec"):
+        new["metadata"] = {**new["metadata"], "generation": old["metadata"].get("generation", 0) + 1}
+
+
+# Nodes
+
+
+def _create_node(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    """A node brings its status with it: kubelets register themselves so."""
+    doc.get("spec", {}).pop("configSource", None)
+
+
+def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    _restore(new, old, "spec")
+
+
+# Namespaces
+
+
+def _create_namespace(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    metadata = doc["metadata"]
+    metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata.get("name", "")
+    doc["spec"] = {"finalizers": ["kubernetes"]}
+    doc["status"] = {"phase": "Active"}
+
+
+def _update_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    _restore(new, old, "spec")
+    _restore(new, old, "status")
+    metadata = new["metadata"]
+    metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata["name"]
+
+
+def _finalize_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    _take_only(new, old, "spec")
+
+
+# Workloads
+
+
+def _update_deployment(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    before, after = old["metadata"], new["metadata"]
+    if before.get("annotations", {}) != after.get("annotations", {}):
+        after["generation"] = before.get("generation", 0) + 1
+
+
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
+def _create_daemonset(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    doc["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = "1"
+
+
+def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    was = int(old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION, "1"))
+    is_new_template = new.get("spec", {}).get("template") != old.get("spec", {}).get("template")
+    annotations = new["metadata"].setdefault("annotations", {})
+    annotations[TEMPLATE_GENERATION] = str(was + 1 if is_new_template else was)
+
+
+def _create_secret(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    _merge_string_data(doc)
+
+
+def _update_secret(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    _merge_string_data(new)
+
+
+def _merge_string_data(doc: Document) -> None:
+    """stringData is for writing only."""
+    plain = doc.pop("stringData", None)
+    if plain:
+        data = doc.setdefault("data", {})
+        for name, value in plain.items():
+            data[name] = base64.b64encode(value.encode()).decode()
+
+
+# Device taint rules
+
+
+def _stamp_rule(doc: Document, now: Instant) -> None:
+    taint = doc.get("spec", {}).get("taint")
+    if taint is not None and "timeAdded" not in taint:
+        taint["timeAdded"] = to_time(now)
+
+
+def _create_device_taint_rule(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    _stamp_rule(doc, now)
+
+
+def _update_device_taint_rule(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    after, before = new.get("spec", {}).get("taint", {}), old.get("spec", {}).get("taint", {})
+    if after.get("effect") != before.get("effect") and after.get("timeAdded") == before.get("timeAdded"):
+        after.pop("timeAdded", None)
+    _stamp_rule(new, now)
+    prepare_update(kind, new, old, now)
+
+
+def _strategy(
+    *,
+    create: Prepare = prepare_create,
+    update: PrepareUpdate = prepare_update,
+    status: PrepareUpdate = prepare_status,
+    subresources: Mapping[str, PrepareUpdate] | None = None,
+) -> Strategy:
+    return Strategy(create=create, update=update, status=status, subresources=subresources or {})
+
+
+DEFAULT: Final = _strategy()
+STRATEGIES: Final[Mapping[str, Strategy]] = {
+    "pods": _strategy(
+        create=_create_pod,
+        update=_update_pod,
+        status=_pod_status,
+        subresources={"ephemeralcontainers": _ephemeral_containers, "resize": _resize},
+    ),
+    "nodes": _strategy(create=_create_node, status=_node_status),
+    "namespaces": _strategy(
+        create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
+    ),
+    "secrets": _strategy(create=_create_secret, update=_update_secret),
+    "deployments.apps": _strategy(update=_update_deployment),
+    "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
+    "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
+}
+
+
+def strategy_of(kind: Kind) -> Strategy:
+    return STRATEGIES.get(kind.storage, DEFAULT)

@@ -1,0 +1,323 @@
+"""What readers see: the current objects of every kind, recent changes, and streams of them.
+
+The watch cache reads the store by revision (its cursor) and serves everybody else. A reader that wants to
+follow gets a `Stream` with a bounded buffer: when it falls too far behind the stream ends and the reader lists
+again; a writer never waits for it.
+
+    store ── events after N ──► Collection("pods")   objects, changes, streams
+                             ├► Collection("nodes")
+                             └► ...
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+from sortedcontainers import SortedDict
+
+from doorman.api.meta import Object
+from doorman.registry.selection import Selection
+from doorman.registry.stored import Stored
+from doorman.store.contract import Entry, Store
+
+STREAM_EVENTS_MAX: Final = 50_000
+"""A stream that has not been read for so many events ends."""
+
+CHANGES_MAX: Final = 10_000
+CHANGES_BYTES_MAX: Final = 16 * 1024 * 1024
+"""How far back one kind's changes reach, for watches that resume and pages that continue."""
+
+PINNED_FIELDS: Final = ("metadata.name", "spec.nodeName")
+"""Streams that follow one name or one node are filed under it, so that others' changes do not cost them anything."""
+
+
+class EventType(StrEnum):
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """One write to one kind. `old` None: it began to exist; `new` None: it is gone."""
+
+    revision: int
+    old: Stored | None
+    new: Stored | None
+
+
+class StreamEvent(msgspec.Struct, frozen=True, gc=False):
+    type: EventType
+    object: Stored
+
+
+class Stream:
+    """A reader's place in the flow of one kind's changes."""
+
+    def __init__(self, selection: Selection, collection: "Collection") -> None:
+        self.selection = selection
+        self._collection = collection
+        self._buffer: deque[StreamEvent] = deque()
+        self.is_closed = False
+        self._wake: Callable[[], None] | None = None
+
+    def on_event(self, wake: Callable[[], None]) -> None:
+        """Have `wake` called when the buffer is no longer empty, or the stream has ended."""
+        self._wake = wake
+        if self._buffer or self.is_closed:
+            wake()
+
+    def take(self) -> list[StreamEvent]:
+        """All that has gathered."""
+        taken = list(self._buffer)
+        self._buffer.clear()
+        return taken
+
+    def offer(self, event: StreamEvent) -> None:
+        if len(self._buffer) >= STREAM_EVENTS_MAX:
+            self.close()
+            return
+        was_empty = not self._buffer
+        self._buffer.append(event)
+        if was_empty and self._wake is not None:
+            self._wake()
+
+    def close(self) -> None:
+        if not self.is_closed:
+            self.is_closed = True
+            self._buffer.clear()
+            self._collection.remove(self)
+            if self._wake is not None:
+                self._wake()
+
+
+class TooOld(Exception):
+    """The changes asked for are no longer kept."""
+
+    def __init__(self, oldest: int) -> None:
+        super().__init__(f"older than {oldest}")
+        self.oldest = oldest
+
+
+class Collection:
+    """The objects of one storage."""
+
+    def __init__(self, storage: str, decoder: Callable[[bytes], Any], oldest: int) -> None:
+        self.storage = storage
+        self.decoder = decoder
+        self.objects: SortedDict = SortedDict()
+        self._changes: deque[Change] = deque()
+        self._changes_bytes = 0
+        self.oldest = oldest
+        """Changes after this revision are kept."""
+        self._streams: dict[int, Stream] = {}
+        self._pinned: dict[tuple[str, str], dict[int, Stream]] = {}
+        self._by_node: dict[str, dict[str, Stored]] | None = {} if storage == "pods" else None
+
+    @property
+    def last_change(self) -> int:
+        """The revision of the newest change, or the oldest revision kept."""
+        return self._changes[-1].revision if self._changes else self.oldest
+
+    def get(self, key: str) -> Stored | None:
+        found: Stored | None = self.objects.get(key)
+        return found
+
+    def select(self, selection: Selection) -> Iterable[Stored]:
+        """Current objects, in order of keys."""
+        for stored in self._candidates(selection):
+            if selection.admits(stored):
+                yield stored
+
+    def select_at(self, selection: Selection, revision: int) -> Iterator[Stored]:
+        """Objects as they were at a past revision: the current ones with later changes undone."""
+        if revision < self.oldest:
+            raise TooOld(self.oldest)
+        undone: dict[str, Stored | None] = {}
+        for change in reversed(self._changes):
+            if change.revision <= revision:
+                break
+            stored = change.new or change.old
+            assert stored is not None
+            undone[stored.key] = change.old
+        if not undone:
+            yield from self.select(selection)
+            return
+        keys = sorted(set(self.objects.keys()) | undone.keys())
+        for key in keys:
+            found = undone[key] if key in undone else self.objects[key]
+            if found is not None and selection.admits(found):
+                yield found
+
+    def changes_after(self, revision: int) -> list[Change]:
+        if revision < self.oldest:
+            raise TooOld(self.oldest)
+        wanted: list[Change] = []
+        for change in reversed(self._changes):
+            if change.revision <= revision:
+                break
+            wanted.append(change)
+        wanted.reverse()
+        return wanted
+
+    def follow(self, selection: Selection, after: int | None) -> Stream:
+        """A stream of what changes from now on, begun with the kept changes after `after`."""
+        stream = Stream(selection, self)
+        for change in self.changes_after(after) if after is not None else ():
+            event = transition(change, selection)
+            if event is not None:
+                stream.offer(event)
+        self._place(stream)[id(stream)] = stream
+        return stream
+
+    def remove(self, stream: Stream) -> None:
+        self._place(stream).pop(id(stream), None)
+        self._pinned = {pin: place for pin, place in self._pinned.items() if place}
+
+    def close_streams(self) -> None:
+        for stream in self._all_streams():
+            stream.close()
+
+    def apply(self, change: Change) -> None:
+        stored = change.new or change.old
+        assert stored is not None
+        if change.new is not None:
+            self.objects[stored.key] = change.new
+        else:
+            self.objects.pop(stored.key, None)
+        if self._by_node is not None:
+            self._refile(change)
+        self._changes.append(change)
+        self._changes_bytes += len(stored.value)
+        while len(self._changes) > CHANGES_MAX or self._changes_bytes > CHANGES_BYTES_MAX:
+            gone = self._changes.popleft()
+            forgotten = gone.new or gone.old
+            assert forgotten is not None
+            self._changes_bytes -= len(forgotten.value)
+            self.oldest = gone.revision
+        self._dispatch(change)
+
+    def load(self, stored: Stored) -> None:
+        """An object that was there before this process: no change to anybody."""
+        self.objects[stored.key] = stored
+        if self._by_node is not None:
+            self._by_node.setdefault(stored.view.spec.node_name, {})[stored.key] = stored
+
+    def _candidates(self, selection: Selection) -> Iterable[Stored]:
+        name = selection.pin("metadata.name")
+        if name is not None and (selection.namespace or not self._is_namespaced()):
+            found = self.get(f"{selection.namespace}/{name}" if selection.namespace else name)
+            return [found] if found is not None else []
+        node = selection.pin("spec.nodeName")
+        if node is not None and self._by_node is not None:
+            filed = self._by_node.get(node, {})
+            return [filed[key] for key in sorted(filed)]
+        if selection.namespace:
+            # '0' follows '/' in byte order, so this is every key of the namespace.
+            keys = self.objects.irange(selection.namespace + "/", selection.namespace + "0", (True, False))
+            return [self.objects[key] for key in keys]
+        every: Iterable[Stored] = list(self.objects.values())
+        return every
+
+    def _is_namespaced(self) -> bool:
+        return bool(self.objects) and "/" in self.objects.peekitem(0)[0]
+
+    def _refile(self, change: Change) -> None:
+        assert self._by_node is not None
+        if change.old is not None:
+            node = change.old.view.spec.node_name
+            if change.new is None or change.new.view.spec.node_name != node:
+                filed = self._by_node.get(node)
+                if filed is not None:
+                    filed.pop(change.old.key, None)
+                    if not filed:
+                        del self._by_node[node]
+        if change.new is not None:
+            self._by_node.setdefault(change.new.view.spec.node_name, {})[change.new.key] = change.new
+
+    def _place(self, stream: Stream) -> dict[int, Stream]:
+        for field in PINNED_FIELDS:
+            value = stream.selection.pin(field)
+            if value is not None and (field != "spec.nodeName" or self._by_node is not None):
+                return self._pinned.setdefault((field, value), {})
+        return self._streams
+
+    def _all_streams(self) -> list[Stream]:
+        return [*self._streams.values(), *(s for place in self._pinned.values() for s in place.values())]
+
+    def _dispatch(self, change: Change) -> None:
+        if self._streams:
+            for stream in list(self._streams.values()):
+                event = transition(change, stream.selection)
+                if event is not None:
+                    stream.offer(event)
+        if self._pinned:
+            for place in self._pins_of(change):
+                for stream in list(place.values()):
+                    event = transition(change, stream.selection)
+                    if event is not None:
+                        stream.offer(event)
+
+    def _pins_of(self, change: Change) -> Iterable[dict[int, Stream]]:
+        stored = change.new or change.old
+        assert stored is not None
+        pins = [("metadata.name", stored.name)]
+        if self._by_node is not None:
+            nodes = dict.fromkeys(s.view.spec.node_name for s in (change.old, change.new) if s is not None)
+            pins += [("spec.nodeName", node) for node in nodes]
+        return [self._pinned[pin] for pin in pins if pin in self._pinned]
+
+
+def transition(change: Change, selection: Selection) -> StreamEvent | None:
+    """What a change is to somebody who selects: an object may enter or leave the selection by being modified."""
+    had = change.old is not None and selection.admits(change.old)
+    has = change.new is not None and selection.admits(change.new)
+    if has:
+        assert change.new is not None
+        return StreamEvent(EventType.MODIFIED if had else EventType.ADDED, change.new)
+    if had:
+        assert change.old is not None
+        return StreamEvent(EventType.DELETED, change.old.at_revision(change.revision))
+    return None
+
+
+class WatchCache:
+    """All collections, fed from one store."""
+
+    def __init__(self, store: Store, views: Mapping[str, type[Any]]) -> None:
+        self._store = store
+        self._views = views
+        self._collections: dict[str, Collection] = {}
+        self.revision = store.revision
+        self._start = store.revision
+        for entry in store.entries():
+            collection, key = self._locate(entry.key)
+            collection.load(Stored(entry, key, collection.decoder))
+        store.add_waker(self._pull)
+
+    def collection(self, storage: str) -> Collection:
+        found = self._collections.get(storage)
+        if found is None:
+            decoder = msgspec.json.Decoder(self._views.get(storage, Object)).decode
+            found = self._collections[storage] = Collection(storage, decoder, self._start)
+        return found
+
+    def close_streams(self) -> None:
+        for collection in self._collections.values():
+            collection.close_streams()
+
+    def _pull(self) -> None:
+        for event in self._store.events_after(self.revision):
+            collection, key = self._locate(event.key)
+            new = self._stored(event.entry, key, collection) if event.entry is not None else None
+            collection.apply(Change(event.revision, collection.get(key), new))
+            self.revision = event.revision
+
+    def _locate(self, store_key: str) -> tuple[Collection, str]:
+        storage, _, key = store_key.partition("/")
+        return self.collection(storage), key
+
+    @staticmethod
+    def _stored(entry: Entry, key: str, collection: Collection) -> Stored:
+        return Stored(entry, key, collection.decoder)
