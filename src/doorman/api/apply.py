@@ -1,0 +1,190 @@
+"""Server-side apply: a manager says which fields it wants and owns exactly those.
+
+1. The applied configuration is merged into the live object (keyed lists by key, atomic ones as a whole).
+2. Fields the manager applied last time and leaves out now go, unless somebody else owns them too.
+3. A field whose value would change and that another manager owns is a conflict, or is taken by force.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.fieldset import SELF, FieldSet, difference, intersection, is_member, paths, without_below
+from doorman.api.fieldwalk import FieldWalker
+from doorman.api.kinds import Kind
+from doorman.api.managed import ManagedEntry, Manager, entries_of, recorded, set_entries
+from doorman.api.schema import Document, Schema
+from doorman.base.clock import Instant
+from doorman.base.errors import ApiError, Cause
+from doorman.base.gotext import quote
+from doorman.base.instants import to_time
+
+BEFORE_FIRST_APPLY: Final = "before-first-apply"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+Json = Any  # any JSON value
+
+
+class Applier:
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._walker = FieldWalker(schema)
+
+    def apply(
+        self, kind: Kind, live: Document | None, config: Document, manager: Manager, *, force: bool, now: Instant
+    ) -> Document:
+        """The object after the apply, with its managedFields. `live` is not changed. Raises on conflicts."""
+        wanted = recorded(self._walker.held(config, kind.type_name))
+        before = live or {"metadata": {}}
+        entries = entries_of(before)
+        if live is not None and not entries:
+            everything = recorded(self._walker.held(_unmanaged(live), kind.type_name))
+            first = Manager(name=BEFORE_FIRST_APPLY, operation="Update", api_version=kind.group_version)
+            entries.append(ManagedEntry(manager=first, time=to_time(now), fields=everything))
+        own = next((entry for entry in entries if entry.manager == manager), None)
+        others = [entry for entry in entries if entry is not own]
+        merged = self._merge_struct(kind.type_name, _unmanaged(before), config)
+        dropped = self._dropped(own, wanted, others)
+        if dropped is not None:
+            merged = self._prune_struct(kind.type_name, merged, dropped)
+        changes = self._walker.diff(merged, _unmanaged(before), kind.type_name)
+        changed, removed = recorded(changes.changed), recorded(changes.removed)
+        self._settle_conflicts(others, changed, force)
+        for entry in others:
+            entry.fields = without_below(entry.fields, removed)
+        is_same = own is not None and own.fields == wanted and changed is None and removed is None
+        time = own.time if is_same and own is not None else to_time(now)
+        merged["metadata"] = dict(merged["metadata"])
+        set_entries(merged, [*others, ManagedEntry(manager=manager, time=time, fields=wanted)])
+        return merged
+
+    def _dropped(
+        self, own: ManagedEntry | None, wanted: FieldSet | None, others: list[ManagedEntry]
+    ) -> FieldSet | None:
+        gone = difference(own.fields, wanted) if own is not None else None
+        for entry in others:
+            gone = difference(gone, entry.fields)
+        return gone
+
+    def _settle_conflicts(self, others: list[ManagedEntry], changed: FieldSet | None, force: bool) -> None:
+        conflicts: list[tuple[ManagedEntry, list[str]]] = []
+        for entry in others:
+            contested = list(paths(intersection(entry.fields, changed)))
+            if contested:
+                conflicts.append((entry, contested))
+                if force:
+                    entry.fields = difference(entry.fields, changed)
+        if conflicts and not force:
+            raise conflict_error(conflicts)
+
+    # Merging
+
+    def _merge_struct(self, type_name: str | None, live: Document, config: Document) -> Document:
+        out = dict(live)
+        for name, value in config.items():
+            out[name] = self._merge(self._field(type_name, name), out.get(name), value)
+        return out
+
+    def _merge(self, field: Mapping[str, Json], live: Json, value: Json) -> Json:
+        shape = self._walker.shape(value, field)
+        if live is None or shape == "leaf" or type(live) is not type(value):
+            return copy.deepcopy(value)
+        if shape == "struct":
+            return self._merge_struct(field["t"][1:], live, value)
+        if shape == "map":
+            inner = {"t": field["t"][1]}
+            return {**live, **{name: self._merge(inner, live.get(name), item) for name, item in value.items()}}
+        if shape == "set":
+            return [*live, *(item for item in value if item not in live)]
+        return self._merge_keyed(field, live, value)
+
+    def _merge_keyed(self, field: Mapping[str, Json], live: list[Json], value: list[Json]) -> list[Json]:
+        expression = field["t"][1]
+        element = expression[1:] if isinstance(expression, str) and expression.startswith("@") else None
+        wanted = {self._walker.key(item, field): item for item in value}
+        out: list[Json] = []
+        seen: set[str] = set()
+        for item in live:
+            key = self._walker.key(item, field)
+            seen.add(key)
+            out.append(self._merge_struct(element, item, wanted[key]) if key in wanted else item)
+        out += [copy.deepcopy(item) for key, item in wanted.items() if key not in seen]
+        return out
+
+    # Pruning
+
+    def _prune_struct(self, type_name: str | None, value: Document, gone: FieldSet) -> Document:
+        out = dict(value)
+        for element, node in gone.items():
+            name = element[2:]
+            if not element.startswith("f:") or name not in out:
+                continue
+            if is_member(node) and set(node) <= {SELF}:
+                del out[name]
+                continue
+            out[name] = self._prune(self._field(type_name, name), out[name], node)
+            if is_member(node) and not out[name]:
+                del out[name]
+        return out
+
+    def _prune(self, field: Mapping[str, Json], value: Json, gone: FieldSet) -> Json:
+        shape = self._walker.shape(value, field)
+        if shape == "struct":
+            return self._prune_struct(field["t"][1:], value, gone)
+        if shape == "map":
+            return {name: item for name, item in value.items() if not is_member(gone.get("f:" + name))}
+        if shape == "set":
+            encoded = {element[2:] for element in gone if element.startswith("v:")}
+            return [item for item in value if msgspec.json.encode(item).decode() not in encoded]
+        if shape == "keyed":
+            expression = field["t"][1]
+            element = expression[1:] if isinstance(expression, str) and expression.startswith("@") else None
+            out = []
+            for item in value:
+                node = gone.get(self._walker.key(item, field))
+                if node is None:
+                    out.append(item)
+                elif not is_member(node):
+                    out.append(self._prune_struct(element, item, node))
+            return out
+        return value
+
+    def _field(self, type_name: str | None, name: str) -> Mapping[str, Json]:
+        return self._walker.field(type_name, name)
+
+
+def conflict_error(conflicts: list[tuple[ManagedEntry, list[str]]]) -> ApiError:
+    causes = [
+        Cause(reason="FieldManagerConflict", message=f"conflict with {_described(entry)}", field=path)
+        for entry, contested in conflicts
+        for path in contested
+    ]
+    if len(causes) == 1:
+        message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
+    else:
+        lines = [f"Apply failed with {len(causes)} conflicts: "]
+        texts = []
+        for entry, contested in conflicts:
+            listed = "".join(f"\n- {path}" for path in contested)
+            head = "conflicts" if len(contested) > 1 else "conflict"
+            texts.append(f"{head} with {_described(entry)}:{listed}")
+        message = lines[0] + "\n".join(texts)
+    return ApiError(409, "Conflict", message, causes=causes)
+
+
+def _described(entry: ManagedEntry) -> str:
+    text = quote(entry.manager.name)
+    if entry.manager.subresource:
+        text += f" with subresource {quote(entry.manager.subresource)}"
+    if entry.manager.operation == "Update":
+        text += f" using {entry.manager.api_version}"
+        if entry.time:
+            text += f" at {entry.time}"
+    return text
+
+
+def _unmanaged(doc: Document) -> Document:
+    hidden = ("managedFields",)
+    return {**doc, "metadata": {name: value for name, value in doc["metadata"].items() if name not in hidden}}

@@ -1,0 +1,105 @@
+"""Sets of field paths in the form managedFields keeps them (FieldsV1): nested objects.
+
+A node is an object whose members are path elements: `f:name` a field or map key, `k:{...}` an element of a keyed
+list, `v:...` an element of a set. The empty object is a path that is in the set; a node with children is itself in
+the set only if it has the member `.`.
+
+    {"f:spec": {"f:taints": {}, "f:containers": {'k:{"name":"c"}': {".": {}, "f:image": {}}}}}
+    holds  .spec.taints   .spec.containers[name="c"]   .spec.containers[name="c"].image
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+FieldSet = dict[str, Any]  # nested: see above
+SELF: Final = "."
+EMPTY: Final[FieldSet | None] = None
+"""No path at all. (An empty object is a path: the place itself.)"""
+
+
+def is_member(node: FieldSet | None) -> bool:
+    return node is not None and (not node or SELF in node)
+
+
+def union(one: FieldSet | None, other: FieldSet | None) -> FieldSet | None:
+    if one is None:
+        return other
+    if other is None:
+        return one
+    children = {name: child for name, child in one.items() if name != SELF}
+    for name, child in other.items():
+        if name != SELF:
+            children[name] = union(children.get(name), child) if name in children else child
+    return _node(is_member(one) or is_member(other), children)
+
+
+def difference(one: FieldSet | None, other: FieldSet | None) -> FieldSet | None:
+    """Without the very paths of the other set."""
+    if one is None or other is None:
+        return one
+    children: FieldSet = {}
+    for name, child in one.items():
+        if name == SELF:
+            continue
+        rest = difference(child, other.get(name)) if name in other else child
+        if rest is not None:
+            children[name] = rest
+    return _node(is_member(one) and not is_member(other), children)
+
+
+def without_below(one: FieldSet | None, gone: FieldSet | None) -> FieldSet | None:
+    """Without the paths of the other set and everything below them."""
+    if one is None or gone is None:
+        return one
+    if is_member(gone):
+        return None
+    children: FieldSet = {}
+    for name, child in one.items():
+        if name == SELF:
+            continue
+        rest = without_below(child, gone.get(name)) if name in gone else child
+        if rest is not None:
+            children[name] = rest
+    return _node(is_member(one), children)
+
+
+def intersection(one: FieldSet | None, other: FieldSet | None) -> FieldSet | None:
+    if one is None or other is None:
+        return None
+    children: FieldSet = {}
+    for name, child in one.items():
+        if name != SELF and name in other:
+            both = intersection(child, other[name])
+            if both is not None:
+                children[name] = both
+    return _node(is_member(one) and is_member(other), children)
+
+
+def paths(node: FieldSet | None, prefix: str = "") -> Iterator[str]:
+    """The paths as conflict messages write them: `.spec.containers[name="c"].image`."""
+    if node is None:
+        return
+    if prefix and is_member(node):
+        yield prefix
+    for name, child in sorted(node.items()):
+        if name != SELF:
+            yield from paths(child, prefix + _written(name))
+
+
+def _written(element: str) -> str:
+    if element.startswith("f:"):
+        return "." + element[2:]
+    if element.startswith("v:"):
+        return f"[={element[2:]}]"
+    if element.startswith("k:"):
+        keys = msgspec.json.decode(element[2:])
+        return "[" + ",".join(f"{k}={msgspec.json.encode(v).decode()}" for k, v in keys.items()) + "]"
+    return f"[{element[2:]}]"
+
+
+def _node(member: bool, children: FieldSet) -> FieldSet | None:
+    if not children:
+        return {} if member else None
+    return {SELF: {}, **children} if member else children
