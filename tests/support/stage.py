@@ -117,7 +117,7 @@ class Stage:
         self._delete(Delete(resource=resource, **_split(key), grace_seconds=grace_seconds))
 
     def get(self, resource: str, key: str) -> Document | None:
-        return self.documents[resource].get(key)
+        return copy.deepcopy(self.documents[resource].get(key))
 
     @property
     def elapsed(self) -> float:

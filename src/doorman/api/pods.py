@@ -102,8 +102,13 @@ class PodOS(View, frozen=True, kw_only=True):
     name: str = ""
 
 
+class ImageVolumeSource(View, frozen=True, kw_only=True):
+    reference: str = ""
+
+
 class Volume(View, frozen=True, kw_only=True):
     name: str = ""
+    image: ImageVolumeSource | None = None
 
 
 class PodResourceClaim(View, frozen=True, kw_only=True):
@@ -144,7 +149,17 @@ class ContainerStateTerminated(View, frozen=True, kw_only=True):
     finished_at: str = ""
 
 
+class ContainerStateRunning(View, frozen=True, kw_only=True):
+    started_at: str = ""
+
+
+class ContainerStateWaiting(View, frozen=True, kw_only=True):
+    reason: str = ""
+
+
 class ContainerState(View, frozen=True, kw_only=True):
+    waiting: ContainerStateWaiting | None = None
+    running: ContainerStateRunning | None = None
     terminated: ContainerStateTerminated | None = None
 
 
@@ -153,6 +168,7 @@ class ContainerStatus(View, frozen=True, kw_only=True):
     ready: bool = False
     restart_count: int = 0
     state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
 
 
 class PodIP(View, frozen=True, kw_only=True):

@@ -1,0 +1,147 @@
+"""Whether a kubelet takes a pod that arrived on its node, and what it says when it does not.
+
+Rules, the first that refuses counts
+------------------------------------
+1. Pressure: under DiskPressure or PIDPressure nobody but critical and static pods; under MemoryPressure alone also
+   those with requests or limits, and those that tolerate the memory-pressure taint.
+2. The pod's label for the operating system, if any, must be the node's.
+3. So must its `spec.os`.
+4. The general filter collects: resources (too many pods; then cpu, memory, storage, others the node knows),
+   nodeSelector and required affinity, node name, host ports, then NoExecute taints. tolerationSeconds do not matter,
+   NoSchedule taints neither, and static pods are spared the taints.
+5. The first of these is reported; for a critical pod resources come last.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from doorman.api.meta import ObjectMeta
+from doorman.api.nodes import Node
+from doorman.api.pods import Pod
+from doorman.api.taints import MEMORY_PRESSURE, Effect, Taint
+from doorman.nodes.resources import NATIVE, Amounts, amounts
+from doorman.semantics.matching import EVICTS, first_untolerated_or_none, is_tolerated
+from doorman.semantics.node_affinity import selects_node
+
+CRITICAL_PRIORITY: Final = 2_000_000_000
+MIRROR: Final = "kubernetes.io/config.mirror"
+OS_LABEL: Final = "kubernetes.io/os"
+MEMORY_PRESSURE_TAINT: Final = Taint(key=MEMORY_PRESSURE, effect=Effect.NO_SCHEDULE)
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    reason: str
+    text: str
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What the node carries already: pods, their requests in sum, their host ports as (address, protocol, port)."""
+
+    pods: int = 0
+    requests: Mapping[str, int] = {}
+    ports: frozenset[tuple[str, str, int]] = frozenset()
+
+
+def is_critical(pod: Pod) -> bool:
+    return pod.spec.priority >= CRITICAL_PRIORITY or is_static(pod.metadata)
+
+
+def is_static(meta: ObjectMeta) -> bool:
+    """A mirror pod stands for one that did not come from the API server."""
+    return MIRROR in meta.annotations
+
+
+def decide_admission(
+    pod: Pod, node: Node, load: Load, requests: Amounts, *, best_effort: bool, comparison_operators: bool
+) -> Refusal | None:
+    """Rules 1 to 5; None admits."""
+    refusal = _pressure_refusal(pod, node, best_effort=best_effort, comparison_operators=comparison_operators)
+    if refusal is not None:
+        return refusal
+    labels = node.metadata.labels
+    wanted_os = pod.metadata.labels.get(OS_LABEL)
+    if wanted_os and wanted_os != labels.get(OS_LABEL):
+        return Refusal(
+            "PodOSSelectorNodeLabelDoesNotMatch",
+            "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+        )
+    if pod.spec.os is not None and pod.spec.os.name and pod.spec.os.name != labels.get(OS_LABEL):
+        return Refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    lacking = _lacking_resources(node, load, requests)
+    others = _other_failures(pod, node, load, comparison_operators=comparison_operators)
+    ordered = (*others, *lacking) if is_critical(pod) else (*lacking, *others)
+    return ordered[0] if ordered else None
+
+
+def host_ports(pod: Pod) -> Iterable[tuple[str, str, int]]:
+    for container in pod.spec.containers:
+        for port in container.ports:
+            if port.host_port > 0:
+                yield port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port
+
+
+def _pressure_refusal(pod: Pod, node: Node, *, best_effort: bool, comparison_operators: bool) -> Refusal | None:
+    pressures = [
+        kind
+        for kind in ("DiskPressure", "MemoryPressure", "PIDPressure")
+        if (condition := node.status.condition(kind)) is not None and condition.status == "True"
+    ]
+    if not pressures or is_critical(pod):
+        return None
+    if pressures == ["MemoryPressure"]:
+        tolerations = pod.spec.tolerations
+        if not best_effort or is_tolerated(
+            MEMORY_PRESSURE_TAINT, tolerations, comparison_operators=comparison_operators
+        ):
+            return None
+    return Refusal("Evicted", f"The node had condition: [{' '.join(pressures)}]. ")
+
+
+def _lacking_resources(node: Node, load: Load, requests: Amounts) -> list[Refusal]:
+    capacity = amounts(node.status.allocatable)
+    lacking = []
+    if load.pods + 1 > capacity.get("pods", 0):
+        lacking.append(_out_of("pods", 1, load.pods, capacity.get("pods", 0)))
+    known = (resource for resource in requests if resource not in NATIVE and resource in capacity)
+    for resource in (*NATIVE, *sorted(known)):
+        requested = requests.get(resource, 0)
+        if requested and requested + load.requests.get(resource, 0) > capacity.get(resource, 0):
+            lacking.append(_out_of(resource, requested, load.requests.get(resource, 0), capacity.get(resource, 0)))
+    return lacking
+
+
+def _other_failures(pod: Pod, node: Node, load: Load, *, comparison_operators: bool) -> Sequence[Refusal]:
+    found = []
+    if not selects_node(pod.spec, node.metadata.labels, node.metadata.name):
+        found.append(_failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"))
+    if pod.spec.node_name != node.metadata.name:
+        found.append(_failed("NodeName", "node(s) didn't match the requested node name"))
+    if any(_is_taken(port, load.ports) for port in host_ports(pod)):
+        found.append(_failed("NodePorts", "node(s) didn't have free ports for the requested pod ports"))
+    untolerated = first_untolerated_or_none(
+        node.spec.taints, pod.spec.tolerations, effects=EVICTS, comparison_operators=comparison_operators
+    )
+    if untolerated is not None and not is_static(pod.metadata):
+        found.append(_failed("TaintToleration", "node(s) had taints that the pod didn't tolerate"))
+    return found
+
+
+def _failed(predicate: str, text: str) -> Refusal:
+    return Refusal(predicate, f"Predicate {predicate} failed: {text}")
+
+
+def _out_of(resource: str, requested: int, used: int, capacity: int) -> Refusal:
+    text = f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
+    return Refusal(f"OutOf{resource}", text)
+
+
+def _is_taken(port: tuple[str, str, int], taken: frozenset[tuple[str, str, int]]) -> bool:
+    """An address of all zeros is every address."""
+    if not taken:
+        return False
+    address, protocol, number = port
+    if address == "0.0.0.0":
+        return any((protocol, number) == one[1:] for one in taken)
+    return port in taken or ("0.0.0.0", protocol, number) in taken

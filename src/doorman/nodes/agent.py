@@ -1,0 +1,309 @@
+"""The agent of all simulated nodes: their kubelets, in one controller.
+
+It takes up every Node with the annotation `doorman.dev/simulated: "true"`. For each it renews the Lease, posts the
+status, judges pods that arrive as a kubelet does, runs them in name only, and ends them when they are deleted. A node
+that is cut off does none of this; when it speaks again it catches up, so its pods run on meanwhile and learn of
+their deletion late.
+
+Keys: `lease/<node>`, `node/<node>` and `pod/<namespace>/<name>`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.leases import Lease
+from doorman.api.nodes import Node
+from doorman.api.pods import Pod
+from doorman.base.clock import Instant
+from doorman.base.instants import from_time
+from doorman.client.actions import Action, Delete, ObjectReference, Patch, RecordEvent
+from doorman.client.controller import DONE, Change, Result, Retry, Source
+from doorman.client.informer import ListerOf
+from doorman.nodes.admission import decide_admission
+from doorman.nodes.health import Health, health_at
+from doorman.nodes.lease import NAMESPACE, decide_renewal, next_slot
+from doorman.nodes.load import Loads
+from doorman.nodes.marks import is_simulated
+from doorman.nodes.pod_life import (
+    Life,
+    Next,
+    decide_next,
+    decide_start,
+    decide_stop,
+    failed_body,
+    life_of,
+    stopped_body,
+)
+from doorman.nodes.profile import DEFAULT_CAPACITY, node_addresses, node_info
+from doorman.nodes.resources import pod_requests
+from doorman.nodes.status import change_events, next_report, status_body, wanted_statuses
+
+NAME: Final = "simulated-nodes"
+PODS_BY_NODE: Final = "nodeName"
+COMPONENT: Final = "kubelet"
+WORKERS: Final = 64
+RETRY: Final = Retry(attempts_max=5, delay_seconds=0.2, delay_seconds_max=7.0)
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    comparison_operators: bool = True
+    lease_duration_seconds: int = 40
+    lease_renew_seconds: float = 10.0
+    status_report_seconds: float = 300.0
+
+
+def node_keys(change: Change) -> Iterable[str]:
+    newest: Node = change.newest
+    name = newest.metadata.name
+    if not is_simulated(newest.metadata.annotations):
+        return ()
+    old: Node | None = change.old
+    if old is None or old.metadata.annotations != newest.metadata.annotations:
+        return (f"node/{name}", f"lease/{name}")
+    return (f"node/{name}",)
+
+
+def pod_keys(change: Change) -> Iterable[str]:
+    """Only pods that have a node; whose node it is the agent knows."""
+    newest: Pod = change.newest
+    return (f"pod/{newest.metadata.namespace}/{newest.metadata.name}",) if newest.spec.node_name else ()
+
+
+SOURCES: Final = (Source("nodes", node_keys), Source("pods", pod_keys))
+
+
+class SimulatedNodes:
+    """Remembers what a kubelet remembers: which pods it took, when their present stretch began, what it saw go."""
+
+    name = NAME
+    sources = SOURCES
+    workers = WORKERS
+
+    def __init__(
+        self,
+        nodes: ListerOf[Node],
+        pods: ListerOf[Pod],
+        leases: ListerOf[Lease],
+        settings: AgentSettings | None = None,
+    ) -> None:
+        self._nodes = nodes
+        self._pods = pods
+        self._leases = leases
+        self._settings = settings if settings is not None else AgentSettings()
+        self._loads = Loads()
+        self._uids: dict[str, str] = {}
+        """By pod key: the uid that the memories below are about."""
+        self._since: dict[str, Instant] = {}
+        self._seen_deleted: dict[str, Instant] = {}
+        self._told_errors: dict[str, str] = {}
+        self._was_silent: set[str] = set()
+        self._was_ready: dict[str, bool] = {}
+
+    def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
+        return DONE
+
+    def reconcile(self, key: str, now: Instant) -> Result:
+        kind, _, rest = key.partition("/")
+        match kind:
+            case "lease":
+                return self._renew(rest, now)
+            case "pod":
+                return self._sync_pod(rest, now)
+            case _:
+                assert kind == "node", f"unknown key {key}"
+                return self._sync_node(rest, now)
+
+    def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives them
+        """The next slot, or the next change, tries again."""
+        return
+
+    def _owned(self, name: str) -> Node | None:
+        node = self._nodes.get(name)
+        return node if node is not None and is_simulated(node.metadata.annotations) else None
+
+    def _renew(self, name: str, now: Instant) -> Result:
+        node = self._owned(name)
+        if node is None:
+            return DONE
+        wakes = [(f"lease/{name}", next_slot(name, self._settings.lease_renew_seconds, now))]
+        if _health(node, now).silent:
+            return Result(wakes=wakes)
+        lease = self._leases.get(f"{NAMESPACE}/{name}")
+        renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
+        return Result(actions=(renewal,), wakes=wakes, retry=RETRY)
+
+    def _sync_node(self, name: str, now: Instant) -> Result:
+        node = self._owned(name)
+        if node is None:
+            self._told_errors.pop(name, None)
+            self._was_silent.discard(name)
+            self._was_ready.pop(name, None)
+            return DONE
+        health = _health(node, now)
+        actions: list[Action] = []
+        wakes: list[tuple[str, Instant]] = []
+        if health.error != self._told_errors.get(name, ""):
+            self._told_errors[name] = health.error
+            if health.error:
+                actions.append(_node_event(node, "Warning", "InvalidSimulation", f"Cannot simulate: {health.error}"))
+        if health.silent:
+            self._was_silent.add(name)
+            wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
+            return Result(actions=actions, wakes=wakes)
+        if name in self._was_silent:
+            wakes.append((f"lease/{name}", now))
+        if self._must_look_at_pods(node):
+            wakes.extend((f"pod/{pod.metadata.key}", now) for pod in self._pods.by(PODS_BY_NODE, name))
+        wanted = wanted_statuses(health.conditions, node)
+        due = next_report(node, wanted, now, self._settings.status_report_seconds)
+        missing = _missing_status(node)
+        if due <= now or missing:
+            body = status_body(node, wanted, now, missing)
+            actions.append(Patch(resource="nodes", name=name, subresource="status", body=body))
+            actions.extend(change_events(node, wanted))
+            due = now + self._settings.status_report_seconds
+        wakes.extend(_wake_at_first(f"node/{name}", due, health.changes_at))
+        return Result(actions=actions, wakes=wakes, retry=RETRY)
+
+    def _must_look_at_pods(self, node: Node) -> bool:
+        """The node was cut off, or has just become Ready."""
+        name = node.metadata.name
+        ready = _is_ready(node)
+        became_ready = ready and self._was_ready.get(name) is False
+        self._was_ready[name] = ready
+        was_silent = name in self._was_silent
+        self._was_silent.discard(name)
+        return was_silent or became_ready
+
+    def _sync_pod(self, key: str, now: Instant) -> Result:
+        pod = self._pods.get(key)
+        known = self._uids.get(key)
+        if known is not None and (pod is None or pod.metadata.uid != known):
+            self._forget(key, known)
+        if pod is None or not pod.spec.node_name:
+            return DONE
+        node = self._owned(pod.spec.node_name)
+        if node is None or _health(node, now).silent:
+            return DONE
+        uid = pod.metadata.uid
+        self._uids[key] = uid
+        if pod.is_finished:
+            self._loads.drop(uid)
+            self._since.pop(uid, None)
+        if pod.metadata.deletion_timestamp:
+            return self._stop(key, pod, now)
+        if pod.is_finished:
+            return DONE
+        life = life_of(pod)
+        if self._loads.has(uid) or pod.status.start_time:
+            self._loads.take(pod)
+            since = self._since.get(uid)
+            return self._post(key, pod, decide_next(pod, life, now, since=since, node_is_ready=_is_ready(node)), now)
+        return self._admit(key, pod, node, life, now)
+
+    def _admit(self, key: str, pod: Pod, node: Node, life: Life, now: Instant) -> Result:
+        refusal = decide_admission(
+            pod,
+            node,
+            self._loads.of(node.metadata.name),
+            pod_requests(pod.spec),
+            best_effort=pod.status.qos_class == "BestEffort",
+            comparison_operators=self._settings.comparison_operators,
+        )
+        if refusal is None:
+            self._loads.take(pod)
+            return self._post(key, pod, decide_start(pod, life, now), now)
+        event = _pod_event(pod, refusal.reason, refusal.text)
+        body = failed_body(pod, refusal.reason, f"Pod was rejected: {refusal.text}", now)
+        return Result(actions=(event, _status_patch(pod, body)), retry=RETRY)
+
+    def _post(self, key: str, pod: Pod, following: Next, now: Instant) -> Result:
+        wakes = [(f"pod/{key}", following.looks_again)] if following.looks_again is not None else []
+        if following.body is None:
+            return Result(wakes=wakes)
+        if following.begins:
+            self._since[pod.metadata.uid] = now
+        return Result(actions=(_status_patch(pod, following.body),), wakes=wakes, retry=RETRY)
+
+    def _stop(self, key: str, pod: Pod, now: Instant) -> Result:
+        meta = pod.metadata
+        seen = self._seen_deleted.setdefault(meta.uid, now)
+        gone_at = decide_stop(pod, life_of(pod), seen=seen)
+        if now < gone_at and not pod.is_finished:
+            return Result(wakes=((f"pod/{key}", gone_at),))
+        actions: list[Action] = []
+        if meta.finalizers and not pod.is_finished:
+            actions.append(_status_patch(pod, stopped_body(pod, now)))
+        self._loads.drop(meta.uid)
+        if meta.deletion_grace_period_seconds != 0:
+            actions.append(
+                Delete(resource="pods", namespace=meta.namespace, name=meta.name, grace_seconds=0, uid=meta.uid)
+            )
+        return Result(actions=actions, retry=RETRY)
+
+    def _forget(self, key: str, uid: str) -> None:
+        self._uids.pop(key, None)
+        self._loads.drop(uid)
+        self._since.pop(uid, None)
+        self._seen_deleted.pop(uid, None)
+
+
+def _wake_at_first(key: str, *instants: Instant | None) -> Iterable[tuple[str, Instant]]:
+    soonest = min((instant for instant in instants if instant is not None), default=None)
+    return () if soonest is None else ((key, soonest),)
+
+
+def _health(node: Node, now: Instant) -> Health:
+    annotations = node.metadata.annotations
+    if len(annotations) == 1:
+        return _GOOD_HEALTH
+    created = from_time(node.metadata.creation_timestamp) if node.metadata.creation_timestamp else now
+    return health_at(annotations, created, now)
+
+
+def _is_ready(node: Node) -> bool:
+    ready = node.status.condition("Ready")
+    return ready is not None and ready.status == "True"
+
+
+def _missing_status(node: Node) -> dict[str, Any]:  # part of a node's status as JSON
+    """What a node that was made by hand lacks."""
+    status = node.status
+    missing: dict[str, Any] = {}  # JSON
+    if not status.capacity:
+        missing |= {"capacity": DEFAULT_CAPACITY, "allocatable": DEFAULT_CAPACITY}
+    elif not status.allocatable:
+        missing["allocatable"] = status.capacity
+    if not status.addresses:
+        missing["addresses"] = node_addresses(node.metadata.name)
+    if not status.node_info.kubelet_version:
+        missing["nodeInfo"] = node_info(node.metadata.name)
+    return missing
+
+
+def _status_patch(pod: Pod, body: dict[str, Any]) -> Patch:  # body as JSON
+    meta = pod.metadata
+    return Patch(resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body)
+
+
+def _pod_event(pod: Pod, reason: str, message: str) -> RecordEvent:
+    meta = pod.metadata
+    regarding = ObjectReference(
+        kind="Pod",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        api_version="v1",
+        resource_version=meta.resource_version,
+    )
+    return RecordEvent(regarding=regarding, type="Warning", reason=reason, message=message, component=COMPONENT)
+
+
+def _node_event(node: Node, kind: str, reason: str, message: str) -> RecordEvent:
+    regarding = ObjectReference(kind="Node", name=node.metadata.name, uid=node.metadata.name)
+    return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=COMPONENT)
+
+
+_GOOD_HEALTH: Final = Health()

@@ -1,0 +1,126 @@
+"""What a simulated node is made of: a profile of configuration becomes the manifest of a Node."""
+
+import re
+import zlib
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.quantity import canonical_quantity
+from doorman.base.clock import Instant
+from doorman.base.instants import to_time
+from doorman.nodes.marks import SCRIPT, SIMULATED
+from doorman.nodes.status import good_conditions
+
+KUBELET_VERSION: Final = "v1.37.0"
+DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+_LAST_NUMBER: Final = re.compile(r"(\d+)\D*$")
+
+
+class ProfileTaint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    key: str
+    effect: str
+    value: str = ""
+
+
+class NodeProfile(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
+):
+    """One kind of node, as a configuration file spells it. `capacity` is laid over the default one."""
+
+    capacity: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    taints: tuple[ProfileTaint, ...] = ()
+    zone: str = ""
+    region: str = ""
+    architecture: str = "amd64"
+    operating_system: str = "linux"
+    startup_delay: str = ""
+    """How long after its registration the node is not Ready, such as `20s`."""
+    script: str = ""
+    """See `doorman.nodes.health`."""
+
+
+def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instant | None = None) -> dict[str, Any]:
+    """The manifest of a Node that the agent takes up. With `now` it carries its first heartbeat already.
+
+    >>> manifest = simulated_node("node-1", NodeProfile(zone="a", capacity={"cpu": "8"}))
+    >>> manifest["status"]["capacity"]["cpu"], manifest["metadata"]["labels"]["topology.kubernetes.io/zone"]
+    ('8', 'a')
+    """
+    profile = profile if profile is not None else NodeProfile()
+    capacity = {key: canonical_quantity(value) for key, value in {**DEFAULT_CAPACITY, **profile.capacity}.items()}
+    script = "; ".join(filter(None, (_startup_entry(profile), profile.script)))
+    metadata: dict[str, Any] = {  # JSON
+        "name": name,
+        "labels": {**_labels(name, profile), **profile.labels},
+        "annotations": {SIMULATED: "true", **({SCRIPT: script} if script else {}), **profile.annotations},
+    }
+    status: dict[str, Any] = {  # JSON
+        "capacity": capacity,
+        "allocatable": capacity,
+        "addresses": node_addresses(name),
+        "nodeInfo": node_info(name, profile.architecture, profile.operating_system),
+    }
+    if now is not None and not script:
+        status["conditions"] = good_conditions(to_time(now))
+    spec = {"taints": list(msgspec.to_builtins(profile.taints))} if profile.taints else {}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def node_addresses(name: str) -> list[dict[str, str]]:
+    return [{"type": "InternalIP", "address": node_ip(name)}, {"type": "Hostname", "address": name}]
+
+
+def node_ip(name: str) -> str:
+    """An address in 10.64.0.0/10: by the number at the end of the name, else by a hash of the name.
+
+    >>> node_ip("node-1"), node_ip("node-300")
+    ('10.64.0.1', '10.64.1.44')
+    """
+    numbered = _LAST_NUMBER.search(name)
+    number = int(numbered[1]) if numbered else zlib.crc32(name.encode())
+    return f"10.{64 + (number >> 16) % 64}.{number >> 8 & 255}.{number & 255}"
+
+
+def pod_ip(uid: str) -> str:
+    """An address in 10.128.0.0/9, by a hash of the pod's uid."""
+    number = zlib.crc32(uid.encode())
+    return f"10.{128 + (number >> 16) % 128}.{number >> 8 & 255}.{number & 255}"
+
+
+def node_info(name: str, architecture: str = "amd64", operating_system: str = "linux") -> dict[str, str]:
+    """What a kubelet says of its machine; the ids are made from the name, so that they never change."""
+    digest = f"{zlib.crc32(name.encode()):08x}{zlib.adler32(name.encode()):08x}"
+    return {
+        "architecture": architecture,
+        "bootID": f"{digest[:8]}-0000-4000-8000-{digest[:12]}",
+        "containerRuntimeVersion": "doorman://1.0.0",
+        "kernelVersion": "simulated",
+        "kubeProxyVersion": "",
+        "kubeletVersion": KUBELET_VERSION,
+        "machineID": digest * 2,
+        "operatingSystem": operating_system,
+        "osImage": "Doorman simulated node",
+        "systemUUID": f"{digest[8:]}-0000-4000-8000-{digest[:12]}",
+    }
+
+
+def _labels(name: str, profile: NodeProfile) -> dict[str, str]:
+    labels = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": profile.operating_system,
+        "kubernetes.io/arch": profile.architecture,
+        "beta.kubernetes.io/os": profile.operating_system,
+        "beta.kubernetes.io/arch": profile.architecture,
+    }
+    if profile.zone:
+        labels["topology.kubernetes.io/zone"] = profile.zone
+    if profile.region:
+        labels["topology.kubernetes.io/region"] = profile.region
+    return labels
+
+
+def _startup_entry(profile: NodeProfile) -> str:
+    return f"Ready=False 0s-{profile.startup_delay}" if profile.startup_delay else ""

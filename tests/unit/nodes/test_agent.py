@@ -1,0 +1,336 @@
+"""Simulated nodes heartbeat, judge, run and end pods as kubelets do."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from doorman.api.leases import Lease
+from doorman.client.actions import Create, Delete, Patch
+from doorman.nodes.agent import SimulatedNodes
+from doorman.nodes.profile import NodeProfile, simulated_node
+from support.objects import pod, taints
+from support.stage import Stage
+
+LEASES = "leases.coordination.k8s.io"
+
+
+def stage_with(*names: str, profile: NodeProfile | None = None) -> Stage:
+    stage = Stage({LEASES: Lease})
+    for name in names:
+        stage.create("nodes", simulated_node(name, profile))
+    stage.add(SimulatedNodes(stage.caches["nodes"], stage.caches["pods"], stage.caches[LEASES]))
+    stage.settle()
+    return stage
+
+
+def found(stage: Stage, name: str) -> dict[str, Any]:
+    document = stage.get("pods", f"default/{name}")
+    assert document is not None
+    return document
+
+
+def conditions(document: dict[str, Any]) -> dict[str, str]:
+    return {one["type"]: one["status"] for one in document["status"].get("conditions", [])}
+
+
+def marked(**marks: str) -> dict[str, Any]:
+    return {"annotations": {f"doorman.dev/{name.replace('_', '-')}": value for name, value in marks.items()}}
+
+
+def test_new_node_reports_good_health_in_the_kubelets_words() -> None:
+    stage = stage_with("node-1")
+    document = stage.get("nodes", "node-1")
+    assert document is not None
+    said = [(c["type"], c["status"], c["reason"], c["message"]) for c in document["status"]["conditions"]]
+    assert said == [
+        ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+    ]
+    assert stage.messages() == [(0.0, "Node node-1 status is now: NodeReady")]
+
+
+def test_lease_is_created_and_renewed_every_ten_seconds() -> None:
+    stage = stage_with("node-1")
+    assert len(stage.done(Create, LEASES)) == 1
+    stage.at(100)
+    renewals = [at for at, _ in stage.done(Patch, LEASES)]
+    assert len(renewals) == 10
+    assert {round(later - earlier, 3) for earlier, later in itertools.pairwise(renewals)} == {10.0}
+
+
+def test_unchanged_status_is_posted_every_five_minutes() -> None:
+    stage = stage_with("node-1")
+    stage.at(1000)
+    assert [at for at, _ in stage.done(Patch, "nodes")] == [0.0, 300.0, 600.0, 900.0]
+
+
+def test_node_made_by_hand_is_completed() -> None:
+    stage = stage_with()
+    stage.create("nodes", {"metadata": {"name": "x", "annotations": {"doorman.dev/simulated": "true"}}})
+    stage.settle()
+    document = stage.get("nodes", "x")
+    assert document is not None
+    assert document["status"]["allocatable"]["pods"] == "110"
+    assert document["status"]["nodeInfo"]["kubeletVersion"] == "v1.37.0"
+
+
+def test_foreign_node_and_its_pods_are_left_alone() -> None:
+    stage = stage_with()
+    stage.create("nodes", {"metadata": {"name": "real"}})
+    stage.create("pods", pod("p", "real"))
+    stage.at(60)
+    assert stage.actions == []
+
+
+def test_bound_pod_is_running_and_ready() -> None:
+    stage = stage_with("node-1")
+    stage.create("pods", pod("p", "node-1", spec={"initContainers": [{"name": "i", "image": "x"}]}))
+    stage.settle()
+    status = found(stage, "p")["status"]
+    assert status["phase"] == "Running"
+    assert conditions(found(stage, "p")) == {
+        "PodReadyToStartContainers": "True", "Initialized": "True", "Ready": "True", "ContainersReady": "True",
+    }  # fmt: skip
+    assert status["startTime"] == "2026-01-01T00:00:00Z"
+    assert status["hostIP"] == "10.64.0.1"
+    assert status["podIPs"] == [{"ip": status["podIP"]}]
+    container = status["containerStatuses"][0]
+    assert (container["name"], container["ready"], container["started"], container["restartCount"]) == (
+        "c",
+        True,
+        True,
+        0,
+    )
+    assert container["state"] == {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+    assert status["initContainerStatuses"][0]["state"]["terminated"]["reason"] == "Completed"
+    assert status["observedGeneration"] == 1
+
+
+def test_deleted_pod_is_gone_at_once() -> None:
+    stage = stage_with("node-1")
+    stage.create("pods", pod("p", "node-1"))
+    stage.at(5)
+    uid = found(stage, "p")["metadata"]["uid"]
+    stage.delete("pods", "default/p")
+    stage.settle()
+    assert stage.get("pods", "default/p") is None
+    delete = stage.done(Delete, "pods")[0][1]
+    assert (delete.grace_seconds, delete.uid) == (0, uid)
+
+
+@pytest.mark.parametrize(
+    ("termination", "grace", "gone_after"),
+    [
+        pytest.param("3s", 30, 3.0, id="takes-its-time"),
+        pytest.param("60s", 30, 30.0, id="killed-when-the-grace-period-is-over"),
+        pytest.param("soon", 30, 0.0, id="unreadable-is-at-once"),
+    ],
+)
+def test_deleted_pod_with_a_termination_time(termination: str, grace: int, gone_after: float) -> None:
+    stage = stage_with("node-1")
+    stage.create("pods", pod("p", "node-1", metadata=marked(termination=termination)))
+    stage.at(5)
+    stage.delete("pods", "default/p", grace_seconds=grace)
+    stage.at(200)
+    assert [at for at, _ in stage.done(Delete, "pods")] == [5 + gone_after]
+
+
+def test_deleted_pod_with_a_finalizer_ends_and_is_deleted_once() -> None:
+    stage = stage_with("node-1")
+    stage.create("pods", pod("p", "node-1", metadata={"finalizers": ["example.com/hold"]}))
+    stage.at(5)
+    stage.delete("pods", "default/p")
+    stage.at(50)
+    assert found(stage, "p")["status"]["phase"] == "Failed"
+    assert len(stage.done(Delete, "pods")) == 1
+
+
+@pytest.mark.parametrize(
+    ("marks", "spec", "timeline"),
+    [
+        pytest.param(
+            {"startup": "5s"}, {}, [(1, "Pending", "False", 0), (5, "Running", "True", 0)], id="start-up"
+        ),
+        pytest.param(
+            {"startup": "2s", "ready_after": "3s"}, {},
+            [(1, "Pending", "False", 0), (3, "Running", "False", 0), (5, "Running", "True", 0)], id="readiness",
+        ),
+        pytest.param(
+            {"runs_for": "10s"}, {"restartPolicy": "Never"},
+            [(9, "Running", "True", 0), (10, "Succeeded", "False", 0)], id="completes",
+        ),
+        pytest.param(
+            {"runs_for": "10s", "exit_codes": "3"}, {"restartPolicy": "Never"}, [(10, "Failed", "False", 0)], id="fails"
+        ),
+        pytest.param(
+            {"runs_for": "10s", "exit_codes": "1,1,0"}, {"restartPolicy": "OnFailure"},
+            [(9, "Running", "True", 0), (11, "Running", "True", 1), (21, "Running", "False", 1),
+             (31, "Running", "True", 2), (41, "Succeeded", "False", 2)],
+            id="fails-twice-then-succeeds",
+        ),
+        pytest.param(
+            {"runs_for": "1s", "exit_codes": "0"}, {"restartPolicy": "Always"},
+            [(1, "Running", "True", 1), (2, "Running", "False", 1), (12, "Running", "True", 2),
+             (13, "Running", "False", 2), (33, "Running", "True", 3)],
+            id="always-restarts-with-back-off",
+        ),
+        pytest.param({}, {"restartPolicy": "Never"}, [(3600, "Running", "True", 0)], id="runs-on-if-not-told"),
+        pytest.param(
+            {}, {"activeDeadlineSeconds": 60}, [(59, "Running", "True", 0), (60, "Failed", "False", 0)], id="deadline"
+        ),
+    ],
+)  # fmt: skip
+def test_life_by_annotation(
+    marks: dict[str, str], spec: dict[str, Any], timeline: list[tuple[float, str, str, int]]
+) -> None:
+    stage = stage_with("node-1")
+    stage.create("pods", pod("p", "node-1", metadata=marked(**marks), spec=spec))
+    for at, phase, ready, restarts in timeline:
+        stage.at(at)
+        document = found(stage, "p")
+        restarted = document["status"]["containerStatuses"][0]["restartCount"]
+        assert (at, document["status"]["phase"], conditions(document)["Ready"], restarted) == (
+            at,
+            phase,
+            ready,
+            restarts,
+        )
+
+
+def test_pod_of_a_job_succeeds_after_a_moment() -> None:
+    stage = stage_with("node-1")
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
+    stage.create("pods", pod("p", "node-1", metadata={"ownerReferences": [owner]}, spec={"restartPolicy": "Never"}))
+    stage.at(2)
+    assert found(stage, "p")["status"]["phase"] == "Succeeded"
+
+
+def test_refused_pod_fails_with_the_kubelets_reason() -> None:
+    stage = stage_with("node-1")
+    stage.patch("nodes", "node-1", taints("a:NoExecute"))
+    stage.create("pods", pod("p", "node-1", status={"qosClass": "BestEffort"}))
+    stage.at(5)
+    text = "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
+    status = found(stage, "p")["status"]
+    assert (status["phase"], status["reason"], status["qosClass"]) == ("Failed", "TaintToleration", "BestEffort")
+    assert status["message"] == f"Pod was rejected: {text}"
+    event = stage.events[-1][1]
+    assert (event.type, event.reason, event.message, event.component) == ("Warning", "TaintToleration", text, "kubelet")
+    assert "containerStatuses" not in status
+
+
+def test_running_pod_is_not_evicted_by_a_taint() -> None:
+    stage = stage_with("node-1")
+    stage.create("pods", pod("p", "node-1"))
+    stage.at(5)
+    stage.patch("nodes", "node-1", taints("a:NoExecute"))
+    stage.at(60)
+    assert found(stage, "p")["status"]["phase"] == "Running"
+
+
+def test_pods_beyond_the_capacity_are_refused_until_one_goes() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(capacity={"cpu": "1"}))
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "600m"}}}]}
+    stage.create("pods", pod("a", "node-1", spec=spec))
+    stage.create("pods", pod("b", "node-1", spec=spec))
+    stage.settle()
+    assert found(stage, "a")["status"]["phase"] == "Running"
+    assert found(stage, "b")["status"]["reason"] == "OutOfcpu"
+    stage.delete("pods", "default/a")
+    stage.create("pods", pod("c", "node-1", spec=spec))
+    stage.settle()
+    assert found(stage, "c")["status"]["phase"] == "Running"
+
+
+def test_cut_off_node_is_silent_and_its_pods_learn_of_their_deletion_late() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(script="silent 30s-90s"))
+    stage.create("pods", pod("p", "node-1"))
+    stage.at(40)
+    stage.delete("pods", "default/p")
+    stage.create("pods", pod("late", "node-1"))
+    stage.at(89)
+    assert found(stage, "p")["metadata"]["deletionTimestamp"]
+    assert found(stage, "late")["status"]["phase"] == "Pending"
+    assert max(at for at, _ in stage.done(Patch, LEASES)) <= 30
+    stage.at(90)
+    assert stage.get("pods", "default/p") is None
+    assert found(stage, "late")["status"]["phase"] == "Running"
+    assert stage.done(Patch, LEASES)[-1][0] == 90.0
+
+
+def test_annotation_cuts_a_node_off_and_brings_it_back() -> None:
+    stage = stage_with("node-1")
+    stage.at(20)
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/silent": "true"}}})
+    stage.at(50)
+    assert max(at for at, _ in stage.done(Patch, LEASES)) <= 20
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/silent": None}}})
+    stage.at(51)
+    assert stage.done(Patch, LEASES)[-1][0] >= 50
+
+
+def test_node_marked_unknown_says_ready_again_and_restores_its_pods() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(script="silent 10s-100s"))
+    stage.create("pods", pod("p", "node-1"))
+    stage.at(60)
+    document = stage.get("nodes", "node-1")
+    assert document is not None
+    for one in document["status"]["conditions"]:
+        one["status"] = "Unknown"
+    stage.patch("nodes", "node-1", {"status": {"conditions": document["status"]["conditions"]}})
+    not_ready = [
+        {**one, "status": "False"} if one["type"] == "Ready" else one
+        for one in found(stage, "p")["status"]["conditions"]
+    ]
+    stage.patch("pods", "default/p", {"status": {"conditions": not_ready}})
+    stage.at(99)
+    assert conditions(found(stage, "p"))["Ready"] == "False"
+    stage.at(101)
+    assert conditions(found(stage, "p"))["Ready"] == "True"
+    assert stage.messages("NodeReady")[-1] == (100.0, "Node node-1 status is now: NodeReady")
+
+
+def test_scripted_pressure_is_reported_and_told() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(script="MemoryPressure=True 10s-20s"))
+    stage.at(60)
+    assert [message for _, message in stage.messages()] == [
+        "Node node-1 status is now: NodeReady",
+        "Node node-1 status is now: NodeHasInsufficientMemory",
+        "Node node-1 status is now: NodeHasSufficientMemory",
+    ]
+
+
+def test_script_that_cannot_be_read_is_told_once() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(script="nonsense"))
+    stage.at(60)
+    assert len(stage.messages("InvalidSimulation")) == 1
+
+
+def test_agent_that_starts_again_takes_up_running_pods() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(capacity={"cpu": "1"}))
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
+    stage.create("pods", pod("a", "node-1", spec=spec))
+    stage.at(5)
+    old = stage._controllers[0]
+    stage.restart(old, SimulatedNodes(stage.caches["nodes"], stage.caches["pods"], stage.caches[LEASES]))
+    stage.create("pods", pod("b", "node-1", spec=spec))
+    stage.at(10)
+    assert found(stage, "a")["status"]["phase"] == "Running"
+    assert found(stage, "b")["status"]["reason"] == "OutOfcpu"
+
+
+def test_memories_of_pods_that_are_gone_are_dropped() -> None:
+    stage = stage_with("node-1")
+    agent = stage._controllers[0]
+    assert isinstance(agent, SimulatedNodes)
+    for number in range(50):
+        stage.create("pods", pod(f"p{number}", "node-1"))
+    stage.at(5)
+    for number in range(50):
+        stage.delete("pods", f"default/p{number}")
+    stage.at(50)
+    assert (agent._uids, agent._since, agent._seen_deleted) == ({}, {}, {})
+    assert agent._loads.pods_of("node-1") == []

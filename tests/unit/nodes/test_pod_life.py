@@ -1,0 +1,94 @@
+"""The life of a pod, one decision at a time; whole lives are in test_agent."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from doorman.api.pods import Pod
+from doorman.nodes.pod_life import Life, decide_next, decide_start, decide_stop, failed_body, life_of, stopped_body
+from support.objects import pod
+
+JOB = {"ownerReferences": [{"kind": "Job", "controller": True}]}
+
+
+def view(**more: Any) -> Pod:
+    return msgspec.convert(pod("p", "node-1", **more), Pod)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        pytest.param({}, Life(), id="ordinary"),
+        pytest.param({"annotations": {"doorman.dev/startup": "2s"}}, Life(startup_seconds=2.0), id="start-up"),
+        pytest.param(
+            {"annotations": {"doorman.dev/runs-for": "5s", "doorman.dev/exit-codes": "1,0"}},
+            Life(runs_for_seconds=5.0, exit_codes=(1, 0)),
+            id="exits",
+        ),
+        pytest.param({"annotations": {"doorman.dev/exit-codes": "x"}}, Life(), id="unreadable-codes"),
+        pytest.param({"annotations": {"doorman.dev/exit-codes": "999"}}, Life(), id="impossible-code"),
+        pytest.param(JOB, Life(runs_for_seconds=1.0), id="job"),
+        pytest.param(
+            {**JOB, "annotations": {"doorman.dev/runs-for": "9s"}}, Life(runs_for_seconds=9.0), id="job-that-says-so"
+        ),
+    ],
+)
+def test_life_of_annotations(metadata: dict[str, Any], expected: Life) -> None:
+    assert life_of(view(metadata=metadata)) == expected
+
+
+def test_start_posts_pending_only_if_it_takes_time() -> None:
+    at_once = decide_start(view(), Life(), 100.0)
+    later = decide_start(view(), Life(startup_seconds=5.0), 100.0)
+    assert at_once.body is not None
+    assert later.body is not None
+    assert (at_once.body["status"]["phase"], at_once.looks_again) == ("Running", None)
+    assert (later.body["status"]["phase"], later.looks_again) == ("Pending", 105.0)
+
+
+def test_host_network_has_the_nodes_address() -> None:
+    body = decide_start(view(spec={"hostNetwork": True}), Life(), 0.0).body
+    assert body is not None
+    assert body["status"]["podIP"] == body["status"]["hostIP"] == "10.64.0.1"
+
+
+def test_pod_that_is_well_needs_nothing() -> None:
+    well = view(status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]})
+    assert decide_next(well, Life(), 50.0, since=None, node_is_ready=True).body is None
+
+
+@pytest.mark.parametrize(("node_is_ready", "restored"), [(True, True), (False, False)])
+def test_pod_said_unready_by_others_is_ready_again_with_its_node(node_is_ready: bool, restored: bool) -> None:
+    unready = view(status={"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]})
+    following = decide_next(unready, Life(), 50.0, since=None, node_is_ready=node_is_ready)
+    assert (following.body is not None) is restored
+
+
+def test_times_of_the_status_count_when_the_memory_is_gone() -> None:
+    status = {"phase": "Pending", "startTime": "1970-01-01T00:01:00Z"}
+    following = decide_next(view(status=status), Life(startup_seconds=9.0), 65.0, since=None, node_is_ready=True)
+    assert following.looks_again == 69.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "grace", "gone_at"),
+    [
+        pytest.param(0.0, 30, 100.0, id="at-once"),
+        pytest.param(5.0, 30, 105.0, id="takes-its-time"),
+        pytest.param(50.0, 30, 130.0, id="grace-period-is-over"),
+        pytest.param(5.0, None, 105.0, id="no-grace-period"),
+    ],
+)
+def test_stop(seconds: float, grace: int | None, gone_at: float) -> None:
+    one = view(metadata={"deletionGracePeriodSeconds": grace})
+    assert decide_stop(one, Life(termination_seconds=seconds), seen=100.0) == gone_at
+
+
+def test_failed_and_stopped_pods_keep_their_restarts() -> None:
+    containers = [{"name": "c", "restartCount": 4}]
+    status = {"phase": "Running", "startTime": "1970-01-01T00:00:00Z", "containerStatuses": containers}
+    for body in (failed_body(view(status=status), "R", "m", 9.0), stopped_body(view(status=status), 9.0)):
+        container = body["status"]["containerStatuses"][0]
+        assert body["status"]["phase"] == "Failed"
+        assert (container["restartCount"], container["state"]["terminated"]["exitCode"]) == (4, 143)
