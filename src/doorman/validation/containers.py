@@ -1,0 +1,262 @@
+"""Containers of a pod: names, images, ports, environment, mounts, resources."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from doorman.base.errors import (
+    FieldError,
+    Json,
+    duplicate,
+    field_not_found,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from doorman.semantics.names import dns_label_faults, env_name_faults, port_name_faults
+from doorman.validation.resources import requirement_errors
+
+_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_MESSAGE_POLICIES: Final = ("FallbackToLogsOnError", "File")
+_RESTART_POLICIES: Final = ("Always", "Never", "OnFailure")
+_PORT_RANGE: Final = "must be between 1 and 65535, inclusive"
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
+
+
+def container_errors(
+    containers: Sequence[Mapping[str, Any]], volumes: frozenset[str], claims: frozenset[str], path: str
+) -> list[FieldError]:
+    """`spec.containers`. `volumes` and `claims` are the names that may be referred to."""
+    if not containers:
+        return [required(path)]
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for index, container in enumerate(containers):
+        if not is_simple(container):
+            errors.extend(_common_errors(container, volumes, claims, f"{path}[{index}]"))
+        name = container.get("name", "")
+        if name in names:
+            errors.append(duplicate(f"{path}[{index}].name", name))
+        names.add(name)
+        errors.extend(_probe_errors(container, f"{path}[{index}]"))
+    errors.extend(_host_port_conflicts(containers, path))
+    return errors
+
+
+def init_container_errors(
+    containers: Sequence[Mapping[str, Any]],
+    regular: Sequence[Mapping[str, Any]],
+    volumes: frozenset[str],
+    claims: frozenset[str],
+    path: str,
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names = {container.get("name", "") for container in regular}
+    for index, container in enumerate(containers):
+        at = f"{path}[{index}]"
+        errors.extend(_common_errors(container, volumes, claims, at))
+        policy = container.get("restartPolicy")
+        if policy is not None and policy not in _RESTART_POLICIES:
+            errors.append(not_supported(f"{at}.restartPolicy", Json(policy), _RESTART_POLICIES))
+        name = container.get("name", "")
+        if name in names:
+            errors.append(duplicate(f"{at}.name", name))
+        elif name:
+            names.add(name)
+        if policy == "Always":
+            errors.extend(_probe_errors(container, at))
+            continue
+        if "lifecycle" in container:
+            errors.append(
+                forbidden(f"{at}.lifecycle", "may not be set for init containers without restartPolicy=Always")
+            )
+        errors.extend(
+            forbidden(f"{at}.{probe}", "may not be set for init containers without restartPolicy=Always")
+            for probe in _PROBES
+            if probe in container
+        )
+    return errors
+
+
+_SIMPLE_FIELDS: Final = frozenset(
+    {"name", "image", "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy", "command", "args",
+     "workingDir"}
+)  # fmt: skip
+
+
+def is_simple(container: Mapping[str, Any]) -> bool:
+    """A container with nothing but a good name, an image and defaults: most of them, so they are waved through."""
+    for field, value in container.items():
+        if field in _SIMPLE_FIELDS or (field == "resources" and not value):
+            continue
+        return False
+    name = container.get("name", "")
+    return bool(
+        container.get("image")
+        and name
+        and container.get("imagePullPolicy") in _PULL_POLICIES
+        and container.get("terminationMessagePolicy") in _MESSAGE_POLICIES
+        and not dns_label_faults(name)
+    )
+
+
+def _common_errors(
+    container: Mapping[str, Any], volumes: frozenset[str], claims: frozenset[str], path: str
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name = container.get("name", "")
+    if not name:
+        errors.append(required(f"{path}.name"))
+    else:
+        errors.extend(invalid(f"{path}.name", name, fault) for fault in dns_label_faults(name))
+    if not container.get("image"):
+        errors.append(required(f"{path}.image"))
+    policy = container.get("terminationMessagePolicy", "")
+    if policy not in _MESSAGE_POLICIES:
+        at = f"{path}.terminationMessagePolicy"
+        errors.append(not_supported(at, Json(policy), _MESSAGE_POLICIES) if policy else required(at))
+    for field, check in _PARTS.items():
+        if found := container.get(field):
+            errors.extend(check(found, f"{path}.{field}"))
+    if mounts := container.get("volumeMounts"):
+        errors.extend(_mount_errors(mounts, volumes, f"{path}.volumeMounts"))
+    errors.extend(_pull_policy_errors(container.get("imagePullPolicy", ""), f"{path}.imagePullPolicy"))
+    if resources := container.get("resources"):
+        errors.extend(requirement_errors(resources, f"{path}.resources"))
+        errors.extend(_claim_errors(resources.get("claims") or (), claims, f"{path}.resources.claims"))
+    return errors
+
+
+def _pull_policy_errors(policy: str, path: str) -> list[FieldError]:
+    if not policy:
+        return [required(path)]
+    return [] if policy in _PULL_POLICIES else [not_supported(path, Json(policy), _PULL_POLICIES)]
+
+
+def _port_errors(ports: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for index, port in enumerate(ports):
+        at = f"{path}[{index}]"
+        if name := port.get("name"):
+            faults = port_name_faults(name)
+            errors.extend(invalid(f"{at}.name", name, fault) for fault in faults)
+            if not faults and name in names:
+                errors.append(duplicate(f"{at}.name", name))
+            names.add(name)
+        number = port.get("containerPort", 0)
+        if number == 0:
+            errors.append(required(f"{at}.containerPort"))
+        elif not 1 <= number <= 65535:
+            errors.append(invalid(f"{at}.containerPort", number, _PORT_RANGE))
+        host_port = port.get("hostPort", 0)
+        if host_port and not 1 <= host_port <= 65535:
+            errors.append(invalid(f"{at}.hostPort", host_port, _PORT_RANGE))
+        protocol = port.get("protocol", "")
+        if not protocol:
+            errors.append(required(f"{at}.protocol"))
+        elif protocol not in _PROTOCOLS:
+            errors.append(not_supported(f"{at}.protocol", Json(protocol), _PROTOCOLS))
+    return errors
+
+
+def _env_errors(env: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, variable in enumerate(env):
+        name = variable.get("name", "")
+        if not name:
+            errors.append(required(f"{path}[{index}].name"))
+        else:
+            errors.extend(invalid(f"{path}[{index}].name", name, fault) for fault in env_name_faults(name))
+        if (source := variable.get("valueFrom")) is not None:
+            errors.extend(_env_source_errors(variable, source, f"{path}[{index}].valueFrom"))
+    return errors
+
+
+def _env_source_errors(variable: Mapping[str, Any], source: Mapping[str, Any], path: str) -> list[FieldError]:
+    if not source:
+        fields = "`configMapKeyRef`, `fieldRef`, `fileKeyRef`, `resourceFieldRef` or `secretKeyRef`"
+        return [invalid(path, "", f"must specify one of: {fields}")]
+    if variable.get("value"):
+        return [invalid(path, "", "may not be specified when `value` is not empty")]
+    if len(source) > 1:
+        return [invalid(path, "", "may not have more than one field specified at a time")]
+    return []
+
+
+def _mount_errors(mounts: Sequence[Mapping[str, Any]], volumes: frozenset[str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    places: set[str] = set()
+    for index, mount in enumerate(mounts):
+        at = f"{path}[{index}]"
+        name, place = mount.get("name", ""), mount.get("mountPath", "")
+        if not name:
+            errors.append(required(f"{at}.name"))
+        elif name not in volumes:
+            errors.append(field_not_found(f"{at}.name", name))
+        if not place:
+            errors.append(required(f"{at}.mountPath"))
+        if place in places:
+            errors.append(invalid(f"{at}.mountPath", place, "must be unique"))
+        places.add(place)
+    return errors
+
+
+def _claim_errors(used: Sequence[Mapping[str, Any]], claims: frozenset[str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for index, claim in enumerate(used):
+        name = claim.get("name", "")
+        if not name:
+            errors.append(required(f"{path}[{index}]"))
+            continue
+        if name in names:
+            errors.append(duplicate(f"{path}[{index}]", name))
+        names.add(name)
+        if name not in claims:
+            errors.append(field_not_found(f"{path}[{index}]", name))
+    return errors
+
+
+def _probe_errors(container: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+    for field in _PROBES:
+        probe = container.get(field)
+        if probe is None:
+            continue
+        handlers = [handler for handler in _PROBE_HANDLERS if handler in probe]
+        if not handlers:
+            yield required(f"{path}.{field}", "must specify a handler type")
+        for extra in handlers[1:]:
+            yield forbidden(f"{path}.{field}.{extra}", "may not specify more than 1 handler type")
+        for number in (
+            "initialDelaySeconds",
+            "timeoutSeconds",
+            "periodSeconds",
+            "successThreshold",
+            "failureThreshold",
+        ):
+            if probe.get(number, 0) < 0:
+                yield invalid(f"{path}.{field}.{number}", probe[number], "must be greater than or equal to 0")
+        if field != "readinessProbe" and probe.get("successThreshold", 1) != 1:
+            yield invalid(f"{path}.{field}.successThreshold", probe["successThreshold"], "must be 1")
+
+
+def _host_port_conflicts(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    taken: set[str] = set()
+    for index, container in enumerate(containers):
+        for at, port in enumerate(container.get("ports") or ()):
+            number = port.get("hostPort", 0)
+            if not number:
+                continue
+            shown = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{number}"
+            if shown in taken:
+                errors.append(duplicate(f"{path}[{index}].ports[{at}].hostPort", shown))
+            taken.add(shown)
+    return errors
+
+
+_PARTS: Final[Mapping[str, Callable[[Any, str], list[FieldError]]]] = {"ports": _port_errors, "env": _env_errors}
+"""Fields that are lists of JSON objects, and who checks them, in the API's order."""

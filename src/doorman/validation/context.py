@@ -1,0 +1,33 @@
+"""What a validator is told besides the document, and the shape of a validator."""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from doorman.api.schema import Document
+from doorman.base.errors import FieldError
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """How a write came in."""
+
+    comparison_operators: bool = True
+    """Whether new tolerations may use `Gt` and `Lt`."""
+
+    subresource: str = ""
+
+
+Create = Callable[[Document, Context], list[FieldError]]
+Update = Callable[[Document, Document, Context], list[FieldError]]
+
+
+class Validator(msgspec.Struct, frozen=True, kw_only=True):
+    """How one kind is checked. `create(doc, context)`; `update(new, old, context)`."""
+
+    create: Create
+    update: Update
+
+
+def distinct(errors: Iterable[FieldError]) -> list[FieldError]:
+    """Each error once: updates look at some fields twice, and the API says so once."""
+    return list(dict.fromkeys(errors))

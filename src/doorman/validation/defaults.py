@@ -1,0 +1,246 @@
+"""Which defaults are filled into which kind, by the name of its storage; each function changes a document in place."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from doorman.api.schema import Document
+from doorman.validation.pod_defaults import default_pod
+from doorman.validation.workload_defaults import (
+    default_cron_job,
+    default_daemon_set,
+    default_deployment,
+    default_job,
+    default_pod_template,
+    default_replica_set,
+    default_replication_controller,
+    default_stateful_set,
+)
+
+Defaulter = Callable[[Document], None]
+
+RBAC_GROUP: Final = "rbac.authorization.k8s.io"
+
+_Json = dict[str, Any]  # a part of a document, changed in place
+
+
+def default_node(doc: Document) -> None:
+    status = doc.get("status")
+    if status and status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = dict(status["capacity"])
+
+
+def default_service(doc: Document) -> None:
+    spec = doc.setdefault("spec", {})
+    spec.setdefault("sessionAffinity", "None")
+    kind = spec.setdefault("type", "ClusterIP")
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        if port.get("targetPort") in (None, 0, ""):
+            port["targetPort"] = port.get("port", 0)
+    if spec["sessionAffinity"] == "ClientIP":
+        spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault("timeoutSeconds", 10800)
+    if kind in ("NodePort", "LoadBalancer"):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if kind == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+    if kind != "ExternalName":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+
+
+def default_secret(doc: Document) -> None:
+    doc.setdefault("type", "Opaque")
+
+
+def default_endpoints(doc: Document) -> None:
+    for subset in doc.get("subsets") or ():
+        for port in subset.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+
+
+def default_endpoint_slice(doc: Document) -> None:
+    for port in doc.get("ports") or ():
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
+def default_limit_range(doc: Document) -> None:
+    """For containers: what is not said of the default is taken from the bounds."""
+    for limit in (doc.get("spec") or {}).get("limits") or ():
+        if limit.get("type") != "Container":
+            continue
+        _fill(limit, "default", limit.get("max"))
+        _fill(limit, "defaultRequest", limit.get("default"))
+        _fill(limit, "defaultRequest", limit.get("min"))
+
+
+def default_persistent_volume(doc: Document) -> None:
+    doc.setdefault("status", {}).setdefault("phase", "Pending")
+    spec = doc.setdefault("spec", {})
+    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
+    spec.setdefault("volumeMode", "Filesystem")
+    if "hostPath" in spec:
+        spec["hostPath"].setdefault("type", "")
+
+
+def default_persistent_volume_claim(doc: Document) -> None:
+    doc.setdefault("status", {}).setdefault("phase", "Pending")
+    doc.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+
+
+def default_priority_class(doc: Document) -> None:
+    doc.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def default_storage_class(doc: Document) -> None:
+    doc.setdefault("reclaimPolicy", "Delete")
+    doc.setdefault("volumeBindingMode", "Immediate")
+
+
+def default_csi_driver(doc: Document) -> None:
+    spec = doc.setdefault("spec", {})
+    for field, value in (
+        ("attachRequired", True), ("podInfoOnMount", False), ("storageCapacity", False),
+        ("fsGroupPolicy", "ReadWriteOnceWithFSType"), ("requiresRepublish", False), ("seLinuxMount", False),
+    ):  # fmt: skip
+        spec.setdefault(field, value)
+    spec.setdefault("volumeLifecycleModes", ["Persistent"])
+
+
+def default_role_binding(doc: Document) -> None:
+    doc.setdefault("roleRef", {}).setdefault("apiGroup", RBAC_GROUP)
+    for subject in doc.get("subjects") or ():
+        if subject.get("kind") in ("User", "Group"):
+            subject.setdefault("apiGroup", RBAC_GROUP)
+
+
+def default_autoscaler(doc: Document) -> None:
+    doc.setdefault("spec", {}).setdefault("minReplicas", 1)
+
+
+def default_network_policy(doc: Document) -> None:
+    spec = doc.setdefault("spec", {})
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+    for rule in (*(spec.get("ingress") or ()), *(spec.get("egress") or ())):
+        for port in rule.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+
+
+def default_mutating_webhooks(doc: Document) -> None:
+    default_webhooks(doc)
+    for webhook in doc.get("webhooks") or ():
+        webhook.setdefault("reinvocationPolicy", "Never")
+
+
+def default_webhooks(doc: Document) -> None:
+    for webhook in doc.get("webhooks") or ():
+        webhook.setdefault("failurePolicy", "Fail")
+        webhook.setdefault("matchPolicy", "Equivalent")
+        webhook.setdefault("namespaceSelector", {})
+        webhook.setdefault("objectSelector", {})
+        webhook.setdefault("timeoutSeconds", 10)
+        _default_rules(webhook.get("rules"))
+        if service := (webhook.get("clientConfig") or {}).get("service"):
+            service.setdefault("port", 443)
+
+
+def default_admission_policy(doc: Document) -> None:
+    spec = doc.setdefault("spec", {})
+    spec.setdefault("failurePolicy", "Fail")
+    if constraints := spec.get("matchConstraints"):
+        _default_match(constraints)
+
+
+def default_admission_binding(doc: Document) -> None:
+    if resources := (doc.get("spec") or {}).get("matchResources"):
+        _default_match(resources)
+
+
+def default_flow_schema(doc: Document) -> None:
+    spec = doc.setdefault("spec", {})
+    if not spec.get("matchingPrecedence"):
+        spec["matchingPrecedence"] = 1000
+
+
+def default_api_service(doc: Document) -> None:
+    if service := (doc.get("spec") or {}).get("service"):
+        service.setdefault("port", 443)
+
+
+def default_resource_claim(doc: Document) -> None:
+    _default_claim_spec(doc.get("spec"))
+
+
+def default_resource_claim_template(doc: Document) -> None:
+    _default_claim_spec((doc.get("spec") or {}).get("spec"))
+
+
+def _default_claim_spec(spec: _Json | None) -> None:
+    for request in ((spec or {}).get("devices") or {}).get("requests") or ():
+        wanted = [request["exactly"]] if "exactly" in request else []
+        for one in (*wanted, *(request.get("firstAvailable") or ())):
+            mode = one.setdefault("allocationMode", "ExactCount")
+            if mode == "ExactCount" and not one.get("count"):
+                one["count"] = 1
+            for toleration in one.get("tolerations") or ():
+                toleration.setdefault("operator", "Equal")
+
+
+def _default_match(resources: _Json) -> None:
+    resources.setdefault("matchPolicy", "Equivalent")
+    resources.setdefault("namespaceSelector", {})
+    resources.setdefault("objectSelector", {})
+    _default_rules(resources.get("resourceRules"))
+    _default_rules(resources.get("excludeResourceRules"))
+
+
+def _default_rules(rules: list[_Json] | None) -> None:
+    for rule in rules or ():
+        rule.setdefault("scope", "*")
+
+
+def _fill(limit: _Json, field: str, source: Mapping[str, str] | None) -> None:
+    if not source:
+        return
+    amounts = limit.setdefault(field, {})
+    for name, quantity in source.items():
+        if name not in amounts:
+            amounts[name] = quantity
+
+
+DEFAULTERS: Final[Mapping[str, Defaulter]] = {
+    "pods": default_pod,
+    "nodes": default_node,
+    "services": default_service,
+    "secrets": default_secret,
+    "endpoints": default_endpoints,
+    "limitranges": default_limit_range,
+    "persistentvolumes": default_persistent_volume,
+    "persistentvolumeclaims": default_persistent_volume_claim,
+    "podtemplates": default_pod_template,
+    "replicationcontrollers": default_replication_controller,
+    "daemonsets.apps": default_daemon_set,
+    "deployments.apps": default_deployment,
+    "replicasets.apps": default_replica_set,
+    "statefulsets.apps": default_stateful_set,
+    "jobs.batch": default_job,
+    "cronjobs.batch": default_cron_job,
+    "endpointslices.discovery.k8s.io": default_endpoint_slice,
+    "priorityclasses.scheduling.k8s.io": default_priority_class,
+    "storageclasses.storage.k8s.io": default_storage_class,
+    "csidrivers.storage.k8s.io": default_csi_driver,
+    "rolebindings.rbac.authorization.k8s.io": default_role_binding,
+    "clusterrolebindings.rbac.authorization.k8s.io": default_role_binding,
+    "horizontalpodautoscalers.autoscaling": default_autoscaler,
+    "networkpolicies.networking.k8s.io": default_network_policy,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": default_mutating_webhooks,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": default_webhooks,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": default_admission_policy,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": default_admission_policy,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
+    "flowschemas.flowcontrol.apiserver.k8s.io": default_flow_schema,
+    "apiservices.apiregistration.k8s.io": default_api_service,
+    "resourceclaims.resource.k8s.io": default_resource_claim,
+    "resourceclaimtemplates.resource.k8s.io": default_resource_claim_template,
+}

@@ -1,0 +1,94 @@
+"""Events, as the core group stores them; the other group's face is converted before it comes here."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from doorman.api.schema import Document
+from doorman.base.errors import FieldError, Json, invalid, required
+from doorman.semantics.names import qualified_name_faults
+from doorman.validation.context import Context, distinct
+from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
+
+_WORD_BYTES_MAX: Final = 128
+_NOTE_BYTES_MAX: Final = 1024
+_TYPES: Final = ("Normal", "Warning")
+_OTHER_NAMESPACE: Final = "does not match event.namespace"
+_CLUSTER_NAMESPACES: Final = ("", "default", "kube-system")
+
+_FIXED: Final = {
+    "involvedObject": "involvedObject", "reason": "reason", "message": "message", "source": "source",
+    "firstTimestamp": "firstTimestamp", "lastTimestamp": "lastTimestamp", "count": "count", "type": "type",
+    "eventTime": "eventTime", "action": "action", "related": "related", "reportingComponent": "reportingController",
+    "reportingInstance": "reportingInstance",
+}  # fmt: skip
+"""Fields of an event with an eventTime that an update may not change, and what the API calls them."""
+
+
+def validate_event_create(doc: Document, _context: Context) -> list[FieldError]:
+    errors = validate_metadata(doc)
+    if doc.get("eventTime"):
+        errors.extend(_new_style_errors(doc))
+    else:
+        errors.extend(_namespace_errors(doc))
+    return errors
+
+
+def validate_event_update(new: Document, old: Document, context: Context) -> list[FieldError]:
+    errors = [*validate_metadata_update(new, old), *validate_event_create(new, context)]
+    if old.get("eventTime"):
+        errors.extend(
+            invalid(shown, new.get(field), IMMUTABLE)
+            for field, shown in _FIXED.items()
+            if new.get(field) != old.get(field)
+        )
+    return distinct(errors)
+
+
+def _namespace_errors(doc: Document) -> list[FieldError]:
+    namespace = doc["metadata"].get("namespace", "")
+    about = (doc.get("involvedObject") or {}).get("namespace", "")
+    if not about:
+        fits = namespace in ("", "default")
+    else:
+        fits = about == namespace
+    return [] if fits else [invalid("involvedObject.namespace", about, _OTHER_NAMESPACE)]
+
+
+def _new_style_errors(doc: Document) -> list[FieldError]:
+    errors: list[FieldError] = []
+    namespace = doc["metadata"].get("namespace", "")
+    about = (doc.get("involvedObject") or {}).get("namespace", "")
+    if (not about and namespace not in _CLUSTER_NAMESPACES) or (about and about != namespace):
+        errors.append(invalid("involvedObject.namespace", about, _OTHER_NAMESPACE))
+    controller = doc.get("reportingComponent", "")
+    if not controller:
+        errors.append(required("reportingController"))
+    errors.extend(invalid("reportingController", controller, fault) for fault in qualified_name_faults(controller))
+    for field, shown in (("reportingInstance", "reportingInstance"), ("action", "action"), ("reason", "reason")):
+        errors.extend(_word_errors(doc, field, shown))
+    if len(doc.get("message", "").encode()) > _NOTE_BYTES_MAX:
+        errors.append(invalid("message", "", f"can have at most {_NOTE_BYTES_MAX} characters"))
+    if (kind := doc.get("type", "")) not in _TYPES:
+        errors.append(invalid("type", Json(kind), f"has invalid value: {kind}"))
+    errors.extend(_series_errors(doc.get("series")))
+    return errors
+
+
+def _word_errors(doc: Document, field: str, shown: str) -> list[FieldError]:
+    word = doc.get(field, "")
+    if not word:
+        return [required(shown)]
+    if len(word.encode()) > _WORD_BYTES_MAX:
+        return [invalid(shown, "", f"can have at most {_WORD_BYTES_MAX} characters")]
+    return []
+
+
+def _series_errors(series: Mapping[str, Any] | None) -> list[FieldError]:
+    if series is None:
+        return []
+    errors: list[FieldError] = []
+    if series.get("count", 0) < 2:
+        errors.append(invalid("series.count", "", "should be at least 2"))
+    if not series.get("lastObservedTime"):
+        errors.append(required("series.lastObservedTime"))
+    return errors

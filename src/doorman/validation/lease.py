@@ -1,0 +1,31 @@
+"""Leases."""
+
+from typing import Final
+
+from doorman.api.schema import Document
+from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
+from doorman.validation.context import Context, distinct
+from doorman.validation.metadata import validate_metadata, validate_metadata_update
+
+_STRATEGIES: Final = ("OldestEmulationVersion",)
+
+
+def validate_lease_create(doc: Document, _context: Context) -> list[FieldError]:
+    errors = validate_metadata(doc)
+    spec = doc.get("spec") or {}
+    duration = spec.get("leaseDurationSeconds")
+    if duration is not None and duration <= 0:
+        errors.append(invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"))
+    transitions = spec.get("leaseTransitions")
+    if transitions is not None and transitions < 0:
+        errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
+    strategy = spec.get("strategy")
+    if strategy is not None and "/" not in strategy and strategy not in _STRATEGIES:
+        errors.append(not_supported("spec.strategy", Json(strategy), _STRATEGIES))
+    if spec.get("preferredHolder") and not strategy:
+        errors.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
+    return errors
+
+
+def validate_lease_update(new: Document, old: Document, context: Context) -> list[FieldError]:
+    return distinct([*validate_metadata_update(new, old), *validate_lease_create(new, context)])

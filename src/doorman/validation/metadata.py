@@ -1,0 +1,168 @@
+"""Metadata of every kind: names, labels, annotations, owners, finalizers, and what an update may not touch.
+
+Documents come here after the server has filled in what it owns (namespace, uid, times), and cleaned.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from doorman.api.schema import Document
+from doorman.base.errors import FieldError, FieldErrorType, invalid, required, too_long
+from doorman.base.gotext import quote
+from doorman.semantics.names import (
+    label_value_faults,
+    qualified_name_faults,
+    subdomain_faults,
+)
+from doorman.validation.context import Context, Validator, distinct
+
+ANNOTATIONS_BYTES_MAX: Final = 256 * 1024
+IMMUTABLE: Final = "field is immutable"
+
+_STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_BANNED_OWNERS: Final = frozenset({("v1", "Event")})
+_FIXED_FIELDS: Final = (
+    "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+)  # fmt: skip
+
+NameFaults = Callable[[str], Sequence[str]]
+
+
+def validate_metadata(doc: Document, name_faults: NameFaults = subdomain_faults) -> list[FieldError]:
+    """The checks of a create, which updates make too. The namespace is the server's: it exists, so it is well named."""
+    metadata = doc.get("metadata") or {}
+    errors = _name_errors(metadata, name_faults)
+    if labels := metadata.get("labels"):
+        errors.extend(label_errors(labels, "metadata.labels"))
+    if annotations := metadata.get("annotations"):
+        errors.extend(annotation_errors(annotations, "metadata.annotations"))
+    if owners := metadata.get("ownerReferences"):
+        errors.extend(_owner_errors(owners, "metadata.ownerReferences"))
+    if finalizers := metadata.get("finalizers"):
+        errors.extend(_finalizer_errors(finalizers, "metadata.finalizers"))
+    return errors
+
+
+def validate_metadata_update(new: Document, old: Document) -> list[FieldError]:
+    """What an update may not do to metadata, and the checks of labels, annotations and owners."""
+    after: Mapping[str, Any] = new.get("metadata") or {}
+    before: Mapping[str, Any] = old.get("metadata") or {}
+    errors: list[FieldError] = []
+    if before.get("deletionTimestamp"):
+        errors.extend(_new_finalizer_errors(after.get("finalizers") or (), before.get("finalizers") or ()))
+    errors.extend(
+        invalid(f"metadata.{field}", after.get(field), IMMUTABLE)
+        for field in _FIXED_FIELDS
+        if after.get(field) != before.get(field)
+    )
+    if labels := after.get("labels"):
+        errors.extend(label_errors(labels, "metadata.labels"))
+    if annotations := after.get("annotations"):
+        errors.extend(annotation_errors(annotations, "metadata.annotations"))
+    if owners := after.get("ownerReferences"):
+        errors.extend(_owner_errors(owners, "metadata.ownerReferences"))
+    return errors
+
+
+def label_errors(labels: Mapping[str, str], path: str) -> list[FieldError]:
+    """Labels, and whatever is shaped like them: node selectors, selectors' matchLabels."""
+    errors: list[FieldError] = []
+    for key, value in labels.items():
+        errors.extend(invalid(path, key, fault) for fault in qualified_name_faults(key))
+        errors.extend(invalid(path, value, fault) for fault in label_value_faults(value))
+    return errors
+
+
+def annotation_errors(annotations: Mapping[str, str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    characters = 0
+    for key, value in annotations.items():
+        characters += len(key) + len(value)
+        errors.extend(invalid(path, key, fault) for fault in qualified_name_faults(key.lower()))
+    # A character is at most four bytes, so the exact count is needed only near the limit.
+    if characters * 4 > ANNOTATIONS_BYTES_MAX:
+        size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+        if size > ANNOTATIONS_BYTES_MAX:
+            errors.append(too_long(path, ANNOTATIONS_BYTES_MAX))
+    return errors
+
+
+def metadata_validator(name_faults: NameFaults = subdomain_faults) -> Validator:
+    """For kinds of which nothing but metadata is checked."""
+
+    def create(doc: Document, _context: Context) -> list[FieldError]:
+        return validate_metadata(doc, name_faults)
+
+    def update(new: Document, old: Document, _context: Context) -> list[FieldError]:
+        return distinct([*validate_metadata_update(new, old), *validate_metadata(new, name_faults)])
+
+    return Validator(create=create, update=update)
+
+
+def _name_errors(metadata: Mapping[str, Any], name_faults: NameFaults) -> list[FieldError]:
+    errors: list[FieldError] = []
+    generate_name = metadata.get("generateName", "")
+    if generate_name:
+        stem = generate_name
+        if len(stem) > 1 and stem.endswith("-"):
+            # What follows the hyphen is to come, so it is judged as if a letter stood there.
+            stem = stem[:-2] + "a"
+        errors.extend(invalid("metadata.generateName", generate_name, fault) for fault in name_faults(stem))
+    name = metadata.get("name", "")
+    if not name:
+        errors.append(required("metadata.name", "name or generateName is required"))
+    else:
+        errors.extend(invalid("metadata.name", name, fault) for fault in name_faults(name))
+    return errors
+
+
+def _owner_errors(owners: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    controller = ""
+    for owner in owners:
+        api_version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
+        if not api_version.rpartition("/")[2]:
+            errors.append(invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
+        if not kind:
+            errors.append(invalid(f"{path}.kind", kind, "must not be empty"))
+        errors.extend(
+            invalid(f"{path}.{field}", "", "must not be empty") for field in ("name", "uid") if not owner.get(field)
+        )
+        if (api_version, kind) in _BANNED_OWNERS:
+            shown = f"/{api_version}, Kind={kind}"
+            errors.append(invalid(path, owner, f"{shown} is disallowed from being an owner"))
+        if owner.get("controller"):
+            if controller:
+                both = f"{controller} and {owner.get('name', '')}"
+                text = f'Only one reference can have Controller set to true. Found "true" in references for {both}'
+                errors.append(invalid(path, owners, text))
+            controller = owner.get("name", "")
+    return errors
+
+
+def _finalizer_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for finalizer in finalizers:
+        errors.extend(invalid(path, finalizer, fault) for fault in qualified_name_faults(finalizer))
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        text = "finalizer orphan and foregroundDeletion cannot be both set"
+        errors.append(invalid(path, finalizers, text))
+    for index, finalizer in enumerate(finalizers):
+        errors.extend(kube_finalizer_errors(finalizer, f"{path}[{index}]"))
+    return errors
+
+
+def kube_finalizer_errors(finalizer: str, path: str) -> list[FieldError]:
+    """A finalizer without a domain must be one of Kubernetes' own."""
+    if "/" in finalizer or finalizer in _STANDARD_FINALIZERS:
+        return []
+    return [invalid(path, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]
+
+
+def _new_finalizer_errors(after: Sequence[str], before: Sequence[str]) -> list[FieldError]:
+    added = sorted(set(after) - set(before))
+    if not added:
+        return []
+    listed = ", ".join(quote(finalizer) for finalizer in added)
+    text = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
+    return [FieldError(FieldErrorType.FORBIDDEN, "metadata.finalizers", f"Forbidden: {text}")]

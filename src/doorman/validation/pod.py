@@ -1,0 +1,227 @@
+"""A pod, and the pod inside a workload: the checks of a create, in the API's order."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from doorman.api.schema import Document
+from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
+from doorman.semantics.names import dns_label_faults, qualified_name_faults, subdomain_faults
+from doorman.validation.containers import container_errors, init_container_errors
+from doorman.validation.context import Context
+from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
+from doorman.validation.resources import quantity_errors, requirement_errors
+from doorman.validation.selectors import affinity_errors, topology_spread_errors
+from doorman.validation.tolerations import toleration_annotation_errors, toleration_errors, uses_comparison_operators
+
+MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
+INT32_MAX: Final = 2**31 - 1
+
+_RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_PREEMPTION_POLICIES: Final = ("Never", "PreemptLowerPriority")
+_GATED_NODE_NAME: Final = "cannot be set until all schedulingGates have been cleared"
+_HOST_NETWORK_PORT: Final = "must match `containerPort` when `hostNetwork` is true"
+_NOTHING: Final[frozenset[str]] = frozenset()
+_CLAIM_SOURCES: Final = ("resourceClaimName", "resourceClaimTemplateName")
+
+
+def validate_pod_create(doc: Document, context: Context) -> list[FieldError]:
+    errors = pod_errors(doc, comparison_operators=context.comparison_operators)
+    spec: Mapping[str, Any] = doc.get("spec") or {}
+    if spec.get("ephemeralContainers"):
+        errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        errors.append(forbidden("spec.nodeName", _GATED_NODE_NAME))
+    return errors
+
+
+def pod_errors(doc: Document, *, comparison_operators: bool) -> list[FieldError]:
+    """What holds for a pod at any time."""
+    errors = validate_metadata(doc)
+    spec: Mapping[str, Any] = doc.get("spec") or {}
+    if annotations := doc["metadata"].get("annotations"):
+        errors.extend(_annotation_errors(annotations, spec, comparison_operators=comparison_operators))
+    errors.extend(pod_spec_errors(spec, "spec", comparison_operators=comparison_operators))
+    return errors
+
+
+def template_errors(template: Mapping[str, Any], path: str, *, comparison_operators: bool) -> list[FieldError]:
+    """The pod inside a workload: it has no name of its own."""
+    metadata: Mapping[str, Any] = template.get("metadata") or {}
+    spec: Mapping[str, Any] = template.get("spec") or {}
+    errors = label_errors(metadata.get("labels") or {}, f"{path}.labels")
+    errors.extend(annotation_errors(metadata.get("annotations") or {}, f"{path}.annotations"))
+    errors.extend(pod_spec_errors(spec, f"{path}.spec", comparison_operators=comparison_operators))
+    if spec.get("ephemeralContainers"):
+        text = "ephemeral containers not allowed in pod template"
+        errors.append(forbidden(f"{path}.spec.ephemeralContainers", text))
+    return errors
+
+
+def allows_comparison_operators(old_spec: Mapping[str, Any] | None, context: Context) -> bool:
+    """With the gate off, a pod that was stored with such tolerations goes on as it is."""
+    if context.comparison_operators:
+        return True
+    return uses_comparison_operators((old_spec or {}).get("tolerations"))
+
+
+def pod_spec_errors(spec: Mapping[str, Any], path: str, *, comparison_operators: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    get = spec.get
+    volumes = claims = _NOTHING
+    if found := get("volumes"):
+        volumes = _volume_names(found, f"{path}.volumes", errors)
+    if found := get("resourceClaims"):
+        claims = _claim_names(found, f"{path}.resourceClaims", errors)
+    containers = get("containers") or ()
+    errors.extend(container_errors(containers, volumes, claims, f"{path}.containers"))
+    if init := get("initContainers"):
+        errors.extend(init_container_errors(init, containers, volumes, claims, f"{path}.initContainers"))
+    if resources := get("resources"):
+        errors.extend(requirement_errors(resources, f"{path}.resources"))
+    if get("hostNetwork"):
+        errors.extend(_host_network_errors(containers, f"{path}.containers"))
+    errors.extend(_policy_errors(get("restartPolicy", ""), _RESTART_POLICIES, f"{path}.restartPolicy"))
+    errors.extend(_policy_errors(get("dnsPolicy", ""), _DNS_POLICIES, f"{path}.dnsPolicy"))
+    if node_selector := get("nodeSelector"):
+        errors.extend(label_errors(node_selector, f"{path}.nodeSelector"))
+    if affinity := get("affinity"):
+        errors.extend(affinity_errors(affinity, f"{path}.affinity"))
+    if gates := get("readinessGates"):
+        errors.extend(_readiness_gate_errors(gates, f"{path}.readinessGates"))
+    if gates := get("schedulingGates"):
+        errors.extend(_scheduling_gate_errors(gates, f"{path}.schedulingGates"))
+    if constraints := get("topologySpreadConstraints"):
+        errors.extend(topology_spread_errors(constraints, f"{path}.topologySpreadConstraints"))
+    errors.extend(_name_field_errors(spec, path))
+    if tolerations := get("tolerations"):
+        at = f"{path}.tolerations"
+        errors.extend(toleration_errors(tolerations, at, comparison_operators=comparison_operators))
+    errors.extend(_class_errors(spec, path))
+    return errors
+
+
+def _annotation_errors(
+    annotations: Mapping[str, str], spec: Mapping[str, Any], *, comparison_operators: bool
+) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if MIRROR_ANNOTATION in annotations and not spec.get("nodeName"):
+        text = "must set spec.nodeName if mirror pod annotation is set"
+        errors.append(invalid(f"metadata.annotations[{MIRROR_ANNOTATION}]", annotations[MIRROR_ANNOTATION], text))
+    errors.extend(toleration_annotation_errors(annotations, comparison_operators=comparison_operators))
+    return errors
+
+
+def _volume_names(volumes: Sequence[Mapping[str, Any]], path: str, errors: list[FieldError]) -> frozenset[str]:
+    """The names that mounts may use; what is wrong with the volumes goes into `errors`."""
+    names: set[str] = set()
+    for index, volume in enumerate(volumes):
+        name = volume.get("name", "")
+        if not name:
+            errors.append(required(f"{path}[{index}].name"))
+        elif name in names:
+            errors.append(duplicate(f"{path}[{index}].name", name))
+        else:
+            errors.extend(invalid(f"{path}[{index}].name", name, fault) for fault in dns_label_faults(name))
+        names.add(name)
+        sources = [field for field in volume if field != "name"]
+        if not sources:
+            errors.append(required(f"{path}[{index}]", "must specify a volume type"))
+        errors.extend(
+            forbidden(f"{path}[{index}].{extra}", "may not specify more than 1 volume type") for extra in sources[1:]
+        )
+    return frozenset(names)
+
+
+def _claim_names(claims: Sequence[Mapping[str, Any]], path: str, errors: list[FieldError]) -> frozenset[str]:
+    names: set[str] = set()
+    for index, claim in enumerate(claims):
+        name = claim.get("name", "")
+        if not name:
+            errors.append(required(f"{path}[{index}].name"))
+        elif name in names:
+            errors.append(duplicate(f"{path}[{index}].name", name))
+        else:
+            errors.extend(invalid(f"{path}[{index}].name", name, fault) for fault in dns_label_faults(name))
+        names.add(name)
+        sources = [field for field in _CLAIM_SOURCES if claim.get(field)]
+        if len(sources) > 1:
+            text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            errors.append(invalid(f"{path}[{index}]", claim, text))
+        elif not sources:
+            text = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            errors.append(invalid(f"{path}[{index}]", claim, text))
+        for field in sources:
+            errors.extend(
+                invalid(f"{path}[{index}].{field}", claim[field], fault) for fault in subdomain_faults(claim[field])
+            )
+    return frozenset(names)
+
+
+def _host_network_errors(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    return [
+        invalid(f"{path}[{index}].ports[{at}].hostPort", port.get("hostPort", 0), _HOST_NETWORK_PORT)
+        for index, container in enumerate(containers)
+        for at, port in enumerate(container.get("ports") or ())
+        if port.get("hostPort", 0) != port.get("containerPort", 0)
+    ]
+
+
+def _policy_errors(policy: str, supported: Sequence[str], path: str) -> list[FieldError]:
+    if policy in supported:
+        return []
+    return [not_supported(path, Json(policy), supported) if policy else required(path)]
+
+
+def _readiness_gate_errors(gates: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, gate in enumerate(gates):
+        kind = gate.get("conditionType", "")
+        errors.extend(invalid(f"{path}[{index}].conditionType", kind, fault) for fault in qualified_name_faults(kind))
+    return errors
+
+
+def _scheduling_gate_errors(gates: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, gate in enumerate(gates):
+        name = gate.get("name", "")
+        errors.extend(invalid(f"{path}[{index}]", name, fault) for fault in qualified_name_faults(name))
+        if name in seen:
+            errors.append(duplicate(f"{path}[{index}]", name))
+        seen.add(name)
+    return errors
+
+
+def _name_field_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for field in ("serviceAccountName", "nodeName"):
+        if name := spec.get(field):
+            errors.extend(invalid(f"{path}.{field}", name, fault) for fault in subdomain_faults(name))
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= INT32_MAX:
+        text = f"must be between 1 and {INT32_MAX}, inclusive"
+        errors.append(invalid(f"{path}.activeDeadlineSeconds", deadline, text))
+    for field in ("hostname", "subdomain"):
+        if name := spec.get(field):
+            errors.extend(invalid(f"{path}.{field}", name, fault) for fault in dns_label_faults(name))
+    return errors
+
+
+def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for field in ("priorityClassName", "runtimeClassName"):
+        if name := spec.get(field):
+            errors.extend(invalid(f"{path}.{field}", name, fault) for fault in subdomain_faults(name))
+    policy = spec.get("preemptionPolicy")
+    if policy is not None and policy not in _PREEMPTION_POLICIES:
+        at = f"{path}.preemptionPolicy"
+        errors.append(not_supported(at, Json(policy), _PREEMPTION_POLICIES) if policy else required(at))
+    for name, quantity in (spec.get("overhead") or {}).items():
+        errors.extend(quantity_errors(name, quantity, f"{path}.overhead[{name}]"))
+    system = spec.get("os")
+    if system is not None and system.get("name") not in ("linux", "windows"):
+        at = f"{path}.os.name"
+        found = system.get("name", "")
+        errors.append(not_supported(at, Json(found), ("linux", "windows")) if found else required(at))
+    return errors
