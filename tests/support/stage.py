@@ -6,6 +6,7 @@ parameters in milliseconds, and every action is kept with the instant at which i
 """
 
 import copy
+import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -131,13 +132,12 @@ class Stage:
         end = self.now + seconds
         for _ in range(STEPS_MAX):
             self.settle()
-            self._wakes.sort(reverse=True)
-            if not self._wakes or self._wakes[-1][0] > end:
+            if not self._wakes or self._wakes[0][0] > end:
                 break
-            self.now = max(self.now, self._wakes[-1][0])
-            while self._wakes and self._wakes[-1][0] <= self.now:
-                _, _, number, key = self._wakes.pop()
-                self._enqueue(-number, key)
+            self.now = max(self.now, self._wakes[0][0])
+            while self._wakes and self._wakes[0][0] <= self.now:
+                _, _, number, key = heapq.heappop(self._wakes)
+                self._enqueue(number, key)
         else:
             raise AssertionError("the controllers never come to rest")
         self.now = end
@@ -207,7 +207,7 @@ class Stage:
             self._enqueue(number, key)
             return
         self._wake_number += 1
-        self._wakes.append((instant, self._wake_number, -number, key))
+        heapq.heappush(self._wakes, (instant, self._wake_number, number, key))
 
     def _carry_out(self, who: str, action: Action) -> None:
         self.actions.append((self.elapsed, who, action))
