@@ -1,8 +1,8 @@
 """The one way anything is written, and how it is read.
 
-`create`, `update` and `delete` run the same steps for every kind: propose (pure: transform, default, admission mutates,
-prepare, validate, admission validates), then a compare-and-swap on the store. `update` is the only loop: when somebody else was faster it proposes again
-on what is there now. The answer is given when the write is durable.
+`create`, `update` and `delete` run the same steps for every kind: propose (pure: transform, default, admission
+mutates, prepare, validate, admission validates), then a compare-and-swap on the store. When somebody else was faster
+it is proposed again on what is there now. The answer is given when the write is durable.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -215,6 +215,39 @@ class Registry:
             return Written(self._stored(event.entry, kind, namespace, name))
         raise stale(kind.named, name)
 
+    async def write(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        transform: Transform,
+        caller: Caller,
+        *,
+        subresource: str = "",
+    ) -> Stored:
+        """Change an object as the server itself does (a binding, an eviction's mark): no defaults, no field owners."""
+        key = _store_key(kind, namespace, name)
+        for _ in range(UPDATE_TRIES_MAX):
+            entry = self._store.peek(key)
+            if entry is None:
+                raise not_found(kind.named, name)
+            new = transform(self._document(entry, kind, namespace, name))
+            if subresource:
+                old = self._document(entry, kind, namespace, name)
+                attributes = self._attributes(
+                    kind, namespace, caller, Operation.CREATE, new, old, name=name, subresource=subresource
+                )
+                self._admission.admit(attributes, self._cluster, self._clock.now())
+            if caller.dry_run:
+                return unstored(new, _key(kind, namespace, name), entry.revision)
+            try:
+                event = await self._store.commit(Write(key, to_kept_bytes(new), entry.revision))
+            except Conflict:
+                continue
+            assert event.entry is not None
+            return self._stored(event.entry, kind, namespace, name)
+        raise stale(kind.named, name)
+
     def _propose_update(
         self,
         kind: Kind,
@@ -252,9 +285,7 @@ class Registry:
         self._admission.validate(attributes, self._cluster, now)
         return new
 
-    async def delete(
-        self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller
-    ) -> Deleted:
+    async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> Deleted:
         check_options(options)
         key = _store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
@@ -310,9 +341,7 @@ class Registry:
     ) -> None:
         named = metadata.get("name", "")
         if not named:
-            raise bad_request(
-                f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-            )
+            raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
         if named != name:
             raise bad_request(f"the name of the object ({named}) does not match the name on the URL ({name})")
         if not kind.namespaced:
@@ -322,7 +351,9 @@ class Registry:
         uid = metadata.get("uid", "")
         if uid and uid != before["uid"]:
             raise conflict(
-                kind.named, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
+                kind.named,
+                name,
+                f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}",
             )
         version = metadata.get("resourceVersion", "")
         if version in ("", "0"):
@@ -330,7 +361,9 @@ class Registry:
                 error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
                 raise invalid_object(kind.kind, kind.group, name, [error])
         elif not version.isdigit():
-            error = invalid("metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax')
+            error = invalid(
+                "metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax'
+            )
             raise invalid_object(kind.kind, kind.group, name, [error])
         elif version != before["resourceVersion"]:
             raise stale(kind.named, name)
@@ -415,8 +448,6 @@ def _is_finally_gone(kind: Kind, doc: Document) -> bool:
     if kind.storage == "namespaces":
         return not doc.get("spec", {}).get("finalizers")
     return not metadata.get("deletionGracePeriodSeconds")
-
-
 
 
 def _key(kind: Kind, namespace: str, name: str) -> str:

@@ -1,8 +1,8 @@
 """How a kind behaves when it is written, beyond defaults and validation.
 
 The generic rules need no code of a kind's own: status belongs to the status subresource, generation counts
-changes of spec. A kind that differs has a `Strategy` with its own functions in `STRATEGIES`; everything else is served by
-the default one.
+changes of spec. A kind that differs has a `Strategy` with its own functions in `STRATEGIES`; the default one serves
+all others.
 """
 
 import base64
@@ -83,7 +83,7 @@ def _is_changed(new: Document, old: Document) -> bool:
 # Pods
 
 
-def _create_pod(kind: Kind, doc: Document, now: Instant) -> None:
+def _create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     doc["metadata"]["generation"] = 1
     spec = doc.get("spec", {})
     status: Document = {"phase": "Pending", "qosClass": str(qos_class(spec))}

@@ -1,0 +1,41 @@
+"""`doorman`: commands are loaded when they are used, so that starting one does not pay for the others."""
+
+import importlib
+from typing import Final
+
+import click
+
+_COMMANDS: Final = {
+    "up": ("doorman.cli.up", "Start a control plane of your own."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        found = _COMMANDS.get(cmd_name)
+        if found is None:
+            return None
+        command: click.Command = importlib.import_module(found[0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="doorman")
+def main() -> None:
+    """Kubernetes' taints and tolerations as a system of its own.
+
+    \b
+    doorman up                 start a control plane; kubectl works with it
+    doorman up --help          what it can be told
+    """
+
+
+if __name__ == "__main__":
+    main()

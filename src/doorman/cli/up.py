@@ -1,0 +1,156 @@
+"""`doorman up`: start a control plane and keep it running."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from doorman.base.durations import parse_duration
+from doorman.base.gates import FeatureGates, GateError, parse_gates
+from doorman.controllers.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.taint_eviction import TaintEvictionSettings
+from doorman.runtime.settings import Settings
+from doorman.store.contract import Unusable
+
+F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
+
+
+class GoDuration(click.ParamType):
+    """`50s`, `1m30s`."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            self.fail(f'{error}\nhint: durations look like "50s", "1m30s" or "2h"', param, ctx)
+
+
+class Gates(click.ParamType):
+    """`A=true,B=false`."""
+
+    name = "A=true,B=false"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> FeatureGates:
+        if isinstance(value, FeatureGates):
+            return value
+        try:
+            return parse_gates(value)
+        except GateError as error:
+            self.fail(f"{error}\nhint: gates look like TaintTolerationComparisonOperators=false", param, ctx)
+
+
+class Names(click.ParamType):
+    """A list with commas."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ARG002
+        if isinstance(value, tuple):
+            return value
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def default_data_dir() -> Path:
+    """In the user's state folder."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "doorman"
+
+
+@click.command("up", context_settings={"show_default": True, "max_content_width": 100})
+@click.option("--nodes", type=click.IntRange(min=0), default=3, help="Simulated nodes node-1 … node-N; 0 for none.")
+@click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
+@click.option("--secure-port", type=click.IntRange(0, 65535), default=6443, help="Port to listen on; 0 for a free one.")
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="Where everything is kept.  [default: in the user's state folder]",
+)
+@click.option("--in-memory", is_flag=True, help="Keep nothing: everything is gone when the process ends.")
+@click.option(
+    "--kubeconfig-out",
+    type=click.Path(path_type=Path),
+    help="Where to write the kubeconfig.  [default: in the data directory]",
+)
+@click.option("--feature-gates", type=Gates(), default="", show_default=False, help="Feature gates to set.")
+@click.option(
+    "--controllers", type=Names(), default="*", help="Controllers to run: '*', names, and '-name' to leave one out."
+)
+@click.option(
+    "--enable-admission-plugins", type=Names(), default="", show_default=False, help="Admission plugins to add."
+)
+@click.option(
+    "--disable-admission-plugins", type=Names(), default="", show_default=False, help="Admission plugins to leave out."
+)
+@click.option("--default-not-ready-toleration-seconds", type=int, default=300, help="Given to pods that do not say.")
+@click.option("--default-unreachable-toleration-seconds", type=int, default=300, help="Given to pods that do not say.")
+@click.option("--node-monitor-period", type=GoDuration(), default="5s", help="How often nodes are looked at.")
+@click.option("--node-monitor-grace-period", type=GoDuration(), default="50s", help="Silence before a node is Unknown.")
+@click.option("--node-startup-grace-period", type=GoDuration(), default="1m", help="The same for a node that starts.")
+@click.option("--node-eviction-rate", type=float, default=0.1, help="Nodes tainted a second in a healthy zone.")
+@click.option("--secondary-node-eviction-rate", type=float, default=0.01, help="The same in an unhealthy zone.")
+@click.option("--large-cluster-size-threshold", type=int, default=50, help="Below it the secondary rate is zero.")
+@click.option(
+    "--unhealthy-zone-threshold", type=float, default=0.55, help="Share of nodes not ready that makes a zone unhealthy."
+)
+@click.option("--verbose", "-v", is_flag=True, help="Log what the components do.")
+def command(**flags: Any) -> None:  # click hands flags over by name
+    """Start a control plane: API server, scheduler, controllers, simulated nodes.
+
+    When it serves, one line on standard output says where and with which kubeconfig. SIGTERM or Ctrl-C stops it.
+    """
+    logging.basicConfig(
+        level=logging.INFO if flags["verbose"] else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+    settings = settings_of(flags)
+    for warning in settings.gates.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    from doorman.runtime.serve import serve  # the whole control plane: loaded when the flags are right
+
+    try:
+        serve(settings, _announce)
+    except Unusable as error:
+        click.echo(f"error: {error}\nhint: {error.hint}", err=True)
+        sys.exit(1)
+
+
+def settings_of(flags: dict[str, Any]) -> Settings:
+    in_memory = flags["in_memory"]
+    if in_memory and flags["data_dir"] is not None:
+        raise click.UsageError("--in-memory and --data-dir exclude each other\nhint: leave one of them out")
+    gates: FeatureGates = flags["feature_gates"]
+    return Settings(
+        nodes=flags["nodes"],
+        bind_address=flags["bind_address"],
+        secure_port=flags["secure_port"],
+        data_dir=None if in_memory else flags["data_dir"] or default_data_dir(),
+        kubeconfig_out=flags["kubeconfig_out"],
+        gates=gates,
+        controllers=flags["controllers"],
+        enable_admission_plugins=flags["enable_admission_plugins"],
+        disable_admission_plugins=flags["disable_admission_plugins"],
+        default_not_ready_toleration_seconds=flags["default_not_ready_toleration_seconds"],
+        default_unreachable_toleration_seconds=flags["default_unreachable_toleration_seconds"],
+        node_lifecycle=NodeLifecycleSettings(
+            node_monitor_period_seconds=flags["node_monitor_period"],
+            node_monitor_grace_period_seconds=flags["node_monitor_grace_period"],
+            node_startup_grace_period_seconds=flags["node_startup_grace_period"],
+            node_eviction_rate=flags["node_eviction_rate"],
+            secondary_node_eviction_rate=flags["secondary_node_eviction_rate"],
+            large_cluster_size_threshold=flags["large_cluster_size_threshold"],
+            unhealthy_zone_threshold=flags["unhealthy_zone_threshold"],
+        ),
+        taint_eviction=TaintEvictionSettings(comparison_operators=gates.comparison_operators),
+    )
+
+
+def _announce(address: str, kubeconfig: Path) -> None:
+    print(f"ready {address} kubeconfig={kubeconfig}", flush=True)
+    click.echo(f"try:  export KUBECONFIG={kubeconfig}\n      kubectl get nodes", err=True)

@@ -1,0 +1,19 @@
+"""What a component may ask of an API server, in process or across the network."""
+
+from typing import Any, Protocol
+
+from doorman.client.actions import Bind, Create, Delete, Patch, Update
+
+
+class Client(Protocol):
+    """Every method returns when the write is durable and raises `ApiError` when it was refused."""
+
+    async def create(self, action: Create) -> Any: ...  # the object as a document
+
+    async def update(self, action: Update) -> Any: ...
+
+    async def patch(self, action: Patch) -> Any: ...
+
+    async def delete(self, action: Delete) -> None: ...
+
+    async def bind(self, action: Bind) -> None: ...

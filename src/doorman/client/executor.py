@@ -1,0 +1,35 @@
+"""Carries actions out, one after another."""
+
+from collections.abc import Iterable
+
+from doorman.client.actions import Action, Bind, Create, Delete, Patch, RecordEvent, Update
+from doorman.client.client import Client
+from doorman.client.recorder import EventRecorder
+
+
+class Executor:
+    def __init__(self, client: Client, recorder: EventRecorder) -> None:
+        self._client = client
+        self._recorder = recorder
+
+    async def run(self, actions: Iterable[Action]) -> None:
+        """The first that fails ends the list; its error is raised. Events never fail."""
+        for action in actions:
+            await self._run_one(action)
+
+    async def _run_one(self, action: Action) -> None:
+        match action:
+            case RecordEvent():
+                self._recorder.record(action)
+            case Patch():
+                await self._client.patch(action)
+            case Delete():
+                await self._client.delete(action)
+            case Bind():
+                await self._client.bind(action)
+            case Create():
+                await self._client.create(action)
+            case Update():
+                await self._client.update(action)
+            case _:
+                raise AssertionError(f"no such action: {action}")

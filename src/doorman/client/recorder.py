@@ -1,0 +1,222 @@
+"""Events, as Kubernetes' recorders write them.
+
+Two styles. The classic one (core/v1, used by controllers): a repeat patches count, lastTimestamp and message of
+the first event; more than ten similar ones in ten minutes are combined; a source that floods one object is cut off.
+The newer one (events.k8s.io/v1, used by the scheduler: actions with `action` set): a repeat starts a series.
+
+Recording is never in anybody's way: events wait in a bounded queue, and one that cannot be written is dropped.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from doorman.base.clock import Clock, Instant
+from doorman.base.errors import ApiError
+from doorman.base.instants import to_micro_time, to_time
+from doorman.client.actions import Create, ObjectReference, Patch, RecordEvent
+from doorman.client.client import Client
+
+QUEUE_EVENTS_MAX: Final = 100_000
+IN_FLIGHT_MAX: Final = 64
+REMEMBERED_MAX: Final = 4096
+SPAM_BURST: Final = 25
+SPAM_REFILL_SECONDS: Final = 300.0
+SIMILAR_MAX: Final = 10
+SIMILAR_SECONDS: Final = 600.0
+SERIES_SECONDS: Final = 360.0
+
+
+class _Known(msgspec.Struct):
+    """An event that was written and may repeat."""
+
+    name: str
+    namespace: str
+    count: int
+    seen: Instant
+    first: Instant
+
+
+class _Similar(msgspec.Struct):
+    messages: dict[str, None]
+    since: Instant
+
+
+class _Bucket(msgspec.Struct):
+    tokens: float
+    at: Instant
+
+
+class EventRecorder:
+    def __init__(self, client: Client, clock: Clock, *, host: str = "") -> None:
+        self._client = client
+        self._clock = clock
+        self._host = host
+        self._known: OrderedDict[tuple[str, ...], _Known] = OrderedDict()
+        self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
+        self._buckets: OrderedDict[tuple[str, ...], _Bucket] = OrderedDict()
+        self._stamp = 0
+        self._waiting: list[Callable[[], Awaitable[None]]] = []
+        self._in_flight: set[asyncio.Task[None]] = set()
+
+    def record(self, action: RecordEvent) -> None:
+        if len(self._waiting) >= QUEUE_EVENTS_MAX:
+            return
+        now = self._clock.now()
+        write = self._series(action, now) if action.action else self._classic(action, now)
+        if write is not None:
+            self._waiting.append(write)
+            self._pump()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._waiting and not self._in_flight
+
+    def _pump(self) -> None:
+        while self._waiting and len(self._in_flight) < IN_FLIGHT_MAX:
+            task = asyncio.ensure_future(_quietly(self._waiting.pop(0)))
+            self._in_flight.add(task)
+            task.add_done_callback(self._finished)
+
+    def _finished(self, task: "asyncio.Task[None]") -> None:
+        self._in_flight.discard(task)
+        self._pump()
+
+    # The classic recorder
+
+    def _classic(self, action: RecordEvent, now: Instant) -> Callable[[], Awaitable[None]] | None:
+        about = action.regarding
+        source = (action.component, about.kind, about.namespace, about.name, about.uid)
+        if not self._may_speak(source, now):
+            return None
+        message, key = self._combined(action, source, now)
+        known = self._known.get(key)
+        if known is not None:
+            known.count += 1
+            self._known.move_to_end(key)
+            return self._repeat(known, message, now)
+        name, namespace = self._name(about, now), about.namespace or "default"
+        _remember(self._known, key, _Known(name, namespace, 1, now, now))
+        stamp = to_time(now)
+        body = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": msgspec.to_builtins(about),
+            "reason": action.reason,
+            "message": message,
+            "source": {"component": action.component},
+            "firstTimestamp": stamp,
+            "lastTimestamp": stamp,
+            "count": 1,
+            "type": action.type,
+            "reportingComponent": action.component,
+        }
+        return self._create("events", namespace, body)
+
+    def _may_speak(self, source: tuple[str, ...], now: Instant) -> bool:
+        bucket = self._buckets.get(source)
+        if bucket is None:
+            bucket = _Bucket(float(SPAM_BURST), now)
+            _remember(self._buckets, source, bucket)
+        bucket.tokens = min(float(SPAM_BURST), bucket.tokens + (now - bucket.at) / SPAM_REFILL_SECONDS)
+        bucket.at = now
+        if bucket.tokens < 1.0:
+            return False
+        bucket.tokens -= 1.0
+        return True
+
+    def _combined(self, action: RecordEvent, source: tuple[str, ...], now: Instant) -> tuple[str, tuple[str, ...]]:
+        """The message to write and the key under which repeats are recognised."""
+        group = (*source, action.type, action.reason)
+        similar = self._similar.get(group)
+        if similar is None or now - similar.since > SIMILAR_SECONDS:
+            similar = _Similar({}, now)
+            _remember(self._similar, group, similar)
+        similar.messages[action.message] = None
+        if len(similar.messages) <= SIMILAR_MAX:
+            return action.message, (*group, action.message)
+        similar.messages.pop(next(iter(similar.messages)))
+        return f"(combined from similar events): {action.message}", (*group, "combined")
+
+    def _repeat(self, known: _Known, message: str, now: Instant) -> Callable[[], Awaitable[None]]:
+        body = {"count": known.count, "lastTimestamp": to_time(now), "message": message}
+
+        async def write() -> None:
+            await self._client.patch(Patch(resource="events", namespace=known.namespace, name=known.name, body=body))
+
+        return write
+
+    # The newer recorder
+
+    def _series(self, action: RecordEvent, now: Instant) -> Callable[[], Awaitable[None]] | None:
+        about = action.regarding
+        related = action.related or ObjectReference()
+        key = (
+            action.type, action.action, action.reason, action.component, about.kind, about.namespace, about.name,
+            about.uid, about.resource_version, related.kind, related.namespace, related.name, related.uid,
+        )  # fmt: skip
+        known = self._known.get(key)
+        if known is not None and now - known.seen < SERIES_SECONDS:
+            known.count += 1
+            known.seen = now
+            if known.count != 2:
+                return None  # counted; written when the series ends
+            return self._start_series(known, now)
+        name, namespace = self._name(about, now), about.namespace or "default"
+        _remember(self._known, key, _Known(name, namespace, 1, now, now))
+        note = action.message.encode()
+        body: dict[str, Any] = {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "regarding": msgspec.to_builtins(about),
+            "reason": action.reason,
+            "note": action.message if len(note) <= 1024 else note[:1020].decode(errors="ignore") + " ...",
+            "type": action.type,
+            "action": action.action,
+            "eventTime": to_micro_time(now),
+            "reportingController": action.component,
+            "reportingInstance": f"{action.component}-{self._host}",
+        }
+        if action.related is not None:
+            body["related"] = msgspec.to_builtins(action.related)
+        return self._create("events.events.k8s.io", namespace, body)
+
+    def _start_series(self, known: _Known, now: Instant) -> Callable[[], Awaitable[None]]:
+        body = {"series": {"count": known.count, "lastObservedTime": to_micro_time(now)}}
+
+        async def write() -> None:
+            await self._client.patch(
+                Patch(resource="events.events.k8s.io", namespace=known.namespace, name=known.name, body=body)
+            )
+
+        return write
+
+    def _create(self, resource: str, namespace: str, body: dict[str, Any]) -> Callable[[], Awaitable[None]]:
+        async def write() -> None:
+            await self._client.create(Create(resource=resource, namespace=namespace, body=body))
+
+        return write
+
+    def _name(self, about: ObjectReference, now: Instant) -> str:
+        """`<object>.<nanoseconds in hex>`, never twice the same."""
+        self._stamp = max(self._stamp + 1, int(now * 1_000_000_000))
+        return f"{about.name}.{self._stamp:x}"
+
+
+def _remember(memory: "OrderedDict[tuple[str, ...], Any]", key: tuple[str, ...], value: Any) -> None:  # any record
+    memory[key] = value
+    memory.move_to_end(key)
+    if len(memory) > REMEMBERED_MAX:
+        memory.popitem(last=False)
+
+
+async def _quietly(write: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await write()
+    except ApiError:
+        return

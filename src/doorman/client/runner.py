@@ -1,0 +1,141 @@
+"""Runs one controller: a queue of keys, actions under way, wakes, retries.
+
+A key is reconciled by one caller at a time: while its actions are under way a further wake only marks it to be looked
+at again. Reconciling is synchronous, so keys without actions cost no task.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from doorman.base.clock import Clock
+from doorman.base.errors import ApiError
+from doorman.base.timers import TimerHeap
+from doorman.client.controller import Change, Controller, Result
+from doorman.client.executor import Executor
+
+KEYS_PER_TURN_MAX: Final = 256
+"""After so many keys the loop gets a turn, so that requests are answered meanwhile."""
+
+_log: Final = logging.getLogger("doorman.controller")
+
+
+class ControllerRunner:
+    def __init__(self, controller: Controller, executor: Executor, clock: Clock) -> None:
+        self.controller = controller
+        self._executor = executor
+        self._clock = clock
+        self._queue: dict[str, None] = {}
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._attempts: dict[str, int] = {}
+        self._wakes: TimerHeap[str] = TimerHeap()
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_turn_due = False
+        self._is_stopped = False
+        self._loop = asyncio.get_running_loop()
+
+    def start(self) -> None:
+        self._take(self.controller.start(self._clock.now()), "")
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in list(self._under_way.values()):
+            task.cancel()
+
+    def changed(self, change: Change) -> None:
+        for source in self.controller.sources:
+            if source.resource == change.resource:
+                for key in source.keys(change):
+                    self.add(key)
+
+    def add(self, key: str) -> None:
+        if key in self._under_way:
+            self._again.add(key)
+            return
+        self._queue[key] = None
+        self._soon()
+
+    def _soon(self) -> None:
+        if not self._is_turn_due and not self._is_stopped:
+            self._is_turn_due = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._is_turn_due = False
+        now = self._clock.now()
+        for _ in range(KEYS_PER_TURN_MAX):
+            if not self._queue or len(self._under_way) >= self.controller.workers or self._is_stopped:
+                return
+            key = next(iter(self._queue))
+            del self._queue[key]
+            self._take(self.controller.reconcile(key, now), key)
+        if self._queue:
+            self._soon()
+
+    def _take(self, result: Result, key: str) -> None:
+        if result.wakes:
+            now = self._clock.now()
+            for wake_key, due in result.wakes:
+                if due <= now:
+                    self.add(wake_key)
+                else:
+                    self._wakes.add(wake_key, due)
+            self._arm()
+        if result.actions:
+            task = self._loop.create_task(self._act(result, key))
+            self._under_way[key] = task
+        else:
+            self._attempts.pop(key, None)
+
+    async def _act(self, result: Result, key: str) -> None:
+        try:
+            await self._executor.run(result.actions)
+        except ApiError as error:
+            self._failed(result, key, error)
+        except asyncio.CancelledError:
+            return
+        except Exception:  # noqa: BLE001  a bug in one controller must not stop the others
+            _log.exception("%s failed on %s", self.controller.name, key)
+        else:
+            self._attempts.pop(key, None)
+        finally:
+            self._under_way.pop(key, None)
+            if key in self._again:
+                self._again.discard(key)
+                self.add(key)
+            self._soon()
+
+    def _failed(self, result: Result, key: str, error: ApiError) -> None:
+        attempts = self._attempts.get(key, 0) + 1
+        retry = result.retry
+        if attempts >= retry.attempts_max:
+            self._attempts.pop(key, None)
+            _log.warning("%s gave up on %s: %s", self.controller.name, key, error)
+            self.controller.gave_up(key, error, self._clock.now())
+            return
+        self._attempts[key] = attempts
+        delay = min(retry.delay_seconds * retry.factor ** (attempts - 1), retry.delay_seconds_max)
+        self._wakes.add(key, self._clock.now() + delay)
+        self._arm()
+
+    def _arm(self) -> None:
+        due = self._wakes.next_due()
+        if self._timer is not None:
+            if due is not None and self._timer.when() <= self._when(due):
+                return
+            self._timer.cancel()
+            self._timer = None
+        if due is not None and not self._is_stopped:
+            self._timer = self._loop.call_at(self._when(due), self._fire)
+
+    def _when(self, due: float) -> float:
+        return self._loop.time() + max(due - self._clock.now(), 0.0)
+
+    def _fire(self) -> None:
+        self._timer = None
+        for key in self._wakes.pop_due(self._clock.now()):
+            self.add(key)
+        self._arm()

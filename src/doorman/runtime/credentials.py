@@ -1,0 +1,194 @@
+"""Keys, certificates and the administrator's token: made once a data directory, never printed."""
+
+import base64
+import ipaddress
+import os
+import secrets
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+VALID_YEARS: Final = 10
+SERVICE_ADDRESS: Final = "10.96.0.1"
+_NAMES: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
+
+
+class Credentials(msgspec.Struct, frozen=True, kw_only=True):
+    ca_certificate: bytes
+    ca_key: bytes
+    server_certificate: bytes
+    server_key: bytes
+    service_account_key: bytes
+    """Signs service account tokens."""
+    admin_token: str
+
+
+_FILES: Final = {
+    "ca_certificate": "ca.crt",
+    "ca_key": "ca.key",
+    "server_certificate": "server.crt",
+    "server_key": "server.key",
+    "service_account_key": "sa.key",
+}
+
+
+def load_or_make(directory: Path | None, bind_address: str, now: datetime) -> Credentials:
+    """From the directory's `pki` folder, made there when missing; without a directory, for this process only."""
+    if directory is None:
+        return _make(bind_address, now)
+    folder = directory / "pki"
+    token_file = folder / "admin.token"
+    if token_file.exists():
+        found = {field: (folder / name).read_bytes() for field, name in _FILES.items()}
+        credentials = Credentials(admin_token=token_file.read_text().strip(), **found)
+        if _covers(credentials.server_certificate, bind_address):
+            return credentials
+        renewed = _with_server_certificate(credentials, bind_address, now)
+        write_private(folder / "server.crt", renewed.server_certificate)
+        write_private(folder / "server.key", renewed.server_key)
+        return renewed
+    made = _make(bind_address, now)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for field, name in _FILES.items():
+        write_private(folder / name, getattr(made, field))
+    # The token is written last: a directory without it is made anew.
+    write_private(token_file, made.admin_token.encode())
+    return made
+
+
+def kubeconfig(credentials: Credentials, server: str) -> str:
+    """For kubectl and every client library: the CA and the administrator's token."""
+    authority = base64.b64encode(credentials.ca_certificate).decode()
+    return "\n".join(
+        (
+            "apiVersion: v1",
+            "kind: Config",
+            "current-context: doorman",
+            "clusters:",
+            "- name: doorman",
+            "  cluster:",
+            f"    server: {server}",
+            f"    certificate-authority-data: {authority}",
+            "users:",
+            "- name: admin",
+            "  user:",
+            f"    token: {credentials.admin_token}",
+            "contexts:",
+            "- name: doorman",
+            "  context:",
+            "    cluster: doorman",
+            "    user: admin",
+            "    namespace: default",
+            "",
+        )
+    )
+
+
+def write_private(file: Path, content: bytes) -> None:
+    """Readable by its owner only, and whole or not at all."""
+    partial = file.with_name(f".{file.name}.part")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(partial, file)
+
+
+def _make(bind_address: str, now: datetime) -> Credentials:
+    ca_key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorman-ca")])
+    ca = (
+        _builder(name, name, ca_key.public_key(), now)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(
+            x509.KeyUsage(
+                digital_signature=True,
+                key_cert_sign=True,
+                crl_sign=True,
+                content_commitment=False,
+                key_encipherment=False,
+                data_encipherment=False,
+                key_agreement=False,
+                encipher_only=False,
+                decipher_only=False,
+            ),
+            critical=True,
+        )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key()), critical=False)
+        .sign(ca_key, hashes.SHA256())
+    )
+    bare = Credentials(
+        ca_certificate=ca.public_bytes(serialization.Encoding.PEM),
+        ca_key=_pem(ca_key),
+        server_certificate=b"",
+        server_key=b"",
+        service_account_key=_pem(ec.generate_private_key(ec.SECP256R1())),
+        admin_token=secrets.token_urlsafe(32),
+    )
+    return _with_server_certificate(bare, bind_address, now)
+
+
+def _with_server_certificate(credentials: Credentials, bind_address: str, now: datetime) -> Credentials:
+    ca = x509.load_pem_x509_certificate(credentials.ca_certificate)
+    ca_key = serialization.load_pem_private_key(credentials.ca_key, None)
+    assert isinstance(ca_key, ec.EllipticCurvePrivateKey), "the CA key is ours"
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorman")])
+    addresses = dict.fromkeys(("127.0.0.1", "::1", SERVICE_ADDRESS, *_address_of(bind_address)))
+    alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
+    alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+    certificate = (
+        _builder(subject, ca.subject, key.public_key(), now)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
+        .sign(ca_key, hashes.SHA256())
+    )
+    return msgspec.structs.replace(
+        credentials, server_certificate=certificate.public_bytes(serialization.Encoding.PEM), server_key=_pem(key)
+    )
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=365 * VALID_YEARS))
+    )
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _address_of(bind_address: str) -> tuple[str, ...]:
+    try:
+        address = ipaddress.ip_address(bind_address)
+    except ValueError:
+        return ()
+    return () if address.is_unspecified else (str(address),)
+
+
+def _covers(certificate: bytes, bind_address: str) -> bool:
+    wanted = _address_of(bind_address)
+    if not wanted:
+        return True
+    parsed = x509.load_pem_x509_certificate(certificate)
+    names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return wanted[0] in {str(address) for address in names.get_values_for_type(x509.IPAddress)}

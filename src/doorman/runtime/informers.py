@@ -1,0 +1,105 @@
+"""Informers in process: each follows one kind in the watch cache, fills its cache and tells its listeners."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from doorman.api.kinds import Kinds
+from doorman.client.controller import Change
+from doorman.client.informer import Indexer, InformerCache
+from doorman.registry.selection import Selection
+from doorman.registry.watchcache import EventType, Stream, WatchCache
+
+Listener = Callable[[Change], None]
+
+INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
+    "pods": {
+        "nodeName": lambda pod: (pod.spec.node_name,),
+        "namespace": lambda pod: (pod.metadata.namespace,),
+        "owner": lambda pod: tuple(owner.uid for owner in pod.metadata.owner_references),
+    },
+}
+"""By group resource. Every kind has `namespace` and `owner` besides its own."""
+
+_COMMON: Final[Mapping[str, Indexer[Any]]] = {
+    "namespace": lambda obj: (obj.metadata.namespace,),
+    "owner": lambda obj: tuple(owner.uid for owner in obj.metadata.owner_references),
+}
+
+
+class Informer:
+    def __init__(self, cache: WatchCache, resource: str, storage: str) -> None:
+        self.resource = resource
+        self.cache: InformerCache[Any] = InformerCache({**_COMMON, **INDEXERS.get(resource, {})})
+        self._watch_cache = cache
+        self._storage = storage
+        self._listeners: list[Listener] = []
+        self._stream: Stream | None = None
+        self._is_drain_due = False
+        self._loop = asyncio.get_running_loop()
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def start(self) -> None:
+        """Fill the cache, tell everybody what is there, follow from here on."""
+        collection = self._watch_cache.collection(self._storage)
+        selection = Selection(storage=self._storage)
+        self._stream = collection.follow(selection, None)
+        for stored in collection.select(selection):
+            self.cache.put(stored.key, stored.view)
+        self._stream.on_event(self._soon)
+
+    def announce(self) -> None:
+        """Tell listeners of everything that is already there, as additions."""
+        for view in self.cache.list():
+            self._tell(Change(self.resource, None, view))
+
+    def stop(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def _soon(self) -> None:
+        if not self._is_drain_due:
+            self._is_drain_due = True
+            self._loop.call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._is_drain_due = False
+        assert self._stream is not None
+        if self._stream.is_closed:
+            return
+        for event in self._stream.take():
+            stored = event.object
+            if event.type is EventType.DELETED:
+                old = self.cache.remove(stored.key)
+                if old is not None:
+                    self._tell(Change(self.resource, old, None))
+            else:
+                new = stored.view
+                self._tell(Change(self.resource, self.cache.put(stored.key, new), new))
+
+    def _tell(self, change: Change) -> None:
+        for listener in self._listeners:
+            listener(change)
+
+
+class Informers:
+    """The informers of one process, made when first asked for."""
+
+    def __init__(self, cache: WatchCache, kinds: Kinds) -> None:
+        self._cache = cache
+        self._kinds = kinds
+        self._informers: dict[str, Informer] = {}
+
+    def of(self, resource: str) -> Informer:
+        found = self._informers.get(resource)
+        if found is None:
+            found = self._informers[resource] = Informer(self._cache, resource, self._kinds.named(resource).storage)
+        return found
+
+    def lister(self, resource: str) -> InformerCache[Any]:
+        return self.of(resource).cache
+
+    def all(self) -> Iterable[Informer]:
+        return list(self._informers.values())

@@ -1,0 +1,104 @@
+"""The client in process: the same registry and rules as over HTTP, without the bytes in between."""
+
+from typing import Any
+
+import msgspec
+
+from doorman.api.identity import User
+from doorman.api.kinds import Kind
+from doorman.client.actions import Bind, Create, Delete, Patch, Update
+from doorman.registry.deletion import DeleteOptions, Preconditions
+from doorman.registry.registry import Caller, Registry
+from doorman.registry.stored import Stored
+from doorman.server.bodies import Body
+from doorman.server.decoding import clean_object
+from doorman.server.patching import Patch as ServerPatch
+from doorman.server.patching import transform_of
+from doorman.server.pipeline import Authorizer
+from doorman.server.pods import PodOperations
+from doorman.server.request import RequestInfo
+
+
+class LoopbackClient:
+    """Acts as one user, under one field manager's name."""
+
+    def __init__(
+        self, registry: Registry, pods: PodOperations, authorizer: Authorizer, user: User, manager: str
+    ) -> None:
+        self._registry = registry
+        self._pods = pods
+        self._authorizer = authorizer
+        self._caller = Caller(user=user, manager=manager)
+
+    async def create(self, action: Create) -> Stored:
+        kind = self._kind(action.resource)
+        self._authorize("create", kind, action.namespace)
+        doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
+        return await self._registry.create(kind, action.namespace, doc, self._caller)
+
+    async def update(self, action: Update) -> Stored:
+        kind = self._kind(action.resource)
+        self._authorize("update", kind, action.namespace, action.name, action.subresource)
+        doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
+        written = await self._registry.update(
+            kind,
+            action.namespace,
+            action.name,
+            lambda _: doc,
+            self._caller,
+            subresource=action.subresource,
+            is_unconditional=bool(action.subresource),
+        )
+        return written.stored
+
+    async def patch(self, action: Patch) -> Stored:
+        kind = self._kind(action.resource)
+        self._authorize("patch", kind, action.namespace, action.name, action.subresource)
+        patch = ServerPatch(type=str(action.type), body=Body(action.body))
+        transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
+        written = await self._registry.update(
+            kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
+        )
+        return written.stored
+
+    async def delete(self, action: Delete) -> None:
+        kind = self._kind(action.resource)
+        self._authorize("delete", kind, action.namespace, action.name)
+        preconditions = Preconditions(uid=action.uid or None, resource_version=action.resource_version or None)
+        options = DeleteOptions(
+            grace_period_seconds=action.grace_seconds,
+            preconditions=preconditions,
+            propagation_policy=action.propagation or None,
+        )
+        await self._registry.delete(kind, action.namespace, action.name, options, self._caller)
+
+    async def bind(self, action: Bind) -> None:
+        self._authorize("create", self._kind("pods"), action.namespace, action.name, "binding")
+        binding: dict[str, Any] = {
+            "metadata": {"name": action.name, "namespace": action.namespace, "uid": action.uid},
+            "target": {"kind": "Node", "name": action.node},
+        }
+        await self._pods.bind(action.namespace, action.name, binding, self._caller)
+
+    def _kind(self, resource: str) -> Kind:
+        return self._registry.kinds.named(resource)
+
+    def _authorize(self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> None:
+        self._authorizer.check(
+            self._caller.user,
+            RequestInfo(
+                is_resource=True,
+                verb=verb,
+                path="",
+                group=kind.group,
+                version=kind.version,
+                namespace=namespace,
+                resource=kind.resource,
+                subresource=subresource,
+                name=name,
+            ),
+        )
+
+
+def acting_as(name: str, *groups: str) -> User:
+    return msgspec.convert({"name": name, "groups": [*groups, "system:authenticated"]}, User)

@@ -1,0 +1,43 @@
+"""Everything `doorman up` can be told."""
+
+from pathlib import Path
+
+import msgspec
+
+from doorman.base.gates import FeatureGates
+from doorman.controllers.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.taint_eviction import TaintEvictionSettings
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    nodes: int = 3
+    bind_address: str = "127.0.0.1"
+    secure_port: int = 6443
+    """0: a free one."""
+    data_dir: Path | None = None
+    """None: nothing is kept."""
+    kubeconfig_out: Path | None = None
+    gates: FeatureGates = FeatureGates()
+    controllers: tuple[str, ...] = ("*",)
+    enable_admission_plugins: tuple[str, ...] = ()
+    disable_admission_plugins: tuple[str, ...] = ()
+    default_not_ready_toleration_seconds: int = 300
+    default_unreachable_toleration_seconds: int = 300
+    node_lifecycle: NodeLifecycleSettings = NodeLifecycleSettings()
+    taint_eviction: TaintEvictionSettings = TaintEvictionSettings()
+    seed: int | None = None
+    """Of uids, generated names and the like; None: unpredictable."""
+
+
+def is_enabled(name: str, controllers: tuple[str, ...]) -> bool:
+    """kube-controller-manager's rule: the first explicit mention decides, then whether there is a star.
+
+    >>> is_enabled("a", ("*", "-a")), is_enabled("b", ("*", "-a")), is_enabled("b", ("a",)), is_enabled("b", ("-a",))
+    (False, True, False, False)
+    """
+    for element in controllers:
+        if element == name:
+            return True
+        if element == f"-{name}":
+            return False
+    return "*" in controllers

@@ -1,0 +1,1 @@
+"""The API server: a pipeline from request to answer, authentication, discovery, tables, HTTP."""

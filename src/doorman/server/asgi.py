@@ -1,0 +1,101 @@
+"""HTTP: the ASGI application around the pipeline. Bodies are read up to a limit, lists are written piece by piece."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from doorman.server.bodies import BODY_BYTES_MAX
+from doorman.server.pipeline import Pipeline, server_fault
+from doorman.server.request import EventStream, Query, Request, Response
+
+Scope = MutableMapping[str, Any]  # ASGI's own loose types
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_log: Final = logging.getLogger("doorman.server")
+
+
+class Application:
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = await _read(scope, receive)
+        try:
+            response = await self._pipeline.handle(request)
+        except Exception as error:  # noqa: BLE001  a bug must not take the connection down
+            _log.exception("bug while handling %s %s", request.method, request.path)
+            response = server_fault(error)
+        await _write(response, receive, send, is_head=request.method == "HEAD")
+
+
+async def _read(scope: Scope, receive: Receive) -> Request:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}\n{value}" if name in headers else value
+    body = b""
+    message = await receive()
+    body = message.get("body", b"")
+    if message.get("more_body"):
+        parts = [body]
+        size = len(body)
+        while message.get("more_body"):
+            message = await receive()
+            size += len(message.get("body", b""))
+            # What is over the limit is not kept, only counted, so that the answer can say so.
+            parts.append(message.get("body", b"") if size <= BODY_BYTES_MAX + 1 else b"")
+            if size > BODY_BYTES_MAX:
+                parts = [b"\0" * (BODY_BYTES_MAX + 1)]
+                size = BODY_BYTES_MAX + 1
+                break
+        body = b"".join(parts)
+    raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return Request(
+        method=scope["method"],
+        path=raw_path.decode("latin-1"),
+        query=Query(scope["query_string"].decode("latin-1")),
+        headers=headers,
+        body=body,
+    )
+
+
+async def _write(response: Response, receive: Receive, send: Send, *, is_head: bool) -> None:
+    headers = [(b"content-type", response.content_type.encode())]
+    headers += [(name.lower().encode(), value.encode("utf-8", "replace")) for name, value in response.headers]
+    if response.chunks is None and response.stream is None:
+        headers.append((b"content-length", b"%d" % len(response.body)))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    if is_head:
+        await send({"type": "http.response.body", "body": b""})
+        return
+    if response.stream is not None:
+        await _write_stream(response.stream, receive, send)
+    elif response.chunks is not None:
+        for piece in response.chunks:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    else:
+        await send({"type": "http.response.body", "body": response.body})
+
+
+async def _write_stream(stream: EventStream, receive: Receive, send: Send) -> None:
+    """A watch, until it ends or the client goes away."""
+    gone = asyncio.ensure_future(_until_disconnected(receive))
+    gone.add_done_callback(lambda _: stream.close())
+    try:
+        # Headers go out before the first event does.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        async for piece in stream.lines():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        gone.cancel()
+
+
+async def _until_disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

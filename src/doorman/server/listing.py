@@ -1,0 +1,200 @@
+"""Lists: options, resourceVersion semantics, pages."""
+
+import base64
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from doorman.api.fieldselectors import FieldSelectorError, parse_field_selector, resolve_terms
+from doorman.api.kinds import Kind
+from doorman.api.labels import parse_selector
+from doorman.base.errors import (
+    ApiError,
+    Cause,
+    FieldError,
+    bad_request,
+    expired,
+    forbidden,
+    invalid_object,
+    not_supported,
+    timeout,
+)
+from doorman.registry.registry import Registry
+from doorman.registry.selection import Selection
+from doorman.registry.stored import Stored
+from doorman.registry.watchcache import TooOld
+from doorman.server.request import Query
+
+_CONTINUE_TOO_OLD: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    items: list[Stored]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    selection: Selection
+    limit: int
+    continue_token: str
+    resource_version: str
+    match: str
+
+
+class _Token(msgspec.Struct, frozen=True):
+    v: str
+    rv: int
+    start: str
+
+
+def parse_selection(kind: Kind, namespace: str, query: Query, *, name: str = "") -> Selection:
+    try:
+        text = query.get("labelSelector")
+        labels = parse_selector(text) if text else None
+    except ValueError as error:
+        raise bad_request(f"unable to parse requirement: {error}" if _is_bare(str(error)) else str(error)) from error
+    try:
+        terms = parse_field_selector(query.get("fieldSelector"))
+        fields = resolve_terms(
+            terms,
+            group_resource=kind.group_resource,
+            storage=kind.storage,
+            kind=kind.kind,
+            namespaced=kind.namespaced,
+        )
+    except FieldSelectorError as error:
+        raise bad_request(str(error)) from error
+    selection = Selection(storage=kind.storage, namespace=namespace, labels=labels, fields=fields)
+    if name:
+        return _named(selection, name)
+    return selection
+
+
+def _named(selection: Selection, name: str) -> Selection:
+    pinned = selection.pin("metadata.name")
+    if pinned is not None and pinned != name:
+        raise bad_request("fieldSelector metadata.name doesn't match requested name")
+    terms = (*selection.fields, *parse_field_selector(f"metadata.name={name}"))
+    return msgspec.structs.replace(selection, fields=terms)
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a selector's fault lacks its usual head."""
+    return not text.startswith(("unable to parse", "found '", "couldn't parse"))
+
+
+def parse_list_options(kind: Kind, namespace: str, query: Query) -> ListOptions:
+    options = ListOptions(
+        selection=parse_selection(kind, namespace, query),
+        limit=max(query.integer_or_none("limit") or 0, 0),
+        continue_token=query.get("continue"),
+        resource_version=query.get("resourceVersion"),
+        match=query.get("resourceVersionMatch"),
+    )
+    errors: list[FieldError] = []
+    if options.match:
+        if not options.resource_version:
+            errors.append(_forbidden_match("resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        if options.continue_token:
+            errors.append(_forbidden_match("resourceVersionMatch is forbidden when continue is provided"))
+        if options.match not in ("Exact", "NotOlderThan"):
+            errors.append(not_supported("resourceVersionMatch", options.match, ("Exact", "NotOlderThan", "")))
+        if options.match == "Exact" and options.resource_version == "0":
+            errors.append(_forbidden_match('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if query.has("sendInitialEvents"):
+        errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if errors:
+        raise invalid_object("ListOptions", "meta.k8s.io", "", errors)
+    return options
+
+
+def _forbidden_match(detail: str) -> FieldError:
+    return forbidden("resourceVersionMatch", detail)
+
+
+def parse_revision(text: str) -> int:
+    """A resourceVersion from a client."""
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit():
+        raise bad_request(
+            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
+            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+    return int(text)
+
+
+def too_new(revision: int, current: int) -> ApiError:
+    """504 for a revision that has not happened."""
+    causes = [Cause(reason="ResourceVersionTooLarge", message="Too large resource version")]
+    return timeout(f"Too large resource version: {revision}, current: {current}", retry_after_seconds=1, causes=causes)
+
+
+def list_page(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+    """One page. A revision in the future is refused at once: this server is always at the newest."""
+    collection = registry.collection(kind)
+    current = registry.cache.revision
+    if options.continue_token:
+        return _continued(registry, kind, options)
+    revision = parse_revision(options.resource_version)
+    if revision > current:
+        raise too_new(revision, current)
+    limit = 0 if options.resource_version == "0" and not options.match else options.limit
+    is_exact = options.match == "Exact" or (revision > 0 and limit > 0 and not options.match)
+    if is_exact and revision < current:
+        try:
+            items = list(collection.select_at(options.selection, revision))
+        except TooOld as error:
+            raise expired("The resourceVersion for the provided list is too old.") from error
+        return _cut(items, revision, limit, options.selection)
+    return _cut(list(collection.select(options.selection)), current, limit, options.selection)
+
+
+def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+    if options.resource_version not in ("", "0"):
+        raise bad_request("specifying resource version is not allowed when using continue")
+    token = _read_token(options.continue_token)
+    collection = registry.collection(kind)
+    start = token.start.rstrip("\0")
+    if token.rv < 0:
+        # The client chose to go on although the consistent view is gone.
+        found = [stored for stored in collection.select(options.selection) if stored.key > start]
+        return _cut(found, registry.cache.revision, options.limit, options.selection)
+    try:
+        items = [s for s in collection.select_at(options.selection, token.rv) if s.key > start]
+    except TooOld as error:
+        raise expired(_CONTINUE_TOO_OLD, continue_token=_write_token(-1, start)) from error
+    return _cut(items, token.rv, options.limit, options.selection)
+
+
+def _cut(items: list[Stored], revision: int, limit: int, selection: Selection) -> Page:
+    if not limit or len(items) <= limit:
+        return Page(items=items, revision=revision)
+    page = list(islice(items, limit))
+    return Page(
+        items=page,
+        revision=revision,
+        continue_token=_write_token(revision, page[-1].key),
+        remaining=len(items) - limit if selection.is_everything else None,
+    )
+
+
+def _write_token(revision: int, last_key: str) -> str:
+    token = msgspec.json.encode(_Token("meta.k8s.io/v1", revision, last_key + "\0"))
+    return base64.urlsafe_b64encode(token).decode().rstrip("=")
+
+
+def _read_token(text: str) -> _Token:
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return msgspec.json.decode(raw, type=_Token)
+    except (ValueError, msgspec.DecodeError) as error:
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error

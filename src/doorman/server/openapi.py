@@ -1,0 +1,210 @@
+"""OpenAPI v3, from the type table: what `kubectl create`, `apply` and `explain` ask for. One document a version."""
+
+import hashlib
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.kinds import Kind, Kinds, type_table
+from doorman.server.request import Query, Request, Response, json_response
+from doorman.server.version import GIT_VERSION
+
+_V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_SCALARS: Final[dict[str, dict[str, Any]]] = {
+    "string": {"type": "string"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "bool": {"type": "boolean"},
+    "double": {"type": "number", "format": "double"},
+    "bytes": {"type": "string", "format": "byte"},
+    "time": {"type": "string", "format": "date-time"},
+    "microtime": {"type": "string", "format": "date-time"},
+    "quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    "intstr": {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+    "duration": {"type": "string"},
+    "raw": {"type": "object"},
+}
+_PATCHES: Final = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+_PREFIXES: Final = {"meta.v1": "io.k8s.apimachinery.pkg.apis.meta.v1"}
+
+
+class OpenApi:
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+        self._document = cache(self._make)
+
+    def answer(self, request: Request) -> Response | None:
+        path = request.path.rstrip("/")
+        if path == "/openapi/v2":
+            return _version_two(request)
+        if path == "/openapi/v3":
+            return self._index()
+        if not path.startswith("/openapi/v3/"):
+            return None
+        return self._one(path.removeprefix("/openapi/v3/"), request.query)
+
+    def _places(self) -> dict[str, tuple[str, str]]:
+        found = {}
+        for group, versions in self._kinds.group_versions().items():
+            for version in versions:
+                found[f"apis/{group}/{version}" if group else f"api/{version}"] = (group, version)
+        return found
+
+    def _index(self) -> Response:
+        paths = {
+            place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={self._document(*where)[1]}"}
+            for place, where in self._places().items()
+        }
+        return json_response({"paths": paths})
+
+    def _one(self, place: str, query: Query) -> Response | None:
+        where = self._places().get(place)
+        if where is None:
+            return None
+        body, digest = self._document(*where)
+        wanted = query.get("hash")
+        if wanted and wanted != digest:
+            location = ("Location", f"/openapi/v3/{place}?hash={digest}")
+            return Response(status=301, headers=[location])
+        headers = [("Etag", f'"{digest}"'), ("Vary", "Accept")]
+        if wanted:
+            headers += [("Cache-Control", "public, immutable")]
+        return Response(body=body, headers=headers)
+
+    def _make(self, group: str, version: str) -> tuple[bytes, str]:
+        rows = self._kinds.in_version(group, version)
+        schemas: dict[str, Any] = {}
+        paths: dict[str, Any] = {}
+        for row in rows:
+            if row.type_name:
+                _add_schema(row.type_name, schemas)
+            paths.update(_paths(row))
+        body = msgspec.json.encode(
+            {
+                "openapi": "3.0.0",
+                "info": {"title": "Kubernetes", "version": GIT_VERSION},
+                "paths": paths,
+                "components": {"schemas": schemas},
+            }
+        )
+        return body, hashlib.sha512(body).hexdigest().upper()
+
+
+def _version_two(request: Request) -> Response:
+    if _V2_PROTOBUF in request.headers.get("accept", ""):
+        # An empty message is a valid document: old clients find no model in it and skip their own validation.
+        return Response(content_type=_V2_PROTOBUF)
+    return json_response({"swagger": "2.0", "info": {"title": "Kubernetes", "version": GIT_VERSION}, "paths": {}})
+
+
+def schema_name(type_name: str) -> str:
+    for short, long in _PREFIXES.items():
+        if type_name.startswith(short + "."):
+            return f"{long}.{type_name.removeprefix(short + '.')}"
+    return f"io.k8s.api.{type_name}"
+
+
+def _add_schema(type_name: str, schemas: dict[str, Any]) -> None:
+    name = schema_name(type_name)
+    if name in schemas:
+        return
+    row = type_table()[type_name]
+    schema: dict[str, Any] = {"type": "object"}
+    schemas[name] = schema
+    properties: dict[str, Any] = {}
+    needed = []
+    for field_name, field in row["fields"].items():
+        spec = field if isinstance(field, dict) else {"t": field}
+        properties[field_name] = _property(spec, schemas)
+        if spec.get("req"):
+            needed.append(field_name)
+    if properties:
+        schema["properties"] = properties
+    if needed:
+        schema["required"] = needed
+    if row.get("mapType"):
+        schema["x-kubernetes-map-type"] = row["mapType"]
+    if row.get("gvk"):
+        schema["x-kubernetes-group-version-kind"] = [
+            {"group": group, "version": version, "kind": kind} for group, version, kind in row["gvk"]
+        ]
+
+
+def _property(spec: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    out = dict(_expression(spec["t"], schemas))
+    for key, extension in (
+        ("ps", "patch-strategy"),
+        ("mk", "patch-merge-key"),
+        ("lt", "list-type"),
+        ("mt", "map-type"),
+    ):
+        if spec.get(key):
+            out[f"x-kubernetes-{extension}"] = spec[key]
+    if spec.get("lk"):
+        out["x-kubernetes-list-map-keys"] = spec["lk"]
+    if spec.get("enum"):
+        out["enum"] = spec["enum"]
+    if "def" in spec:
+        out["default"] = spec["def"]
+    return out
+
+
+def _expression(expression: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(expression, list):
+        inner = _expression(expression[1], schemas)
+        if expression[0] == "list":
+            return {"type": "array", "items": inner}
+        return {"type": "object", "additionalProperties": inner}
+    if expression.startswith("@"):
+        _add_schema(expression[1:], schemas)
+        return {"allOf": [{"$ref": f"#/components/schemas/{schema_name(expression[1:])}"}]}
+    return _SCALARS[expression]
+
+
+def _paths(row: Kind) -> dict[str, Any]:
+    gvk = {"group": row.group, "version": row.version, "kind": row.kind}
+    base = f"{row.path}/namespaces/{{namespace}}/{row.resource}" if row.namespaced else f"{row.path}/{row.resource}"
+    collection: dict[str, Any] = {}
+    item: dict[str, Any] = {}
+    for verb, method, place in (
+        ("list", "get", collection), ("create", "post", collection), ("deletecollection", "delete", collection),
+        ("get", "get", item), ("update", "put", item), ("delete", "delete", item),
+    ):  # fmt: skip
+        if verb in row.verbs:
+            place[method] = _operation(verb, gvk)
+    if "patch" in row.verbs:
+        item["patch"] = {
+            **_operation("patch", gvk),
+            "requestBody": {"content": {media: {"schema": {}} for media in _PATCHES}},
+        }
+    found = {}
+    if collection:
+        found[base] = collection
+        if row.namespaced and "list" in row.verbs:
+            found[f"{row.path}/{row.resource}"] = {"get": _operation("list", gvk)}
+    if item:
+        found[f"{base}/{{name}}"] = item
+    return found
+
+
+def _operation(verb: str, gvk: dict[str, str]) -> dict[str, Any]:
+    writes = verb in ("create", "update", "patch")
+    names = ["dryRun", "fieldManager", "fieldValidation"] if writes else []
+    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
+    if verb == "patch":
+        parameters.append({"name": "force", "in": "query", "schema": {"type": "boolean"}})
+    action = {"create": "post", "update": "put"}.get(verb, verb)
+    out: dict[str, Any] = {
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": gvk,
+        "responses": {"200": {"description": "OK"}},
+    }
+    if parameters:
+        out["parameters"] = parameters
+    return out

@@ -1,0 +1,187 @@
+"""PATCH: from a patch body to a function on the stored document."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.apply import LAST_APPLIED, Applier
+from doorman.api.kinds import Kind
+from doorman.api.managed import Manager
+from doorman.api.mergepatch import json_patch, merge_patch
+from doorman.api.schema import DecodeError, Document, Schema
+from doorman.api.strategic import strategic_merge
+from doorman.base.clock import Instant
+from doorman.base.errors import ApiError, Cause, bad_request, unsupported_media_type
+from doorman.base.gotext import go_json
+from doorman.server.bodies import Body, BodyError, media_type, read_json, read_yaml
+from doorman.server.events_face import to_core, to_events_v1
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+
+Transform = Callable[[Document], Document]
+
+
+class Patch(msgspec.Struct, frozen=True, kw_only=True):
+    """A patch that was read, not yet applied to anything."""
+
+    type: str
+    body: Body
+
+    @property
+    def is_apply(self) -> bool:
+        return self.type == APPLY
+
+
+def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
+    accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY]
+    if not kind.type_name:
+        accepted.remove(STRATEGIC)
+    wanted = media_type(content_type)
+    if wanted not in accepted:
+        raise unsupported_media_type(accepted)
+    if wanted == APPLY:
+        try:
+            read = read_yaml(body)
+        except BodyError as error:
+            raise bad_request(f"error decoding YAML: {error}") from error
+        if not isinstance(read.value, dict):
+            raise bad_request(
+                "error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}"
+            )
+        return Patch(type=wanted, body=read)
+    try:
+        read = read_json(body)
+    except BodyError as error:
+        raise bad_request("invalid JSON patch" if wanted == JSON_PATCH else f"error decoding patch: {error}") from error
+    if wanted != JSON_PATCH and not isinstance(read.value, dict):
+        raise bad_request(
+            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"
+        )
+    return Patch(type=wanted, body=read)
+
+
+def transform_of(schema: Schema, kind: Kind, patch: Patch, validation: str, warnings: list[str]) -> Transform:
+    """The function the registry applies, perhaps more than once, to what is stored."""
+
+    def transform(stored: Document) -> Document:
+        live = {"kind": kind.kind, "apiVersion": kind.group_version, **stored}
+        if kind.group_resource == "events.events.k8s.io":
+            live = to_events_v1(live)
+        patched = _patched(schema, kind, patch, live)
+        found: list[str] = []
+        cleaned = _cleaned(schema, kind, patched, patch, validation, found)
+        warnings[:] = found
+        if kind.group_resource == "events.events.k8s.io":
+            cleaned = to_core(cleaned)
+        return cleaned
+
+    return transform
+
+
+def _patched(schema: Schema, kind: Kind, patch: Patch, live: Document) -> Document:
+    if patch.type == JSON_PATCH:
+        return json_patch(live, patch.body.value)
+    if patch.type == MERGE_PATCH:
+        return merge_patch(live, patch.body.value)
+    return strategic_merge(schema, kind.type_name, live, patch.body.value)
+
+
+def _cleaned(
+    schema: Schema, kind: Kind, patched: Document, patch: Patch, validation: str, warnings: list[str]
+) -> Document:
+    kind_named, version = patched.get("kind"), patched.get("apiVersion")
+    if kind_named != kind.kind or version != kind.group_version:
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({kind.group_version})"
+            if version != kind.group_version
+            else f'{kind_named} in version "{kind.version}" cannot be handled as a {kind.kind}'
+        )
+    problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
+    if kind.type_name:
+        try:
+            patched, unknown = schema.clean(patched, kind.type_name)
+        except DecodeError as error:
+            raise _invalid_patch(patched, str(error)) from error
+        problems += unknown
+    if problems:
+        if validation == "Strict":
+            raise _invalid_patch(patched, f"strict decoding error: {', '.join(problems)}")
+        if validation == "Warn":
+            warnings += problems
+    patched = dict(patched)
+    patched.pop("kind", None)
+    patched.pop("apiVersion", None)
+    return patched
+
+
+def _invalid_patch(patched: Any, fault: str) -> ApiError:  # any JSON value
+    body = f"Invalid value: {go_json(go_json(patched))}: {fault}"
+    cause = Cause(reason="FieldValueInvalid", message=body, field="patch")
+    return ApiError(422, "Invalid", f' "" is invalid: patch: {body}', details={}, causes=[cause])
+
+
+class ApplyPlan:
+    """A server-side apply that was read and checked; `on` merges it into a live object."""
+
+    def __init__(
+        self, schema: Schema, kind: Kind, patch: Patch, manager: Manager, *, force: bool, namespace: str, name: str
+    ) -> None:
+        config: Document = patch.body.value
+        self._applier = Applier(schema)
+        self._kind = kind
+        self._manager = manager
+        self._force = force
+        self.config = _checked_config(schema, kind, config, patch, namespace, name)
+
+    def on(self, live: Document | None, now: Instant) -> Document:
+        merged = self._applier.apply(self._kind, live, self.config, self._manager, force=self._force, now=now)
+        annotations = merged["metadata"].get("annotations", {})
+        if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
+            applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}
+            text = msgspec.json.encode(applied, order="sorted").decode() + "\n"
+            merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
+        return merged
+
+
+def _checked_config(schema: Schema, kind: Kind, config: Document, patch: Patch, namespace: str, name: str) -> Document:
+    version = config.get("apiVersion", "")
+    if version != kind.group_version:
+        raise bad_request(
+            f"Incorrect version specified in apply patch. Specified patch version: {version}, "
+            f"expected: {kind.group_version}"
+        )
+    if config.get("kind") != kind.kind:
+        group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
+        raise bad_request(
+            f"invalid object type: {group}, Kind={config.get('kind')}"
+            if config.get("kind")
+            else "Object 'Kind' is missing in the applied configuration"
+        )
+    metadata = config.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise bad_request("error decoding YAML: metadata must be an object")
+    if metadata.get("managedFields"):
+        raise bad_request("metadata.managedFields must be nil")
+    if patch.body.duplicates:
+        problems = ", ".join(f'duplicate field "{path}"' for path in patch.body.duplicates)
+        raise bad_request(f"error strict decoding patch: {problems}")
+    where = f"{namespace}/{name}; {kind.group_version}, Kind={kind.kind}"
+    if not kind.type_name:
+        cleaned = dict(config)
+    else:
+        try:
+            cleaned, unknown = schema.clean(config, kind.type_name)
+        except DecodeError as error:
+            raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+        if unknown:
+            fields = [problem.removeprefix('unknown field "').rstrip('"') for problem in unknown]
+            listed = [f".{field}: field not declared in schema" for field in fields]
+            text = listed[0] if len(listed) == 1 else "errors:\n" + "\n".join(f"  {line}" for line in listed)
+            raise ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
+    out = {member: value for member, value in cleaned.items() if member not in ("kind", "apiVersion")}
+    out["metadata"] = {**out.get("metadata", {}), "name": metadata.get("name", name)}
+    return out

@@ -1,0 +1,156 @@
+"""The way of every request: authenticate, authorize, route, handle; an `ApiError` becomes a Status in one place."""
+
+import random
+from typing import Final, Protocol
+
+from doorman.api.identity import User
+from doorman.base.clock import Clock
+from doorman.base.errors import ApiError, internal, no_such_resource
+from doorman.base.names import Names
+from doorman.registry.registry import Registry
+from doorman.server.authentication import Authenticator, impersonated
+from doorman.server.bodies import check_size
+from doorman.server.discovery import Discovery
+from doorman.server.handlers import Call, ResourceHandlers
+from doorman.server.health import Health
+from doorman.server.negotiation import Accepted, negotiate
+from doorman.server.openapi import OpenApi
+from doorman.server.rendering import Renderer
+from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
+from doorman.server.version import VERSION
+
+WARNING_BYTES_MAX: Final = 4096
+_PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
+
+
+class Authorizer(Protocol):
+    def check(self, user: User, info: RequestInfo) -> None:
+        """Raises the 403 when the user may not."""
+        ...
+
+    def check_impersonation(self, user: User, target: User) -> None: ...
+
+
+class Pipeline:
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        authenticator: Authenticator,
+        authorizer: Authorizer,
+        health: Health,
+        clock: Clock,
+        names: Names,
+        rng: random.Random,
+    ) -> None:
+        self._registry = registry
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._health = health
+        self._clock = clock
+        self._names = names
+        self._handlers = ResourceHandlers(registry, clock, rng)
+        self._discovery = Discovery(registry.kinds)
+        self._openapi = OpenApi(registry.kinds)
+
+    async def handle(self, request: Request) -> Response:
+        """Never raises but for a broken invariant."""
+        warnings: list[str] = []
+        try:
+            response = await self._handle(request, warnings)
+        except ApiError as error:
+            response = self._refused(error, request)
+        for text in dict.fromkeys(warnings):
+            response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
+        response.headers.append(("Audit-Id", request.headers.get("audit-id") or self._names.uid()))
+        if not any(name == "Cache-Control" for name, _ in response.headers):
+            response.headers.append(("Cache-Control", "no-cache, private"))
+        return response
+
+    async def _handle(self, request: Request, warnings: list[str]) -> Response:
+        check_size(len(request.body))
+        info = parse_request_info(request.method, request.path, request.query)
+        user = self._authenticator.authenticate(request)
+        target = impersonated(user, request.headers)
+        if target is not None:
+            self._authorizer.check_impersonation(user, target)
+            user = target
+        self._authorizer.check(user, info)
+        if not info.is_resource:
+            return self._plain(request)
+        kind = self._registry.kinds.at(info.group, info.version, info.resource)
+        if kind is None:
+            if self._discovery.has_version(info.group, info.version):
+                raise no_such_resource()
+            return _page_not_found()
+        accepted = self._accepted(request, info)
+        renderer = Renderer(
+            accepted,
+            pretty=_wants_pretty(request),
+            include_object=request.query.get("includeObject"),
+            now=self._clock.now(),
+        )
+        call = Call(request=request, info=info, user=user, kind=kind, warnings=warnings)
+        return await self._handlers.handle(call, renderer)
+
+    def _accepted(self, request: Request, info: RequestInfo) -> Accepted:
+        is_watch = info.verb == "watch" or (info.verb == "get" and request.query.flag("watch"))
+        return negotiate(request.headers.get("accept", ""), is_watch=is_watch)
+
+    def _plain(self, request: Request) -> Response:
+        """Paths that are no resources."""
+        path = request.path.rstrip("/") or "/"
+        found = self._health.answer(request) or self._discovery.answer(request) or self._openapi.answer(request)
+        if found is not None:
+            return found
+        if path == "/version":
+            return json_response(VERSION, pretty=True)
+        if path == "/":
+            return json_response({"paths": self._discovery.paths()}, pretty=True)
+        return _page_not_found()
+
+    def _refused(self, error: ApiError, request: Request) -> Response:
+        try:
+            accepted = negotiate(request.headers.get("accept", ""))
+        except ApiError:
+            accepted = Accepted(pretty=True)
+        renderer = Renderer(
+            Accepted(media_type=accepted.media_type, pretty=accepted.pretty),
+            pretty=_wants_pretty(request),
+            include_object="",
+            now=0.0,
+        )
+        response = renderer.document(error.status(), status=error.code)
+        if error.retry_after_seconds:
+            response.headers.append(("Retry-After", str(error.retry_after_seconds)))
+        if error.code == 403:
+            response.headers.append(("X-Content-Type-Options", "nosniff"))
+        return response
+
+
+def server_fault(error: Exception) -> Response:
+    """A bug of ours, said as clients understand it; the details go to the log only."""
+    status = internal("the server could not handle the request").status()
+    assert error is not None
+    return json_response(status, status=500)
+
+
+def _page_not_found() -> Response:
+    return Response(
+        status=404,
+        content_type="text/plain; charset=utf-8",
+        headers=[("X-Content-Type-Options", "nosniff")],
+        body=b"404 page not found\n",
+    )
+
+
+def _wants_pretty(request: Request) -> bool:
+    asked = request.query.flag_or_none("pretty")
+    if asked is not None:
+        return asked
+    return request.headers.get("user-agent", "").startswith(_PRETTY_AGENTS)
+
+
+def _escaped(text: str) -> str:
+    clean = "".join(c for c in text if c.isprintable())
+    return clean.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,200 @@
+"""What only pods have: binding and eviction."""
+
+from typing import Any
+
+import msgspec
+
+from doorman.api.labels import selector_of
+from doorman.api.meta import LabelSelector
+from doorman.api.schema import Document
+from doorman.base.clock import Clock, Instant
+from doorman.base.errors import (
+    ApiError,
+    Cause,
+    GroupResource,
+    bad_request,
+    conflict,
+    forbidden_request,
+    too_many_requests,
+)
+from doorman.base.instants import to_time
+from doorman.registry.deletion import DeleteOptions
+from doorman.registry.registry import Caller, Registry
+from doorman.registry.selection import Selection
+from doorman.validation.binding import check_binding
+
+_BINDING = GroupResource("", "pods/binding")
+_VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+def success(code: int = 201) -> Document:
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}
+
+
+class PodOperations:
+    def __init__(self, registry: Registry, clock: Clock) -> None:
+        self._registry = registry
+        self._clock = clock
+        self._pods = registry.kinds.named("pods")
+        self._budgets = registry.kinds.named("poddisruptionbudgets.policy")
+
+    async def bind(self, namespace: str, name: str, binding: Document, caller: Caller) -> Document:
+        """Place a pod on a node, in one write."""
+        metadata = binding.get("metadata", {})
+        if metadata.get("name") and metadata["name"] != name:
+            raise bad_request("name in URL does not match name in Binding object")
+        check_binding(binding)
+        now = self._clock.now()
+        await self._registry.write(
+            self._pods, namespace, name, lambda doc: bound(doc, binding, now), caller, subresource="binding"
+        )
+        return success()
+
+    async def evict(self, namespace: str, name: str, eviction: Document, caller: Caller) -> Document:
+        """Delete a pod if its disruption budget allows."""
+        metadata = eviction.get("metadata", {})
+        if metadata.get("name") and metadata["name"] != name:
+            raise bad_request("name in URL does not match name in Eviction object")
+        options = msgspec.convert(eviction.get("deleteOptions", {}), DeleteOptions)
+        pod = self._registry.get(self._pods, namespace, name).document()
+        if caller.dry_run or options.dry_run:
+            caller = msgspec.structs.replace(caller, dry_run=True)
+        if not _ignores_budgets(pod):
+            await self._take_from_budget(pod, namespace, caller)
+        now = self._clock.now()
+        await self._registry.write(self._pods, namespace, name, lambda doc: _evicted(doc, now), caller)
+        await self._registry.delete(self._pods, namespace, name, options, caller)
+        return success()
+
+    async def _take_from_budget(self, pod: Document, namespace: str, caller: Caller) -> None:
+        labels = pod["metadata"].get("labels", {})
+        selection = Selection(storage=self._budgets.storage, namespace=namespace)
+        matching = [
+            budget
+            for stored in self._registry.collection(self._budgets).select(selection)
+            if _selects(budget := stored.document(), labels)
+        ]
+        if not matching:
+            return
+        if len(matching) > 1:
+            text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+            raise ApiError(500, "", text)
+        name = matching[0]["metadata"]["name"]
+        is_ready = any(
+            c.get("type") == "Ready" and c.get("status") == "True" for c in pod.get("status", {}).get("conditions", ())
+        )
+        now = self._clock.now()
+
+        def take(budget: Document) -> Document:
+            if not is_ready and _lets_unhealthy_go(budget):
+                return budget
+            return decremented(budget, pod["metadata"]["name"], now)
+
+        await self._registry.update(self._budgets, namespace, name, take, caller, subresource="status")
+
+
+def bound(doc: Document, binding: Document, now: Instant) -> Document:
+    """The pod on its node. Taints are not looked at, nor whether the node exists."""
+    metadata, spec = doc["metadata"], doc.setdefault("spec", {})
+    name = metadata["name"]
+    wanted = binding.get("metadata", {})
+    for field, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        if wanted.get(field) and wanted[field] != metadata[field]:
+            there = f"{label} in object meta: {metadata[field]}"
+            raise conflict(_BINDING, name, f"Precondition failed: {label} in precondition: {wanted[field]}, {there}")
+    if metadata.get("deletionTimestamp"):
+        raise conflict(_BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host")
+    if spec.get("nodeName"):
+        raise conflict(_BINDING, name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+    if spec.get("schedulingGates"):
+        raise conflict(_BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
+    spec["nodeName"] = binding["target"]["name"]
+    for member in ("annotations", "labels"):
+        if wanted.get(member):
+            metadata[member] = {**metadata.get(member, {}), **wanted[member]}
+    status = doc.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
+    set_condition(status, {"type": "PodScheduled", "status": "True", "observedGeneration": metadata["generation"]}, now)
+    return doc
+
+
+def set_condition(status: Document, condition: Document, now: Instant) -> None:
+    """Put a condition in; its transition time changes only with its status."""
+    conditions = list(status.get("conditions", ()))
+    for i, found in enumerate(conditions):
+        if found.get("type") == condition["type"]:
+            same = found.get("status") == condition["status"]
+            since = found.get("lastTransitionTime") if same else None
+            conditions[i] = {**condition, "lastTransitionTime": since or to_time(now)}
+            break
+    else:
+        conditions.append({**condition, "lastTransitionTime": to_time(now)})
+    status["conditions"] = conditions
+
+
+def _evicted(doc: Document, now: Instant) -> Document:
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "observedGeneration": doc["metadata"].get("generation", 0),
+    }
+    set_condition(doc.setdefault("status", {}), condition, now)
+    return doc
+
+
+def _ignores_budgets(pod: Document) -> bool:
+    is_going = "deletionTimestamp" in pod["metadata"]
+    return is_going or pod.get("status", {}).get("phase") in ("Pending", "Succeeded", "Failed")
+
+
+def _selects(budget: Document, labels: dict[str, str]) -> bool:
+    raw = budget.get("spec", {}).get("selector")
+    if raw is None:
+        return False
+    return selector_of(msgspec.convert(raw, LabelSelector)).matches(labels)
+
+
+def _lets_unhealthy_go(budget: Document) -> bool:
+    if budget.get("spec", {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.get("status", {})
+    desired = status.get("desiredHealthy", 0)
+    return bool(status.get("currentHealthy", 0) >= desired > 0)
+
+
+def decremented(budget: Document, pod: str, now: Instant) -> Document:
+    """The budget with one disruption fewer, or 429."""
+    metadata, status = budget["metadata"], dict(budget.get("status", {}))
+    name = metadata["name"]
+    if status.get("observedGeneration", 0) < metadata.get("generation", 0):
+        cause = _cause(f"The disruption budget {name} is still being processed by the server.")
+        raise too_many_requests(_VIOLATES, retry_after_seconds=10, causes=[cause])
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed < 0:
+        raise forbidden_request(
+            GroupResource("policy", "poddisruptionbudget"), name, "pdb disruptions allowed is negative"
+        )
+    if allowed == 0:
+        raise too_many_requests(_VIOLATES, causes=[_cause(_no_disruptions(name, status))])
+    status["disruptionsAllowed"] = allowed - 1
+    status["disruptedPods"] = {**status.get("disruptedPods", {}), pod: to_time(now)}
+    return {**budget, "status": status}
+
+
+def _no_disruptions(name: str, status: dict[str, Any]) -> str:  # a PodDisruptionBudgetStatus
+    desired, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+    if healthy <= desired:
+        return f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+    found = next((c for c in status.get("conditions", ()) if c.get("type") == "DisruptionAllowed"), None)
+    head = f"The disruption budget {name} does not allow evicting pods currently"
+    if found is None or found.get("status") == "True":
+        return head
+    if found.get("reason") == "SyncFailed":
+        return f"{head} because it failed sync: {found.get('message', '')}"
+    return f"{head} ({found.get('reason', '')}): {found.get('message', '')}"
+
+
+def _cause(message: str) -> Cause:
+    return Cause(reason="DisruptionBudget", message=message)

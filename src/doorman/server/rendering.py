@@ -1,0 +1,198 @@
+"""Objects, lists and watch events as bytes, in the form that was negotiated.
+
+The plain JSON forms join kept bytes and encode nothing. Other forms (tables, metadata only, YAML, indented) and the
+second face of events decode first.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from doorman.api.kinds import Kind
+from doorman.api.schema import Document
+from doorman.base.clock import Instant
+from doorman.registry.stored import ITEM_HEAD, Stored, head_of
+from doorman.server.events_face import to_events_v1
+from doorman.server.listing import Page
+from doorman.server.negotiation import JSON, YAML, Accepted, unusable_for_list, unusable_for_object
+from doorman.server.request import Response
+from doorman.server.tables import table_of
+
+CHUNK_BYTES: Final = 256 * 1024
+"""How much of a list is joined at once: enough to be fast, little enough not to hold the loop or double the memory."""
+
+_META: Final = "meta.k8s.io/v1"
+_encode: Final = msgspec.json.Encoder().encode
+
+
+@lru_cache(maxsize=4096)
+def _head(kind: Kind) -> bytes:
+    return head_of(kind)
+
+
+def document_of(kind: Kind, stored: Stored) -> Document:
+    """The whole document as this kind shows it."""
+    doc = stored.document()
+    if kind.group_resource == "events.events.k8s.io":
+        doc = to_events_v1(doc)
+    return {"kind": kind.kind, "apiVersion": kind.group_version, **doc}
+
+
+def object_bytes(kind: Kind, stored: Stored) -> bytes:
+    if kind.group_resource != kind.storage:
+        return _encode(document_of(kind, stored))
+    return stored.json(_head(kind))
+
+
+class Renderer:
+    """One request's way of writing."""
+
+    def __init__(self, accepted: Accepted, *, pretty: bool, include_object: str, now: Instant) -> None:
+        self._accepted = accepted
+        self._pretty = pretty or accepted.pretty
+        self._include_object = include_object
+        self._now = now
+        self._is_first_event = True
+
+    def one(self, kind: Kind, stored: Stored, *, status: int = 200) -> Response:
+        match self._accepted.conversion:
+            case "":
+                if self._is_plain():
+                    return Response(status=status, body=object_bytes(kind, stored))
+                return self._document(document_of(kind, stored), status)
+            case "Table":
+                return self._document(self._table(kind, [document_of(kind, stored)], _object_meta(stored)), status)
+            case "PartialObjectMetadata":
+                return self._document(_partial(document_of(kind, stored)), status)
+            case other:
+                raise unusable_for_object(other)
+
+    def page(self, kind: Kind, page: Page) -> Response:
+        match self._accepted.conversion:
+            case "":
+                if self._is_plain():
+                    return Response(chunks=_list_chunks(kind, page))
+                items = [_item(document_of(kind, stored)) for stored in page.items]
+                return self._list_document(f"{kind.kind}List", kind.group_version, page, items)
+            case "Table":
+                return self._document(
+                    self._table(kind, [document_of(kind, stored) for stored in page.items], _list_meta(page))
+                )
+            case "PartialObjectMetadataList":
+                items = [_partial(document_of(kind, stored)) for stored in page.items]
+                return self._list_document("PartialObjectMetadataList", _META, page, items)
+            case other:
+                raise unusable_for_list(other)
+
+    def document(self, doc: Any, *, status: int = 200) -> Response:  # any JSON value
+        """An answer that is no stored object."""
+        return self._document(doc, status)
+
+    def event(self, kind: Kind, type_: str, stored: Stored) -> bytes:
+        """One line of a watch."""
+        if not self._accepted.conversion:
+            return b'{"type":"%s","object":%s}\n' % (type_.encode(), object_bytes(kind, stored))
+        if self._accepted.conversion == "Table":
+            table = self._table(kind, [document_of(kind, stored)], _object_meta(stored))
+            if not self._is_first_event:
+                table["columnDefinitions"] = None
+            self._is_first_event = False
+            return _line(type_, table)
+        return _line(type_, _partial(document_of(kind, stored)))
+
+    def bookmark(self, kind: Kind, revision: int, *, ends_initial_events: bool = False) -> bytes:
+        metadata: Document = {"resourceVersion": str(revision), "creationTimestamp": None}
+        if ends_initial_events:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        doc: Document = {"kind": kind.kind, "apiVersion": kind.group_version, "metadata": metadata}
+        if self._accepted.conversion == "Table":
+            row = {"cells": [], "object": _partial(doc)}
+            table = {
+                "kind": "Table",
+                "apiVersion": f"meta.k8s.io/{self._accepted.conversion_version or 'v1'}",
+                "metadata": {"resourceVersion": str(revision)},
+                "columnDefinitions": None,
+                "rows": [row],
+            }
+            return _line("BOOKMARK", table)
+        if self._accepted.conversion:
+            doc = _partial(doc)
+        return _line("BOOKMARK", doc)
+
+    def _list_document(self, kind: str, api_version: str, page: Page, items: list[Document]) -> Response:
+        return self._document({"kind": kind, "apiVersion": api_version, "metadata": _list_meta(page), "items": items})
+
+    def _is_plain(self) -> bool:
+        return self._accepted.media_type == JSON and not self._pretty
+
+    def _table(self, kind: Kind, docs: list[Document], metadata: Document) -> Document:
+        return table_of(
+            kind,
+            docs,
+            metadata,
+            version=self._accepted.conversion_version or "v1",
+            include_object=self._include_object,
+            now=self._now,
+        )
+
+    def _document(self, doc: Any, status: int = 200) -> Response:
+        if self._accepted.media_type == YAML:
+            text = yaml.safe_dump(doc, sort_keys=False, allow_unicode=True)
+            return Response(status=status, content_type=YAML, body=text.encode())
+        body = _encode(doc)
+        return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if self._pretty else body)
+
+
+def _list_chunks(kind: Kind, page: Page) -> Iterator[bytes]:
+    """The list piece by piece. Versions of objects never change, so a list on its way stays as it was."""
+    yield b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
+        kind.kind.encode(),
+        kind.group_version.encode(),
+        _encode(_list_meta(page)),
+    )
+    is_other_face = kind.group_resource != kind.storage
+    pieces: list[bytes] = []
+    size = 0
+    separator = b""
+    for stored in page.items:
+        pieces.append(separator)
+        if is_other_face:
+            pieces.append(_encode(_item(document_of(kind, stored))))
+        else:
+            pieces.extend(stored.pieces(ITEM_HEAD))
+        separator = b","
+        size += len(stored.value)
+        if size >= CHUNK_BYTES:
+            yield b"".join(pieces)
+            pieces.clear()
+            size = 0
+    pieces.append(b"]}")
+    yield b"".join(pieces)
+
+
+def _list_meta(page: Page) -> Document:
+    metadata: Document = {"resourceVersion": str(page.revision)}
+    if page.continue_token:
+        metadata["continue"] = page.continue_token
+    if page.remaining is not None:
+        metadata["remainingItemCount"] = page.remaining
+    return metadata
+
+
+def _object_meta(stored: Stored) -> Document:
+    return {"resourceVersion": str(stored.revision)}
+
+
+def _item(doc: Document) -> Document:
+    return {name: value for name, value in doc.items() if name not in ("kind", "apiVersion")}
+
+
+def _partial(doc: Document) -> Document:
+    return {"kind": "PartialObjectMetadata", "apiVersion": _META, "metadata": doc["metadata"]}
+
+
+def _line(type_: str, doc: Document) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (type_.encode(), _encode(doc))

@@ -1,0 +1,136 @@
+"""A request and an answer as values, and what a path means."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from doorman.base.errors import bad_request
+
+_VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+class Query:
+    """Query parameters: the first value of each, as Kubernetes reads them."""
+
+    def __init__(self, raw: str) -> None:
+        self._values: dict[str, list[str]] = {}
+        if raw:
+            for name, value in parse_qsl(raw, keep_blank_values=True, max_num_fields=100):
+                self._values.setdefault(name, []).append(value)
+
+    def get(self, name: str, default: str = "") -> str:
+        values = self._values.get(name)
+        return values[0] if values else default
+
+    def all(self, name: str) -> list[str]:
+        return self._values.get(name, [])
+
+    def has(self, name: str) -> bool:
+        return name in self._values
+
+    def flag(self, name: str) -> bool:
+        """Absent: false; present and empty: true; `0` and `false`: false."""
+        values = self._values.get(name)
+        return bool(values) and values is not None and values[0].lower() not in ("0", "false")
+
+    def flag_or_none(self, name: str) -> bool | None:
+        return self.flag(name) if name in self._values else None
+
+    def integer_or_none(self, name: str) -> int | None:
+        text = self.get(name)
+        if not text:
+            return None
+        try:
+            return int(text)
+        except ValueError as error:
+            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+
+
+class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a method and a path ask for."""
+
+    is_resource: bool
+    verb: str
+    path: str
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    rest: str = ""
+    """What follows the subresource: `proxy` takes a path."""
+
+
+class Request(msgspec.Struct, kw_only=True):
+    method: str
+    path: str
+    query: Query
+    headers: Mapping[str, str]
+    """Names in small letters."""
+    body: bytes = b""
+    peer_certificate: bytes | None = None
+
+
+class EventStream(Protocol):
+    """A body that goes on: lines as they come about, until it is closed."""
+
+    def lines(self) -> AsyncIterator[bytes]: ...
+
+    def close(self) -> None: ...
+
+
+class Response(msgspec.Struct, kw_only=True):
+    """An answer. `body` for short ones; `chunks` for lists, written piece by piece; `stream` for watches."""
+
+    status: int = 200
+    content_type: str = "application/json"
+    headers: list[tuple[str, str]] = []
+    body: bytes = b""
+    chunks: Iterable[bytes] | None = None
+    stream: EventStream | None = None
+
+
+def parse_request_info(method: str, path: str, query: Query) -> RequestInfo:
+    """
+    >>> info = parse_request_info("GET", "/api/v1/namespaces/default/pods/p/log", Query(""))
+    >>> info.verb, info.namespace, info.resource, info.name, info.subresource
+    ('get', 'default', 'pods', 'p', 'log')
+    """
+    verb = _VERBS.get(method, "")
+    parts = [unquote(part) for part in path.strip("/").split("/")]
+    least = 3 if parts[0] == "api" else 4
+    if parts[0] not in ("api", "apis") or len(parts) < least:
+        return RequestInfo(is_resource=False, verb=method.lower(), path=path)
+    group, version, rest = ("", parts[1], parts[2:]) if parts[0] == "api" else (parts[1], parts[2], parts[3:])
+    if rest[0] in ("watch", "proxy") and len(rest) > 1:
+        verb, rest = rest[0], rest[1:]
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 1:
+        namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in ("status", "finalize"):
+            rest = rest[2:]
+    resource, name, subresource = (*rest[:3], "", "", "")[:3]
+    if not name and verb == "get":
+        verb = "watch" if query.flag("watch") else "list"
+    elif not name and verb == "delete":
+        verb = "deletecollection"
+    return RequestInfo(
+        is_resource=True,
+        verb=verb,
+        path=path,
+        group=group,
+        version=version,
+        namespace=namespace,
+        resource=resource,
+        subresource=subresource,
+        name=name,
+        rest="/".join(rest[3:]),
+    )
+
+
+def json_response(value: Any, *, status: int = 200, pretty: bool = False) -> Response:  # anything JSON can hold
+    body = msgspec.json.encode(value)
+    return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if pretty else body)

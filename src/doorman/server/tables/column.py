@@ -1,0 +1,58 @@
+"""What a column is, and the cells many kinds share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from doorman.api.schema import Document
+from doorman.base.clock import Instant
+from doorman.base.durations import human_span
+from doorman.base.instants import from_time
+
+Cell = Any  # a JSON scalar
+CellOf = Callable[[Document, Instant], Cell]
+
+
+class Column(msgspec.Struct, frozen=True):
+    name: str
+    cell: CellOf
+    type: str = "string"
+    format: str = ""
+    wide: bool = False
+    """Shown only with `-o wide`."""
+    description: str = ""
+
+
+def name_column() -> Column:
+    return Column("Name", lambda doc, _now: doc["metadata"].get("name", ""), format="name", description=_NAME)
+
+
+def age_column() -> Column:
+    return Column("Age", lambda doc, now: age(doc["metadata"].get("creationTimestamp"), now), description=_AGE)
+
+
+def age(time: str | None, now: Instant) -> str:
+    """
+    >>> age("2026-01-01T00:00:00Z", 1767225660.0), age(None, 0.0)
+    ('60s', '<unknown>')
+    """
+    return human_span(now - from_time(time)) if time else "<unknown>"
+
+
+def at(doc: Document, path: str, default: Any = None) -> Any:  # any JSON value
+    """The member at a dotted path."""
+    found: Any = doc
+    for step in path.split("."):
+        if not isinstance(found, dict) or step not in found:
+            return default
+        found = found[step]
+    return found
+
+
+def joined_labels(labels: Mapping[str, str] | None) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "<none>"
+
+
+_NAME = "The object's name, unique among its kind in its namespace."
+_AGE = "How long ago the object was created."

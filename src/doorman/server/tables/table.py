@@ -1,0 +1,68 @@
+"""The Table answer: all columns, one row an object. The client hides the wide ones."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from doorman.api.kinds import Kind
+from doorman.api.schema import Document
+from doorman.base.clock import Instant
+from doorman.base.errors import bad_request
+from doorman.server.tables.cluster import CLUSTER_COLUMNS
+from doorman.server.tables.column import Column, name_column
+from doorman.server.tables.core import CORE_COLUMNS, pod_row_conditions
+
+COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {**CORE_COLUMNS, **CLUSTER_COLUMNS}
+
+DEFAULT_COLUMNS: Final = (
+    name_column(),
+    Column("Created At", lambda doc, _now: doc["metadata"].get("creationTimestamp"), type="date"),
+)
+
+
+def table_of(
+    kind: Kind, docs: list[Document], metadata: Document, *, version: str, include_object: str, now: Instant
+) -> Document:
+    if include_object not in ("", "Metadata", "Object", "None"):
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include_object}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
+    columns = COLUMNS.get(kind.storage, DEFAULT_COLUMNS)
+    return {
+        "kind": "Table",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": metadata,
+        "columnDefinitions": [_definition(column) for column in columns],
+        "rows": [_row(kind, doc, columns, include_object, version, now) for doc in docs],
+    }
+
+
+def _definition(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "format": column.format,
+        "description": column.description,
+        "priority": 1 if column.wide else 0,
+    }
+
+
+def _row(
+    kind: Kind, doc: Document, columns: tuple[Column, ...], include_object: str, version: str, now: Instant
+) -> Document:
+    row: Document = {"cells": [column.cell(doc, now) for column in columns]}
+    if kind.storage == "pods":
+        conditions = pod_row_conditions(doc)
+        if conditions:
+            row["conditions"] = conditions
+    if include_object == "None":
+        row["object"] = None
+    elif include_object == "Object":
+        row["object"] = doc
+    else:
+        row["object"] = {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": f"meta.k8s.io/{version}",
+            "metadata": doc["metadata"],
+        }
+    return row

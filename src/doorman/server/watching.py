@@ -1,0 +1,158 @@
+"""Watches: where a stream begins, what it sends, when it ends."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+
+from doorman.api.kinds import Kind
+from doorman.base.errors import FieldError, expired, forbidden, invalid_object, not_supported
+from doorman.registry.registry import Registry
+from doorman.registry.stored import Stored
+from doorman.registry.watchcache import Stream, TooOld
+from doorman.server.listing import parse_revision, parse_selection, too_new
+from doorman.server.rendering import Renderer
+from doorman.server.request import Query
+
+BOOKMARK_SECONDS: Final = 60.0
+BOOKMARK_BEFORE_END_SECONDS: Final = 2.0
+TIMEOUT_SECONDS_MIN: Final = 1800.0
+WRITE_EVENTS_MAX: Final = 512
+"""So many events are joined into one write."""
+
+
+class WatchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    send_initial: bool
+    """Whether the current objects come first."""
+    marks_end_of_initial: bool
+    bookmarks: bool
+    after: int | None
+    """Events after this revision; None: after what is there now."""
+    timeout_seconds: float
+
+
+def parse_watch_options(query: Query, rng: random.Random) -> WatchOptions:
+    initial, match = query.flag_or_none("sendInitialEvents"), query.get("resourceVersionMatch")
+    errors: list[FieldError] = []
+    if initial is not None and match != "NotOlderThan":
+        detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        errors.append(forbidden("resourceVersionMatch", detail))
+    if match:
+        if initial is None:
+            detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            errors.append(forbidden("resourceVersionMatch", detail))
+        elif match != "NotOlderThan":
+            errors.append(not_supported("resourceVersionMatch", match, ("NotOlderThan",)))
+    if errors:
+        raise invalid_object("ListOptions", "meta.k8s.io", "", errors)
+    revision = parse_revision(query.get("resourceVersion"))
+    bookmarks = query.flag("allowWatchBookmarks")
+    timeout = query.integer_or_none("timeoutSeconds")
+    sends = initial if initial is not None else revision == 0
+    return WatchOptions(
+        send_initial=sends,
+        marks_end_of_initial=bool(initial) and bookmarks,
+        bookmarks=bookmarks,
+        after=revision if revision and not sends else None,
+        timeout_seconds=float(timeout) if timeout else TIMEOUT_SECONDS_MIN * (1 + rng.random()),
+    )
+
+
+class Watch:
+    """One open watch. Opening it fixes where it begins; iterating it sends lines."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        query: Query,
+        renderer: Renderer,
+        rng: random.Random,
+    ) -> None:
+        self._registry = registry
+        self._kind = kind
+        self._renderer = renderer
+        self._options = options = parse_watch_options(query, rng)
+        selection = parse_selection(kind, namespace, query, name=name)
+        collection = registry.collection(kind)
+        self._start_revision = registry.cache.revision
+        self._error: bytes | None = None
+        self._initial: list[Stored] = []
+        self._stream: Stream | None = None
+        revision = parse_revision(query.get("resourceVersion"))
+        if options.send_initial and revision > self._start_revision:
+            self._error = _error_line(too_new(revision, self._start_revision).status())
+            return
+        if options.send_initial:
+            self._initial = list(collection.select(selection))
+        after = options.after
+        if after is not None and after > self._start_revision:
+            after = None
+        try:
+            self._stream = collection.follow(selection, after)
+        except TooOld as error:
+            text = f"too old resource version: {options.after} ({error.oldest})"
+            self._error = _error_line(expired(text).status())
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Joined lines, a write at a time."""
+        if self._error is not None:
+            yield self._error
+            return
+        stream = self._stream
+        assert stream is not None
+        wake = asyncio.Event()
+        stream.on_event(wake.set)
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self._options.timeout_seconds
+        try:
+            for batch in self._initial_batches():
+                yield batch
+            next_bookmark = loop.time() + BOOKMARK_SECONDS
+            last_sent = self._start_revision
+            while not stream.is_closed and loop.time() < ends:
+                wake.clear()
+                events = stream.take()
+                for start in range(0, len(events), WRITE_EVENTS_MAX):
+                    some = events[start : start + WRITE_EVENTS_MAX]
+                    yield b"".join([self._renderer.event(self._kind, e.type, e.object) for e in some])
+                if self._options.bookmarks and loop.time() >= min(next_bookmark, ends - BOOKMARK_BEFORE_END_SECONDS):
+                    next_bookmark = loop.time() + BOOKMARK_SECONDS
+                    if self._registry.cache.revision > last_sent or next_bookmark > ends:
+                        last_sent = self._registry.cache.revision
+                        yield self._renderer.bookmark(self._kind, last_sent)
+                pause = min(ends, next_bookmark if self._options.bookmarks else ends) - loop.time()
+                if not events:
+                    await _wait(wake, max(pause, 0.01))
+        finally:
+            stream.close()
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def _initial_batches(self) -> list[bytes]:
+        batches = []
+        for start in range(0, len(self._initial), WRITE_EVENTS_MAX):
+            some = self._initial[start : start + WRITE_EVENTS_MAX]
+            batches.append(b"".join([self._renderer.event(self._kind, "ADDED", stored) for stored in some]))
+        self._initial = []
+        if self._options.marks_end_of_initial:
+            batches.append(self._renderer.bookmark(self._kind, self._start_revision, ends_initial_events=True))
+        return batches
+
+
+async def _wait(wake: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await wake.wait()
+    except TimeoutError:
+        return
+
+
+def _error_line(status: object) -> bytes:
+    return b'{"type":"ERROR","object":%s}\n' % msgspec.json.encode(status)
