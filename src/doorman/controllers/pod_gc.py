@@ -26,13 +26,15 @@ from doorman.api.taints import OUT_OF_SERVICE
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Delete, Patch
-from doorman.client.controller import DONE, Change, Result, Source
+from doorman.client.controller import DONE, Change, Result, Retry, Source
 from doorman.client.informer import ListerOf
 
 NAME: Final = "pod-garbage-collector-controller"
 SWEEP_SECONDS: Final = 20.0
 QUARANTINE_SECONDS: Final = 40.0
 WORKERS: Final = 16
+NO_RETRY: Final = Retry(attempts_max=1)
+"""The next sweep is the retry."""
 ORPHAN_CONDITION: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
 UNFINISHED_PHASES: Final = frozenset({"", "Pending", "Running", "Unknown"})
 
@@ -180,7 +182,7 @@ class PodGcController:
         uid, reason = self._condemned.get(pod_key, ("", ""))
         if pod is None or pod.metadata.uid != uid:
             return DONE
-        return Result(actions=decide_force_delete(pod, now, orphaned=reason == "orphaned"))
+        return Result(actions=decide_force_delete(pod, now, orphaned=reason == "orphaned"), retry=NO_RETRY)
 
     def _count(self, counter: Counter, pod_key: str) -> None:
         found = self._condemned.pop(pod_key, None)

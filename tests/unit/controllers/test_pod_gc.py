@@ -120,7 +120,7 @@ def test_finished_pod_is_deleted_without_another_status() -> None:
 def test_failure_is_counted_and_the_next_sweep_tries_again() -> None:
     stage = stage_with()
     stage.create("pods", pod("p", "gone"))
-    stage.fail(Delete, 15, ApiError(500, "InternalError", "no"))
+    stage.fail(Delete, 1, ApiError(500, "InternalError", "no"))
     stage.at(400)
     assert stage.get("pods", "default/p") is None
     controller = stage._controllers[0]
