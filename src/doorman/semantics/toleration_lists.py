@@ -18,6 +18,7 @@ Rules of lists
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from doorman.api.taints import Toleration
 
@@ -85,3 +86,17 @@ def add_or_update_toleration(
     if not found:
         out.append(toleration)
     return tuple(out), changed or not found
+
+
+def toleration_document(toleration: Toleration) -> dict[str, Any]:  # a toleration as JSON
+    """What is stored: empty fields are left out."""
+    fields = {
+        "key": toleration.key,
+        "operator": toleration.operator,
+        "value": toleration.value,
+        "effect": toleration.effect,
+    }
+    found: dict[str, Any] = {name: value for name, value in fields.items() if value}
+    if toleration.toleration_seconds is not None:
+        found["tolerationSeconds"] = toleration.toleration_seconds
+    return found

@@ -6,6 +6,12 @@ from typing import Any, Final
 from doorman.api.quantity import milli_value, parse_quantity
 from doorman.base.errors import FieldError, invalid, required
 from doorman.semantics.names import qualified_name_faults
+from doorman.semantics.resource_names import (
+    HUGE_PAGES_PREFIX,
+    is_extended_resource,
+    is_native_resource,
+    is_overcommit_allowed,
+)
 
 NEGATIVE: Final = "must be greater than or equal to 0"
 NOT_WHOLE: Final = "must be an integer"
@@ -18,27 +24,6 @@ _STANDARD: Final = _STANDARD_FOR_CONTAINERS | {
 _COUNTED: Final = frozenset(
     {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
 )
-_NATIVE_PREFIX: Final = "kubernetes.io/"
-_HUGE_PAGES: Final = "hugepages-"
-
-
-def is_native(name: str) -> bool:
-    return "/" not in name or _NATIVE_PREFIX in name
-
-
-def is_extended(name: str) -> bool:
-    """A resource that somebody else than Kubernetes counts: `example.com/gpu`.
-
-    >>> is_extended("example.com/gpu"), is_extended("cpu"), is_extended("requests.example.com/gpu")
-    (True, False, False)
-    """
-    if is_native(name) or name.startswith("requests."):
-        return False
-    return not qualified_name_faults(f"requests.{name}")
-
-
-def is_overcommit_allowed(name: str) -> bool:
-    return is_native(name) and not name.startswith(_HUGE_PAGES)
 
 
 def quantity_errors(name: str, quantity: str, path: str) -> list[FieldError]:
@@ -46,7 +31,7 @@ def quantity_errors(name: str, quantity: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if parse_quantity(quantity) < 0:
         errors.append(invalid(path, quantity, NEGATIVE))
-    if (name in _COUNTED or is_extended(name)) and milli_value(quantity) % 1000:
+    if (name in _COUNTED or is_extended_resource(name)) and milli_value(quantity) % 1000:
         errors.append(invalid(path, quantity, NOT_WHOLE))
     return errors
 
@@ -83,7 +68,7 @@ def _request_errors(name: str, quantity: str, limit: str | None, path: str) -> l
 
 
 def _container_resource_name_errors(name: str, path: str) -> list[FieldError]:
-    if name in _STANDARD_FOR_CONTAINERS or name.startswith(_HUGE_PAGES):
+    if name in _STANDARD_FOR_CONTAINERS or name.startswith(HUGE_PAGES_PREFIX):
         return []
     errors = [invalid(path, name, fault) for fault in qualified_name_faults(name)]
     if errors:
@@ -92,6 +77,6 @@ def _container_resource_name_errors(name: str, path: str) -> list[FieldError]:
         if name not in _STANDARD:
             errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
         errors.append(invalid(path, name, "must be a standard resource for containers"))
-    elif not is_native(name) and not is_extended(name):
+    elif not is_native_resource(name) and not is_extended_resource(name):
         errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
     return errors

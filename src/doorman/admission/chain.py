@@ -1,0 +1,150 @@
+"""The chain of plugins, in Kubernetes' order, and which of them are on."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from doorman.admission.contract import Attributes, Checker, Cluster, Mutator, Operation, Plugin
+from doorman.admission.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
+from doorman.admission.extended_resource_toleration import ExtendedResourceToleration
+from doorman.admission.limit_ranger import LimitRanger
+from doorman.admission.namespace_lifecycle import NamespaceLifecycle
+from doorman.admission.node_restriction import NodeRestriction
+from doorman.admission.pod_security import PodSecurity
+from doorman.admission.pod_toleration_restriction import PodTolerationRestriction
+from doorman.admission.pod_topology_labels import PodTopologyLabels
+from doorman.admission.priority import Priority
+from doorman.admission.resource_quota import ResourceQuota
+from doorman.admission.runtime_class import RuntimeClass
+from doorman.admission.service_account import ServiceAccount
+from doorman.admission.taint_nodes_by_condition import TaintNodesByCondition
+from doorman.api.taints import Toleration
+from doorman.base.clock import Instant
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the plugins are told at start."""
+
+    suffix: Callable[[], str]
+    """Gives the random end of a generated volume name."""
+
+    default_not_ready_toleration_seconds: int = SECONDS_DEFAULT
+    default_unreachable_toleration_seconds: int = SECONDS_DEFAULT
+    default_tolerations: tuple[Toleration, ...] = ()
+    toleration_whitelist: tuple[Toleration, ...] = ()
+
+
+ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
+    "NamespaceLifecycle": lambda _: NamespaceLifecycle(),
+    "LimitRanger": lambda _: LimitRanger(),
+    "ServiceAccount": lambda settings: ServiceAccount(settings.suffix),
+    "NodeRestriction": lambda _: NodeRestriction(),
+    "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
+    "PodSecurity": lambda _: PodSecurity(),
+    "Priority": lambda _: Priority(),
+    "DefaultTolerationSeconds": lambda settings: DefaultTolerationSeconds(
+        not_ready_seconds=settings.default_not_ready_toleration_seconds,
+        unreachable_seconds=settings.default_unreachable_toleration_seconds,
+    ),
+    "PodTolerationRestriction": lambda settings: PodTolerationRestriction(
+        defaults=settings.default_tolerations, whitelist=settings.toleration_whitelist
+    ),
+    "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
+    "RuntimeClass": lambda _: RuntimeClass(),
+    "PodTopologyLabels": lambda _: PodTopologyLabels(),
+    "ResourceQuota": lambda _: ResourceQuota(),
+}
+"""Every plugin there is, in the order in which they run. All of them are on by default."""
+
+WITHOUT_EFFECT: Final = frozenset(
+    {
+        "CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
+        "DefaultIngressClass", "DefaultStorageClass", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
+        "NodeDeclaredFeatureValidator", "PersistentVolumeClaimResize", "PodGroupProtection", "PodResizeValidator",
+        "StorageObjectInUseProtection", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+    }
+)  # fmt: skip
+"""Plugins that a Kubernetes API server runs by default and that are not part of this chain: naming them is no error."""
+
+
+class Chain:
+    """Plugins that are on, with a table of who wants to see what, filled as requests come."""
+
+    def __init__(self, plugins: Iterable[Plugin]) -> None:
+        self._plugins = tuple(plugins)
+        self._mutators: dict[tuple[str, str, str, Operation], tuple[Mutator, ...]] = {}
+        self._checkers: dict[tuple[str, str, str, Operation], tuple[Checker, ...]] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(plugin.name for plugin in self._plugins)
+
+    def admit(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Let every plugin change the object, in order. Raises the first refusal."""
+        key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
+        mutators = self._mutators.get(key)
+        if mutators is None:
+            found = [plugin for plugin in self._interested(attributes) if isinstance(plugin, Mutator)]
+            mutators = self._mutators[key] = tuple(found)
+        if mutators:
+            remembered = _Remembered(cluster)
+            for plugin in mutators:
+                plugin.admit(attributes, remembered, now)
+
+    def validate(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Let every plugin look at the object as it would be stored."""
+        key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
+        checkers = self._checkers.get(key)
+        if checkers is None:
+            found = [plugin for plugin in self._interested(attributes) if isinstance(plugin, Checker)]
+            checkers = self._checkers[key] = tuple(found)
+        if checkers:
+            remembered = _Remembered(cluster)
+            for plugin in checkers:
+                plugin.validate(attributes, remembered, now)
+
+    def _interested(self, attributes: Attributes) -> list[Plugin]:
+        resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation
+        return [
+            plugin
+            for plugin in self._plugins
+            if any(interest.covers(resource, subresource, operation) for interest in plugin.interests)
+        ]
+
+
+def build_chain(settings: Settings, *, enabled: Sequence[str] = (), disabled: Sequence[str] = ()) -> Chain:
+    """The default plugins, less those disabled. Raises ValueError for a name that nobody knows.
+
+    >>> chain = build_chain(Settings(suffix=lambda: "abcde"), disabled=["Priority"])
+    >>> "Priority" in chain.names, "RuntimeClass" in chain.names
+    (False, True)
+    """
+    for flag, names in (("enable-admission-plugins", enabled), ("disable-admission-plugins", disabled)):
+        for name in names:
+            if name not in ORDER and name not in WITHOUT_EFFECT:
+                known = ", ".join(ORDER)
+                raise ValueError(f'{flag}: plugin "{name}" is unknown; known plugins: {known}')
+    both = sorted(set(enabled) & set(disabled))
+    if both:
+        raise ValueError(f"{', '.join(both)}: in both enable-admission-plugins and disable-admission-plugins")
+    return Chain(make(settings) for name, make in ORDER.items() if name not in disabled)
+
+
+class _Remembered:
+    """A cluster that is asked each thing once a phase: several plugins look at the same namespace."""
+
+    __slots__ = ("_cluster", "_found")
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._found: dict[tuple[str, str, str], Mapping[str, Any] | None] = {}
+
+    def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        key = (resource, namespace, name)
+        if key not in self._found:
+            self._found[key] = self._cluster.get(resource, namespace, name)
+        return self._found[key]
+
+    def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
+        return self._cluster.list(resource, namespace)

@@ -1,0 +1,122 @@
+"""The contract of an admission plugin.
+
+A plugin file has three parts in this order: `INTERESTS` (what it wants to see), `decide_*` (pure functions), and the
+class that looks up, decides, and changes the document or refuses it. Refusing is raising an `ApiError`. Plugins are
+synchronous and keep no state of their own: what they look up comes through a `Cluster`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, Protocol, runtime_checkable
+
+import msgspec
+
+from doorman.api.identity import User
+from doorman.api.schema import Document
+from doorman.base.clock import Instant
+from doorman.base.errors import ApiError, Cause, GroupResource, forbidden_request
+
+
+class Operation(StrEnum):
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+class Attributes(msgspec.Struct, kw_only=True):
+    """One request. `obj` may be changed in place by `admit`; `old` may not."""
+
+    operation: Operation
+    group: str = ""
+    version: str = "v1"
+    kind: str
+    resource: str
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    user: User
+    dry_run: bool = False
+    obj: Document | None = None
+    old: Document | None = None
+    options: Mapping[str, Any] | None = None  # the create, update or delete options as JSON
+
+    @property
+    def group_resource(self) -> str:
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+class Cluster(Protocol):
+    """What a plugin may look up: current documents. `resource` is `pods` or `daemonsets.apps`."""
+
+    def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None: ...
+
+    def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]: ...
+
+
+ANY: Final = "*"
+
+
+class Interest(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests that a plugin wants to see. `ANY` stands for every resource, or every subresource and none."""
+
+    resource: str
+    subresource: str = ""
+    operations: frozenset[Operation]
+
+    def covers(self, resource: str, subresource: str, operation: Operation) -> bool:
+        return (
+            operation in self.operations
+            and self.resource in (ANY, resource)
+            and (self.subresource == ANY or self.subresource == subresource)
+        )
+
+
+CREATE: Final = frozenset({Operation.CREATE})
+UPDATE: Final = frozenset({Operation.UPDATE})
+CREATE_AND_UPDATE: Final = CREATE | UPDATE
+WRITES: Final = CREATE_AND_UPDATE | {Operation.DELETE}
+
+
+class Plugin(Protocol):
+    """Every plugin; it is also a `Mutator`, a `Checker` or both."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def interests(self) -> Sequence[Interest]: ...
+
+
+@runtime_checkable
+class Mutator(Protocol):
+    def admit(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Change `attributes.obj`, or refuse. Runs before validation, perhaps more than once."""
+        ...
+
+
+@runtime_checkable
+class Checker(Protocol):
+    def validate(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Refuse or not. Runs on the final, valid object."""
+        ...
+
+
+def refusal(attributes: Attributes, why: str, *, causes: Sequence[Cause] = ()) -> ApiError:
+    """403, naming the object as the request did."""
+    return forbidden_request(
+        GroupResource(attributes.group, attributes.resource), requested_name(attributes), why, causes=causes
+    )
+
+
+def requested_name(attributes: Attributes) -> str:
+    if attributes.name:
+        return attributes.name
+    metadata: Mapping[str, Any] = (attributes.obj or attributes.old or {}).get("metadata") or {}
+    name: str = metadata.get("name") or metadata.get("generateName") or "Unknown"
+    return name
+
+
+def plain_refusal(text: str) -> ApiError:
+    """An error that a plugin did not dress up: the API answers 500 with its bare text."""
+    return ApiError(500, "", text)

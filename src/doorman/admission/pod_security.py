@@ -1,0 +1,42 @@
+"""PodSecurity: the labels by which a namespace names a security level are accepted when they make sense.
+
+Pods are not held to a level: nothing here runs containers.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from doorman.admission.contract import CREATE_AND_UPDATE, Attributes, Cluster, Interest, requested_name
+from doorman.base.clock import Instant
+from doorman.base.errors import FieldError, invalid, invalid_object
+
+INTERESTS: Final = (Interest(resource="namespaces", operations=CREATE_AND_UPDATE),)
+
+PREFIX: Final = "pod-security.kubernetes.io/"
+_MODES: Final = ("enforce", "audit", "warn")
+_LEVELS: Final = ("privileged", "baseline", "restricted")
+_VERSION: Final = re.compile(r"latest|v1\.(0|[1-9][0-9]*)")
+
+
+def decide_label_errors(labels: Mapping[str, str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for mode in _MODES:
+        level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
+        if level is not None and level not in _LEVELS:
+            text = f"must be one of {', '.join(_LEVELS)}"
+            errors.append(invalid(f"metadata.labels[{PREFIX}{mode}]", level, text))
+        if version is not None and _VERSION.fullmatch(version) is None:
+            text = 'must be "latest" or "v1.x"'
+            errors.append(invalid(f"metadata.labels[{PREFIX}{mode}-version]", version, text))
+    return errors
+
+
+class PodSecurity:
+    name = "PodSecurity"
+    interests: Sequence[Interest] = INTERESTS
+
+    def validate(self, attributes: Attributes, _cluster: Cluster, _now: Instant) -> None:
+        labels = ((attributes.obj or {}).get("metadata") or {}).get("labels") or {}
+        if errors := decide_label_errors(labels):
+            raise invalid_object("Namespace", "", requested_name(attributes), errors)
