@@ -5,6 +5,8 @@ from typing import Final
 
 import click
 
+from doorman.version import __version__
+
 _COMMANDS: Final = {
     "up": ("doorman.cli.up", "Start a control plane of your own."),
 }
@@ -27,7 +29,7 @@ class _LazyGroup(click.Group):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="doorman")
+@click.version_option(__version__, prog_name="doorman")
 def main() -> None:
     """Kubernetes' taints and tolerations as a system of its own.
 

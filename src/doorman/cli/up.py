@@ -3,9 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final
 
 import click
 
@@ -16,10 +15,10 @@ from doorman.controllers.taint_eviction import TaintEvictionSettings
 from doorman.runtime.settings import Settings
 from doorman.store.contract import Unusable
 
-F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
+_PATH: Final = click.Path(path_type=Path)
 
 
-class GoDuration(click.ParamType):
+class GoDuration(click.ParamType[float]):
     """`50s`, `1m30s`."""
 
     name = "duration"
@@ -33,7 +32,7 @@ class GoDuration(click.ParamType):
             self.fail(f'{error}\nhint: durations look like "50s", "1m30s" or "2h"', param, ctx)
 
 
-class Gates(click.ParamType):
+class Gates(click.ParamType[FeatureGates]):
     """`A=true,B=false`."""
 
     name = "A=true,B=false"
@@ -47,7 +46,7 @@ class Gates(click.ParamType):
             self.fail(f"{error}\nhint: gates look like TaintTolerationComparisonOperators=false", param, ctx)
 
 
-class Names(click.ParamType):
+class Names(click.ParamType[tuple[str, ...]]):
     """A list with commas."""
 
     name = "list"
@@ -98,7 +97,7 @@ def default_data_dir() -> Path:
 @click.option("--secondary-node-eviction-rate", type=float, default=0.01, help="The same in an unhealthy zone.")
 @click.option("--large-cluster-size-threshold", type=int, default=50, help="Below it the secondary rate is zero.")
 @click.option(
-    "--unhealthy-zone-threshold", type=float, default=0.55, help="Share of nodes not ready that makes a zone unhealthy."
+    "--unhealthy-zone-threshold", type=float, default=0.55, help="Share of nodes not ready in an unhealthy zone."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log what the components do.")
 def command(**flags: Any) -> None:  # click hands flags over by name

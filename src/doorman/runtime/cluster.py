@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable
 from typing import Final
 
+from doorman.admission.chain import Settings as AdmissionSettings
 from doorman.admission.chain import build_chain
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
 from doorman.api.kinds import builtin_kinds, type_table
@@ -53,12 +54,13 @@ class Cluster:
         self.kinds = builtin_kinds()
         self.cache = WatchCache(store, VIEWS)
         admission = build_chain(
+            AdmissionSettings(
+                default_not_ready_toleration_seconds=settings.default_not_ready_toleration_seconds,
+                default_unreachable_toleration_seconds=settings.default_unreachable_toleration_seconds,
+                suffix=names.suffix,
+            ),
             enabled=settings.enable_admission_plugins,
             disabled=settings.disable_admission_plugins,
-            not_ready_toleration_seconds=settings.default_not_ready_toleration_seconds,
-            unreachable_toleration_seconds=settings.default_unreachable_toleration_seconds,
-            comparison_operators=settings.gates.comparison_operators,
-            suffix=names.suffix,
         )
         self.registry = Registry(
             store,

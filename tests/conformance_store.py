@@ -1,0 +1,78 @@
+"""Checks every store must pass. A test module of a backend derives from this class and gives a `store` fixture."""
+
+import asyncio
+
+import pytest
+
+from doorman.store.contract import ABSENT, Compacted, Conflict, Store, Write
+
+
+class StoreSuite:
+    async def test_create_takes_the_next_revision_and_is_there(self, store: Store) -> None:
+        before = store.revision
+        event = await store.commit(Write("pods/a", b"1", ABSENT))
+        assert event.revision == before + 1
+        assert store.revision == before + 1
+        assert event.previous is None
+        found = store.peek("pods/a")
+        assert found is not None
+        assert (found.value, found.revision, found.created) == (b"1", before + 1, before + 1)
+
+    async def test_create_of_a_key_that_exists_conflicts_and_changes_nothing(self, store: Store) -> None:
+        first = await store.commit(Write("pods/a", b"1", ABSENT))
+        with pytest.raises(Conflict) as lost:
+            await store.commit(Write("pods/a", b"2", ABSENT))
+        assert lost.value.current == first.entry
+        assert store.revision == first.revision
+
+    async def test_update_at_the_expected_revision_keeps_the_creation(self, store: Store) -> None:
+        first = await store.commit(Write("pods/a", b"1", ABSENT))
+        second = await store.commit(Write("pods/a", b"2", first.revision))
+        assert second.entry is not None
+        assert second.entry.created == first.revision
+        assert second.previous == first.entry
+
+    async def test_update_at_another_revision_conflicts(self, store: Store) -> None:
+        first = await store.commit(Write("pods/a", b"1", ABSENT))
+        with pytest.raises(Conflict):
+            await store.commit(Write("pods/a", b"2", first.revision + 1))
+
+    async def test_delete_takes_a_revision_and_the_key_is_gone(self, store: Store) -> None:
+        first = await store.commit(Write("pods/a", b"1", ABSENT))
+        gone = await store.commit(Write("pods/a", None, first.revision))
+        assert gone.revision == first.revision + 1
+        assert gone.entry is None
+        assert store.peek("pods/a") is None
+        assert list(store.entries()) == []
+
+    async def test_delete_of_an_absent_key_conflicts(self, store: Store) -> None:
+        with pytest.raises(Conflict):
+            await store.commit(Write("pods/a", None, ABSENT))
+
+    async def test_events_after_are_ordered_unique_and_without_gaps(self, store: Store) -> None:
+        start = store.revision
+        await asyncio.gather(*(store.commit(Write(f"pods/{i:03d}", b"x", ABSENT)) for i in range(100)))
+        events = store.events_after(start)
+        assert [event.revision for event in events] == list(range(start + 1, start + 101))
+        assert list(store.events_after(start + 60)) == list(events[60:])
+        assert list(store.events_after(start + 100)) == []
+
+    async def test_wakers_are_called_when_events_can_be_read(self, store: Store) -> None:
+        seen: list[int] = []
+        store.add_waker(lambda: seen.append(store.revision))
+        event = await store.commit(Write("pods/a", b"1", ABSENT))
+        assert seen == [event.revision]
+
+    async def test_entries_come_in_order_of_keys(self, store: Store) -> None:
+        for key in ("b", "a", "c"):
+            await store.commit(Write(f"pods/{key}", b"", ABSENT))
+        assert [entry.key for entry in store.entries()] == ["pods/a", "pods/b", "pods/c"]
+
+    async def test_events_that_are_no_longer_kept_are_refused(self, small_history_store: Store) -> None:
+        store = small_history_store
+        revision = ABSENT
+        for _ in range(10):
+            revision = (await store.commit(Write("pods/a", b"1", revision))).revision
+        with pytest.raises(Compacted):
+            store.events_after(1)
+        assert len(store.events_after(revision - 2)) == 2

@@ -1,0 +1,93 @@
+"""Run the conformance kit against fresh Doormen, several side by side.
+
+    scripts/conformance [SUITE ...] [--jobs N] [--update] [--kubectl PATH]
+
+Each suite gets a Doorman of its own on a free port with no nodes. Prints passes and failures per suite. Fails when a
+case that is listed in tests/conformance-passing.txt fails; --update lists what passes now.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KIT = ROOT / "tests" / "conformance"
+PASSING = ROOT / "tests" / "conformance-passing.txt"
+LIFECYCLE_FLAGS = [
+    "--node-monitor-grace-period=6s", "--node-monitor-period=1s", "--node-startup-grace-period=12s",
+    "--node-eviction-rate=0.25",
+    "--secondary-node-eviction-rate=0.125", "--large-cluster-size-threshold=4", "--unhealthy-zone-threshold=0.55",
+]  # fmt: skip
+
+
+def run_suite(suite: str, options: argparse.Namespace) -> list[dict]:
+    cases = KIT / "cases" / (suite if (KIT / "cases" / suite).is_dir() else f"{suite}.json")
+    with tempfile.TemporaryDirectory() as scratch:
+        kubeconfig = f"{scratch}/kubeconfig"
+        flags = ["--nodes", "0", "--in-memory", "--secure-port", "0", "--kubeconfig-out", kubeconfig, *LIFECYCLE_FLAGS]
+        server = subprocess.Popen(
+            [sys.executable, "-m", "doorman", "up", *flags], stdout=subprocess.PIPE, text=True, stderr=sys.stderr
+        )
+        try:
+            line = server.stdout.readline()
+            if not line.startswith("ready "):
+                raise SystemExit(f"{suite}: Doorman did not start: {line!r}")
+            out = pathlib.Path(scratch) / "results.json"
+            command = [sys.executable, str(KIT / "kit"), "--kubeconfig", kubeconfig, "--json", str(out)]
+            command += ["--kubectl", options.kubectl, "--only", options.only, str(cases)]
+            log = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            ).stdout
+            if not out.exists():
+                raise SystemExit(f"{suite}: the kit did not finish:\n{log}")
+            return json.loads(out.read_text())
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(10)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="*")
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--update", action="store_true", help="list what passes now in tests/conformance-passing.txt")
+    parser.add_argument("--kubectl", default="kubectl")
+    parser.add_argument("--only", default="", help="run the cases whose title contains this text")
+    parser.add_argument("--errors", action="store_true", help="print why each case failed")
+    options = parser.parse_args()
+    every = sorted(p.name.removesuffix(".json") for p in (KIT / "cases").iterdir() if p.suffix != ".jsonl")
+    suites = options.suites or every
+    if shutil.which(options.kubectl) is None:
+        print(f"no kubectl: {sum(s in ('kubectl', 'smoke') for s in suites)} suites that need it are left out")
+        suites = [suite for suite in suites if suite not in ("kubectl", "smoke")]
+    known = set(PASSING.read_text().splitlines()) if PASSING.exists() else set()
+    passed: set[str] = set()
+    failed: dict[str, str] = {}
+    # The longest first, so that the others run beside it.
+    order = sorted(suites, key=lambda s: (s != "lifecycle", s != "daemonset", s != "device", s != "eviction", s))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for suite, results in zip(order, pool.map(lambda s: run_suite(s, options), order), strict=True):
+            good = {r["case"] for r in results if r["passed"]}
+            bad = {r["case"]: r["error"] for r in results if not r["passed"]}
+            passed |= good
+            failed |= bad
+            print(f"{suite}: {len(good)} passed, {len(bad)} failed", flush=True)
+            for title, error in bad.items():
+                print(f"  failed: {title}" + (f"\n    {error}" if options.errors else ""))
+    lost = sorted(known & failed.keys())
+    for title in lost:
+        print(f"REGRESSION {title}\n  {failed[title]}")
+    if options.update:
+        PASSING.write_text("".join(f"{title}\n" for title in sorted((known | passed) - failed.keys())))
+    print(f"conformance: {len(passed)} passed, {len(failed)} failed, of which {len(lost)} passed before")
+    return 1 if lost or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""The SQLite store keeps the contract, and keeps what it acknowledged."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from conformance_store import StoreSuite
+from doorman.store import sqlite as sqlite_module
+from doorman.store.contract import ABSENT, Failed, Unusable, Write
+from doorman.store.ledger import Ledger
+from doorman.store.sqlite import SqliteStore
+
+
+class TestSqliteStore(StoreSuite):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[SqliteStore]:
+        store = await SqliteStore.open(tmp_path)
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    async def small_history_store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SqliteStore]:
+        monkeypatch.setattr(
+            sqlite_module, "Ledger", lambda entries, revision: Ledger(entries, revision=revision, history_events_max=4)
+        )
+        store = await SqliteStore.open(tmp_path)
+        yield store
+        await store.close()
+
+
+async def test_reopened_store_has_everything_and_goes_on_counting(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    first = await store.commit(Write("a", b"1", ABSENT))
+    await store.commit(Write("b", b"2", ABSENT))
+    await store.commit(Write("a", b"3", first.revision))
+    last = await store.commit(Write("b", None, 2))
+    await store.close()
+
+    again = await SqliteStore.open(tmp_path)
+    assert again.revision == last.revision
+    assert [(e.key, e.value, e.revision, e.created) for e in again.entries()] == [("a", b"3", 3, 1)]
+    assert (await again.commit(Write("c", b"", ABSENT))).revision == last.revision + 1
+    await again.close()
+
+
+async def test_superseded_rows_are_compacted_and_deleted_keys_stay_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_module, "GARBAGE_ROWS_PER_GROUP", 8)
+    store = await SqliteStore.open(tmp_path)
+    revision = ABSENT
+    for i in range(50):
+        revision = (await store.commit(Write("a", b"%d" % i, revision))).revision
+    await store.commit(Write("gone", b"", ABSENT))
+    last = await store.commit(Write("gone", None, store.revision))
+    for _ in range(20):
+        revision = (await store.commit(Write("a", b"x", revision))).revision
+    await store.close()
+    with sqlite3.connect(tmp_path / "store.db") as rows:
+        assert rows.execute("SELECT count(*) FROM log").fetchone()[0] < 30
+    rows.close()
+    again = await SqliteStore.open(tmp_path)
+    assert [entry.key for entry in again.entries()] == ["a"]
+    assert again.revision > last.revision
+    await again.close()
+
+
+async def test_second_opener_is_told_who_holds_the_directory(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    with pytest.raises(Unusable, match=f"in use by process {os.getpid()}"):
+        await SqliteStore.open(tmp_path)
+    await store.close()
+
+
+async def test_corrupt_database_is_refused_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"this is no database" * 100)
+    with pytest.raises(Unusable, match="cannot be read") as refused:
+        await SqliteStore.open(tmp_path)
+    assert "backup" in refused.value.hint
+
+
+async def test_database_of_another_format_is_refused(tmp_path: Path) -> None:
+    rows = sqlite3.connect(tmp_path / "store.db")
+    rows.execute("PRAGMA user_version=99")
+    rows.close()
+    with pytest.raises(Unusable, match="format 99"):
+        await SqliteStore.open(tmp_path)
+
+
+async def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unusable, match="cannot use the data directory"):
+        await SqliteStore.open(tmp_path / "file" / "below")
+
+
+async def test_failed_write_is_not_acknowledged_and_stops_the_store(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    await store.commit(Write("a", b"1", ABSENT))
+    store._connection.execute("DROP TABLE log")
+    with pytest.raises(Failed):
+        await store.commit(Write("b", b"1", ABSENT))
+    assert [entry.key for entry in store.entries()] == ["a"]
+    with pytest.raises(Failed):
+        await store.commit(Write("c", b"1", ABSENT))
+    await store.close()
+
+
+_WRITER = """
+import asyncio, sys
+from pathlib import Path
+from doorman.store.sqlite import SqliteStore
+from doorman.store.contract import ABSENT, Write
+
+async def main():
+    store = await SqliteStore.open(Path(sys.argv[1]))
+    async def client(n):
+        i = 0
+        while True:
+            event = await store.commit(Write(f"k/{n}/{store.revision}/{i}", b"v" * 500, ABSENT))
+            print(event.revision, event.key, flush=True)
+            i += 1
+    await asyncio.gather(*(client(n) for n in range(16)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [1, 40, 400])
+async def test_killed_process_loses_nothing_it_acknowledged(tmp_path: Path, acknowledged: int) -> None:
+    """SIGKILL under load, three times over on one directory: every acknowledged write is there, in order."""
+    known: list[tuple[int, str]] = []
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True, env=os.environ
+        )
+        assert process.stdout is not None
+        for _ in range(acknowledged):
+            revision, key = process.stdout.readline().split()
+            known.append((int(revision), key))
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().splitlines()
+        process.wait()
+        process.stdout.close()
+        known += [(int(line.split()[0]), line.split()[1]) for line in rest if len(line.split()) == 2]
+        store = await SqliteStore.open(tmp_path)
+        there = {entry.key: entry.revision for entry in store.entries()}
+        assert {key: there.get(key) for _, key in known} == {key: revision for revision, key in known}
+        assert store.revision >= max(revision for revision, _ in known)
+        await store.close()
+    await asyncio.get_running_loop().shutdown_default_executor()
