@@ -37,6 +37,12 @@ MERGE_KEYS = {"conditions": "type", "ownerReferences": "uid", "addresses": "type
 STEPS_MAX = 2_000_000
 
 
+COMMON_INDEXERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
+    "namespace": lambda one: (one.metadata.namespace,),
+    "owner": lambda one: tuple(owner.uid for owner in one.metadata.owner_references),
+}
+
+
 def pods_by_node(pod: Pod) -> list[str]:
     return [pod.spec.node_name] if pod.spec.node_name else []
 
@@ -73,7 +79,7 @@ class Stage:
     ) -> InformerCache[Any]:
         self._views[resource] = view
         self.documents.setdefault(resource, {})
-        self.caches[resource] = InformerCache(indexers)
+        self.caches[resource] = InformerCache({**COMMON_INDEXERS, **(indexers or {})})
         return self.caches[resource]
 
     def add(self, controller: Controller) -> None:
@@ -254,6 +260,9 @@ class Stage:
         version = body["metadata"].get("resourceVersion")
         if version and version != old["metadata"]["resourceVersion"]:
             raise stale(_group_resource(action.resource), action.name)
+        if action.subresource == "finalize" and not body["spec"]["finalizers"]:
+            self._remove(action.resource, key)
+            return
         self._store(action.resource, key, {**old, **body, "metadata": {**old["metadata"], **body["metadata"]}})
 
     def _delete(self, action: Delete) -> None:
@@ -273,11 +282,8 @@ class Stage:
             grace = document.get("spec", {}).get("terminationGracePeriodSeconds", 30)
             grace = action.grace_seconds if action.grace_seconds is not None else grace
             grace = grace if bound and not finished else 0
-        if grace == 0 and not finalizers:
-            view = self._view(action.resource, document)
-            del self.documents[action.resource][key]
-            self.caches[action.resource].remove(key)
-            self._tell(Change(action.resource, view, None))
+        if grace == 0 and not finalizers and action.resource != "namespaces":
+            self._remove(action.resource, key)
             return
         if "deletionTimestamp" in meta and (grace or not meta.get("deletionGracePeriodSeconds")):
             return
@@ -296,16 +302,19 @@ class Stage:
         if before is not None and before.get("spec") != document.get("spec"):
             document["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
         meta = document["metadata"]
-        if meta.get("deletionTimestamp") and not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds"):
-            old = self.caches[resource].remove(key)
-            del self.documents[resource][key]
-            self._tell(Change(resource, old, None))
+        held = meta.get("finalizers") or document.get("spec", {}).get("finalizers")
+        if meta.get("deletionTimestamp") and not held and not meta.get("deletionGracePeriodSeconds"):
+            self._remove(resource, key)
             return
         self._revision += 1
         meta["resourceVersion"] = str(self._revision)
         self.documents[resource][key] = document
         view = self._view(resource, document)
         self._tell(Change(resource, self.caches[resource].put(key, view), view))
+
+    def _remove(self, resource: str, key: str) -> None:
+        del self.documents[resource][key]
+        self._tell(Change(resource, self.caches[resource].remove(key), None))
 
     def _tell(self, change: Change) -> None:
         for number, controller in enumerate(self._controllers):
