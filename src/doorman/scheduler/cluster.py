@@ -1,0 +1,349 @@
+"""The cluster as the scheduler sees it: nodes and the pods on them, in columns.
+
+Every node has a row; rows of deleted nodes are used again. `Cluster` is the only one who writes the columns;
+plugins read them. Each change of a row is noted in a log, so that a reader that keeps results per row can bring
+them up to date by looking only at the rows touched since it last looked.
+
+Example: node `a` (row 0) and node `b` (row 1) appear, then a pod asking one core lands on `b`:
+
+    allocatable[cpu]  [4000, 4000]      log  [row 0 node, row 1 node, row 1 pods]
+    requested[cpu]    [   0, 1000]
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+
+from doorman.api.nodes import Node
+from doorman.api.pods import Pod
+from doorman.api.taints import Taint
+from doorman.base.clock import Instant
+from doorman.base.instants import from_time
+from doorman.scheduler.columns import Column, Mask, RowArray, ValueColumn
+from doorman.scheduler.images import ImageTable
+from doorman.scheduler.node_order import NodeOrder
+from doorman.scheduler.port_table import PortTable
+from doorman.scheduler.requests import PODS, counted_quantities
+from doorman.scheduler.resource_names import ResourceNames
+from doorman.scheduler.shapes import Shape
+
+CAPACITY_MIN: Final = 64
+LOG_ENTRIES_MAX: Final = 65_536
+"""Readers that fall further behind start afresh."""
+
+NO_PODS_PRIORITY: Final = 2**62
+"""Lowest priority on a row without pods."""
+
+TaintSet = tuple[Taint, ...]
+
+
+class PodRecord:
+    """A pod that holds a place on a node: bound there, or assumed to be soon."""
+
+    __slots__ = ("_started", "assumed", "key", "leaving", "node", "pod", "priority", "row", "shape")
+
+    def __init__(self, key: str, pod: Pod, shape: Shape, node: str, *, assumed: bool) -> None:
+        self.key = key
+        self.pod = pod
+        self.shape = shape
+        self.node = node
+        self.assumed = assumed
+        self.priority = pod.spec.priority
+        self.leaving = bool(pod.metadata.deletion_timestamp)
+        self.row = -1
+        self._started: Instant | None = None
+
+    def started(self, now: Instant) -> Instant:
+        """When the pod started; one that has not is taken to start now."""
+        if self._started is None and self.pod.status.start_time:
+            self._started = from_time(self.pod.status.start_time)
+        return now if self._started is None else self._started
+
+
+class Cluster:
+    """See the module's docstring."""
+
+    def __init__(self, resources: ResourceNames) -> None:
+        self.resources = resources
+        self.order = NodeOrder()
+        self.images = ImageTable()
+        self.ports = PortTable()
+        self.nodes: list[Node | None] = []
+        self.pods: list[dict[str, PodRecord]] = []
+        """By row, in the order they came."""
+        self.size = 0
+        """Rows in use or to be used again; everything beyond has never held a node."""
+        self.node_count = 0
+        self.layout_version = 0
+        """Changes when `size` does."""
+        self.membership_version = 0
+        """Changes when a node comes or goes."""
+        self._rows: dict[str, int] = {}
+        self._free: list[int] = []
+        self._homeless: dict[str, dict[str, PodRecord]] = {}
+        """Pods whose node is not known, by its name."""
+        self._capacity = CAPACITY_MIN
+        self.present: Mask = np.zeros(CAPACITY_MIN, dtype=np.bool_)
+        self.unschedulable: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
+        self.pod_count: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
+        self.pods_max: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
+        self.scoring_cpu: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
+        self.scoring_memory: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
+        self.lowest_priority: Column = np.full(CAPACITY_MIN, NO_PODS_PRIORITY, dtype=np.int64)
+        self.allocatable: list[Column] = []
+        self.requested: list[Column] = []
+        self.taints = ValueColumn[TaintSet]((), CAPACITY_MIN)
+        self._labels: dict[str, ValueColumn[str | None]] = {}
+        self.log: list[int] = []
+        """Twice the row touched, plus one when the node itself changed and not only the pods on it."""
+        self.log_start = 0
+        """Position of the first entry that is kept; positions count from the beginning of time."""
+        self._rank: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
+        self._rank_is_stale = False
+        self._rank_version = 0
+        self._ensure_resources()
+
+    @property
+    def all_rows(self) -> slice:
+        return slice(0, self.size)
+
+    @property
+    def log_end(self) -> int:
+        return self.log_start + len(self.log)
+
+    @property
+    def rank_version(self) -> int:
+        self._refresh_rank()
+        return self._rank_version
+
+    def rank(self) -> Column:
+        """Place of each row in the order of nodes, from 0."""
+        self._refresh_rank()
+        return self._rank
+
+    def row_or_none(self, name: str) -> int | None:
+        return self._rows.get(name)
+
+    def node(self, row: int) -> Node:
+        node = self.nodes[row]
+        assert node is not None, "the row holds a node"
+        return node
+
+    def rows_in_order(self) -> RowArray:
+        """Rows that hold a node, in the order of nodes."""
+        rows = np.flatnonzero(self.present[: self.size])
+        return rows[np.argsort(self.rank()[rows], kind="stable")]
+
+    def labels(self, key: str) -> ValueColumn[str | None]:
+        """The values of one label; a column is made when first asked for."""
+        column = self._labels.get(key)
+        if column is None:
+            column = self._labels[key] = ValueColumn[str | None](None, self._capacity)
+            for row, node in enumerate(self.nodes):
+                if node is not None:
+                    column.set(row, node.metadata.labels.get(key))
+        return column
+
+    def set_node(self, node: Node) -> None:
+        """Add a node or take over its new state."""
+        name = node.metadata.name
+        row = self._rows.get(name)
+        if row is None:
+            row = self._new_row(name)
+            self._fill(row, None, node)
+            self.order.add(name, node.metadata.labels)
+            self._rank_is_stale = True
+            self.membership_version += 1
+            for record in self._homeless.pop(name, {}).values():
+                self._put(record, row)
+            self._touch(row, node=True)
+            return
+        old = self.node(row)
+        if not _same_for_scheduling(old, node):
+            self._fill(row, old, node)
+            if self.order.update(name, node.metadata.labels):
+                self._rank_is_stale = True
+            self._touch(row, node=True)
+        else:
+            self.nodes[row] = node
+
+    def remove_node(self, name: str) -> None:
+        row = self._rows.pop(name, None)
+        if row is None:
+            return
+        records = list(self.pods[row].values())
+        for record in records:
+            self._take(record)
+        if records:
+            self._homeless[name] = {record.key: record for record in records}
+        self.order.remove(name)
+        self._rank_is_stale = True
+        self.membership_version += 1
+        self.images.clear_node(row)
+        self.nodes[row] = None
+        self.present[row] = False
+        self.node_count -= 1
+        self._free.append(row)
+        self.taints.set(row, ())
+        for column in self._labels.values():
+            column.set(row, None)
+        self._touch(row, node=True)
+
+    def add_pod(self, record: PodRecord) -> None:
+        row = self._rows.get(record.node)
+        if row is None:
+            self._homeless.setdefault(record.node, {})[record.key] = record
+            return
+        self._put(record, row)
+        self._touch(row)
+
+    def remove_pod(self, record: PodRecord) -> None:
+        if record.row < 0:
+            homeless = self._homeless.get(record.node, {})
+            homeless.pop(record.key, None)
+            if not homeless:
+                self._homeless.pop(record.node, None)
+            return
+        row = record.row
+        self._take(record)
+        self._touch(row)
+
+    def try_add(self, record: PodRecord, row: int) -> None:
+        """Add for the length of a trial: nothing is logged, so it must be undone with `try_remove`."""
+        self._put(record, row)
+
+    def try_remove(self, record: PodRecord) -> None:
+        """Remove for the length of a trial: undo with `try_add`."""
+        self._take(record)
+
+    def records_on(self, row: int) -> Iterable[PodRecord]:
+        return self.pods[row].values()
+
+    def touched_since(self, position: int) -> Iterator[tuple[int, bool]]:
+        """Rows and whether the node itself changed, oldest first; `position` must not be before `log_start`."""
+        for entry in self.log[position - self.log_start :]:
+            yield entry >> 1, bool(entry & 1)
+
+    def _put(self, record: PodRecord, row: int) -> None:
+        shape = record.shape
+        demand = shape.demand
+        requested = self.requested
+        for index, amount in demand.amounts:
+            requested[index][row] += amount
+        self.scoring_cpu[row] += demand.scoring_cpu
+        self.scoring_memory[row] += demand.scoring_memory
+        self.pod_count[row] += 1
+        if demand.ports:
+            self.ports.add(row, demand.ports)
+        self.lowest_priority[row] = min(self.lowest_priority[row], record.priority)
+        rows = shape.leaving_rows if record.leaving else shape.rows
+        rows[row] = rows.get(row, 0) + 1
+        self.pods[row][record.key] = record
+        record.row = row
+
+    def _take(self, record: PodRecord) -> None:
+        row, shape = record.row, record.shape
+        demand = shape.demand
+        for index, amount in demand.amounts:
+            self.requested[index][row] -= amount
+        self.scoring_cpu[row] -= demand.scoring_cpu
+        self.scoring_memory[row] -= demand.scoring_memory
+        self.pod_count[row] -= 1
+        if demand.ports:
+            self.ports.remove(row, demand.ports)
+        rows = shape.leaving_rows if record.leaving else shape.rows
+        rows[row] -= 1
+        if not rows[row]:
+            del rows[row]
+        del self.pods[row][record.key]
+        record.row = -1
+        if record.priority == self.lowest_priority[row]:
+            left = (other.priority for other in self.pods[row].values())
+            self.lowest_priority[row] = min(left, default=NO_PODS_PRIORITY)
+
+    def _fill(self, row: int, old: Node | None, node: Node) -> None:
+        self.nodes[row] = node
+        self.unschedulable[row] = node.spec.unschedulable
+        taints = tuple(Taint(key=taint.key, value=taint.value, effect=taint.effect) for taint in node.spec.taints)
+        self.taints.set(row, taints)
+        if old is None or old.metadata.labels != node.metadata.labels:
+            for key, column in self._labels.items():
+                column.set(row, node.metadata.labels.get(key))
+        amounts = {self.resources.index(n): a for n, a in counted_quantities(node.status.allocatable).items()}
+        self.pods_max[row] = amounts.pop(self.resources.index(PODS), 0)
+        self._ensure_resources()
+        for index, column_of_amounts in enumerate(self.allocatable):
+            column_of_amounts[row] = amounts.get(index, 0)
+        self.images.set_node(row, node)
+
+    def _new_row(self, name: str) -> int:
+        if self._free:
+            row = self._free.pop()
+        else:
+            row = self.size
+            self.size += 1
+            self.layout_version += 1
+            self.nodes.append(None)
+            self.pods.append({})
+            if self.size > self._capacity:
+                self._grow(2 * self._capacity)
+        self._rows[name] = row
+        self.present[row] = True
+        self.node_count += 1
+        return row
+
+    def _grow(self, capacity: int) -> None:
+        more = capacity - self._capacity
+
+        def longer(column: Column, fill: int = 0) -> Column:
+            return np.concatenate([column, np.full(more, fill, dtype=np.int64)])
+
+        self.present = np.concatenate([self.present, np.zeros(more, dtype=np.bool_)])
+        self.unschedulable = longer(self.unschedulable)
+        self.pod_count = longer(self.pod_count)
+        self.pods_max = longer(self.pods_max)
+        self.scoring_cpu = longer(self.scoring_cpu)
+        self.scoring_memory = longer(self.scoring_memory)
+        self.lowest_priority = longer(self.lowest_priority, NO_PODS_PRIORITY)
+        self.allocatable = [longer(column) for column in self.allocatable]
+        self.requested = [longer(column) for column in self.requested]
+        self._rank = longer(self._rank)
+        self.taints.grow(capacity)
+        for labels in self._labels.values():
+            labels.grow(capacity)
+        self._capacity = capacity
+
+    def _ensure_resources(self) -> None:
+        while len(self.allocatable) < len(self.resources):
+            self.allocatable.append(np.zeros(self._capacity, dtype=np.int64))
+            self.requested.append(np.zeros(self._capacity, dtype=np.int64))
+
+    def ensure_resources(self) -> None:
+        """Make columns for resources that only pods have mentioned so far."""
+        if len(self.allocatable) < len(self.resources):
+            self._ensure_resources()
+
+    def _touch(self, row: int, *, node: bool = False) -> None:
+        self.log.append(2 * row + node)
+        if len(self.log) > LOG_ENTRIES_MAX:
+            dropped = LOG_ENTRIES_MAX // 2
+            del self.log[:dropped]
+            self.log_start += dropped
+
+    def _refresh_rank(self) -> None:
+        if self._rank_is_stale:
+            self._rank_is_stale = False
+            self._rank_version += 1
+            rows = [self._rows[name] for name in self.order.names()]
+            self._rank[rows] = np.arange(len(rows))
+
+
+def _same_for_scheduling(old: Node, new: Node) -> bool:
+    return (
+        old.spec.unschedulable == new.spec.unschedulable
+        and old.spec.taints == new.spec.taints
+        and old.metadata.labels == new.metadata.labels
+        and old.status.allocatable == new.status.allocatable
+        and old.status.images == new.status.images
+    )

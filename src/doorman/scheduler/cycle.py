@@ -1,0 +1,260 @@
+"""One pod against the cluster: the decision of a scheduling cycle, up to but without preemption.
+
+`Cycle.attempt` gives a `Fit` or a `Misfit`. The usual case reads everything from a kept `Evaluation`; pods that
+concern other pods, that find room taken by nominated pods, or that name their nodes take the general way, which
+does the same with arrays made for the occasion.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+import numpy as np
+
+from doorman.scheduler.cluster import Cluster, PodRecord
+from doorman.scheduler.columns import Column, RowArray
+from doorman.scheduler.evaluation import CODE_MASK, Evaluation, FilterJudge, Judges
+from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject
+from doorman.scheduler.nominator import Nominator
+from doorman.scheduler.plugins.resources_fit import FitFilter, MoreInUse
+from doorman.scheduler.profile_plugins import PluginReject, ProfilePlugins
+from doorman.scheduler.shapes import Shape
+
+EVALUATIONS_MAX: Final = 64
+"""Evaluations kept for a profile; each holds a few numbers for every node."""
+
+NO_NODES: Final = "no nodes available to schedule pods"
+
+_OUTSIDE: Final = (1 << (CODE_BITS + 16)) | FINAL
+"""The verdict on a node that no PreFilter named: it comes after all plugins and is final."""
+
+
+class Fit(msgspec.Struct, frozen=True):
+    row: int
+    score: int
+    feasible_nodes: int
+
+
+class Misfit(msgspec.Struct, frozen=True, kw_only=True):
+    """No node takes the pod: why, for the message, for the queue and for preemption."""
+
+    message: str
+    """`0/4 nodes are available: ...`, without what preemption has to add."""
+    rejectors: frozenset[str]
+    """Plugins that rejected the pod somewhere; empty means it was an error and not a rejection."""
+    verdicts: Column
+    """By row."""
+
+
+Attempt: TypeAlias = Fit | Misfit
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """The pod that is tried."""
+
+    key: str
+    shape: Shape
+    priority: int
+
+
+class Cycle:
+    """Decides for one profile. Keeps evaluations, least recently used going first."""
+
+    def __init__(self, plugins: ProfilePlugins, cluster: Cluster, nominator: Nominator) -> None:
+        self._plugins = plugins
+        self._cluster = cluster
+        self._nominator = nominator
+        self._evaluations: OrderedDict[int, Evaluation] = OrderedDict()
+
+    def attempt(self, pod: Candidate) -> Attempt:
+        cluster = self._cluster
+        if not cluster.node_count:
+            return Misfit(message=NO_NODES, rejectors=frozenset(), verdicts=np.zeros(0, dtype=np.int64))
+        try:
+            names, by = self._plugins.node_names(pod.shape)
+            filters = self._plugins.cluster_filters(pod.shape, cluster)
+            if names is not None:
+                return self._attempt_named(pod, sorted(names), by, filters)
+            return self._attempt_anywhere(pod, filters)
+        except PluginReject as rejected:
+            return self._rejected_by(rejected)
+
+    def evaluation(self, shape: Shape) -> Evaluation:
+        """The kept evaluation of a shape's demand, up to date. Raises PluginReject."""
+        number = shape.demand.id
+        evaluation = self._evaluations.get(number)
+        if evaluation is None:
+            evaluation = Evaluation(self._cluster, self._plugins.judges(shape, self._cluster))
+            self._evaluations[number] = evaluation
+            if len(self._evaluations) > EVALUATIONS_MAX:
+                self._evaluations.popitem(last=False)
+        else:
+            self._evaluations.move_to_end(number)
+        evaluation.refresh()
+        return evaluation
+
+    def verdict_with_nominated(self, pod: Candidate, judges: Judges, row: int) -> int:
+        """Whether the pod fits on one row as it now is: with nominated pods there, and without them."""
+        node = self._cluster.node(row).metadata.name
+        others = self._nominator.on_node(node, priority_min=pod.priority, but=pod.key)
+        if others:
+            guests = [PodRecord(other.key, other.pod, other.shape, node, assumed=True) for other in others]
+            for guest in guests:
+                self._cluster.try_add(guest, row)
+            verdict = self._verdict(pod, judges, row)
+            for guest in reversed(guests):
+                self._cluster.try_remove(guest)
+            if verdict != PASS:
+                return verdict
+        return self._verdict(pod, judges, row)
+
+    def reasons(self, verdict: int, judges: Sequence[FilterJudge]) -> Sequence[str]:
+        """A verdict in Kubernetes' words."""
+        index, code = verdict >> CODE_BITS, verdict & CODE_MASK
+        for judge in judges:
+            if judge.index == index:
+                return judge.filter.reasons(code)
+        raise AssertionError("every verdict comes from a judge")
+
+    def judges_for(self, shape: Shape) -> tuple[Judges, list[FilterJudge]]:
+        """Fresh judges by node and row, and those that look at the whole cluster. Raises PluginReject."""
+        return self._plugins.judges(shape, self._cluster), self._plugins.cluster_filters(shape, self._cluster)
+
+    def _verdict(self, pod: Candidate, judges: Judges, row: int) -> int:
+        verdict = judges.verdict(row)
+        for judge in self._plugins.cluster_filters(pod.shape, self._cluster):
+            code = int(judge.filter.codes(row))
+            if code:
+                return min(verdict, judge.tag | code)
+        return verdict
+
+    def _attempt_anywhere(self, pod: Candidate, filters: Sequence[FilterJudge]) -> Attempt:
+        evaluation = self.evaluation(pod.shape)
+        nominator = self._nominator
+        if len(nominator):
+            own_row = self._cluster.row_or_none(nominator.node_of(pod.key))
+            if own_row is not None and self.verdict_with_nominated(pod, evaluation.judges, own_row) == PASS:
+                return Fit(own_row, 0, 1)
+            verdicts = self._verdicts_beside_nominated(pod, evaluation, filters)
+        else:
+            verdicts = evaluation.verdicts
+        scorers = self._plugins.cluster_scorers(pod.shape, self._cluster)
+        if not filters and not scorers and verdicts is evaluation.verdicts:
+            if not evaluation.feasible_count:
+                return self._misfit(verdicts, evaluation.judges.filters)
+            row = int(evaluation.keys.argmax())
+            return Fit(row, Evaluation.score_of(evaluation.keys.item(row)), evaluation.feasible_count)
+        for judge in filters:
+            verdicts = np.minimum(verdicts, judge.verdicts(self._cluster.all_rows))
+        feasible: RowArray = np.flatnonzero(verdicts == PASS)
+        if not len(feasible):
+            return self._misfit(verdicts, (*evaluation.judges.filters, *filters))
+        if len(feasible) == 1:
+            return Fit(int(feasible[0]), 0, 1)
+        totals = evaluation.totals(feasible)
+        for scorer in scorers:
+            totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(feasible))
+        return _best(feasible, totals, evaluation.keys_of(feasible, totals))
+
+    def _verdicts_beside_nominated(
+        self, pod: Candidate, evaluation: Evaluation, filters: Sequence[FilterJudge]
+    ) -> Column:
+        """Verdicts that leave room for pods nominated there; the evaluation's own where that makes no difference."""
+        overlay = self._nominator.overlay(pod.priority)
+        if not len(overlay):
+            return evaluation.verdicts
+        rows = overlay.rows()
+        own = self._nominator.record_or_none(pod.key)
+        fits = [judge for judge in evaluation.judges.row_filters if isinstance(judge.filter, FitFilter)]
+        simple = not filters and own is None and len(fits) == len(evaluation.judges.row_filters)
+        if simple:
+            beside = evaluation.static_verdicts(rows)
+            for judge in fits:
+                codes = _fit(judge.filter).codes_besides(rows, MoreInUse(overlay.pods(), overlay.amounts()))
+                beside = np.minimum(beside, np.where(codes == 0, np.int64(PASS), codes | judge.tag))
+        else:
+            beside = np.array(
+                [self.verdict_with_nominated(pod, evaluation.judges, int(row)) for row in rows], dtype=np.int64
+            )
+        before = evaluation.verdicts[rows]
+        combined = np.where(beside == PASS, before, beside)
+        if np.array_equal(combined, before):
+            return evaluation.verdicts
+        verdicts = evaluation.verdicts.copy()
+        verdicts[rows] = combined
+        return verdicts
+
+    def _attempt_named(
+        self, pod: Candidate, names: Sequence[str], by: Sequence[str], filters: Sequence[FilterJudge]
+    ) -> Attempt:
+        """Only the named nodes are looked at: no evaluation of all others is worth its while."""
+        cluster = self._cluster
+        judges = self._plugins.judges(pod.shape, cluster)
+        if not names:
+            who = f"plugin {by[0]}" if len(by) == 1 else f"plugin(s) [{' '.join(by)}] simultaneously"
+            raise PluginReject(by[0], PreFilterReject(message=f"node(s) didn't satisfy {who}"))
+        verdicts: Column = np.where(cluster.present[: cluster.size], np.int64(_OUTSIDE), np.int64(ABSENT))
+        for name in names:
+            row = cluster.row_or_none(name)
+            if row is not None:
+                verdicts[row] = self.verdict_with_nominated(pod, judges, row)
+        feasible: RowArray = np.flatnonzero(verdicts == PASS)
+        if not len(feasible):
+            return self._misfit(verdicts, (*judges.filters, *filters), by)
+        own = cluster.row_or_none(self._nominator.node_of(pod.key))
+        if own is not None and verdicts[own] == PASS:
+            return Fit(own, 0, 1)
+        if len(feasible) == 1:
+            return Fit(int(feasible[0]), 0, 1)
+        totals: Column = np.zeros(len(feasible), dtype=np.int64)
+        for scorer in (*judges.scorers, *self._plugins.cluster_scorers(pod.shape, cluster)):
+            totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(feasible))
+        return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
+
+    def _misfit(self, verdicts: Column, judges: Sequence[FilterJudge], by: Sequence[str] = ()) -> Misfit:
+        values, counts = np.unique(verdicts, return_counts=True)
+        reasons: Counter[str] = Counter()
+        rejectors = set(by)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            if value == _OUTSIDE:
+                reasons[_outside_reason(by)] += count
+            elif value != ABSENT:
+                rejectors.add(self._plugins.filters[value >> CODE_BITS].name)
+                for reason in self.reasons(value, judges):
+                    reasons[reason] += count
+        message = unavailable(self._cluster.node_count, reasons)
+        return Misfit(message=message, rejectors=frozenset(rejectors), verdicts=verdicts)
+
+    def _rejected_by(self, rejected: PluginReject) -> Misfit:
+        """A PreFilter's no counts for every node, and its words stand alone."""
+        cluster = self._cluster
+        verdict = _OUTSIDE if rejected.reject.final else _OUTSIDE & ~FINAL
+        verdicts: Column = np.where(cluster.present[: cluster.size], np.int64(verdict), np.int64(ABSENT))
+        message = f"0/{cluster.node_count} nodes are available: {rejected.reject.message}."
+        return Misfit(message=message, rejectors=frozenset({rejected.plugin}), verdicts=verdicts)
+
+
+def unavailable(nodes: int, reasons: Counter[str]) -> str:
+    """Reasons counted over nodes, sorted as text.
+
+    >>> unavailable(12, Counter({"Too many pods": 2, "node(s) were unschedulable": 10}))
+    '0/12 nodes are available: 10 node(s) were unschedulable, 2 Too many pods.'
+    """
+    listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
+    head = f"0/{nodes} nodes are available:"
+    return f"{head} {', '.join(listed)}." if listed else head
+
+
+def _outside_reason(by: Sequence[str]) -> str:
+    return f"node(s) didn't satisfy plugin(s) [{' '.join(by)}]"
+
+
+def _best(rows: RowArray, totals: Column, keys: Column) -> Fit:
+    at = int(keys.argmax())
+    return Fit(int(rows[at]), int(totals[at]), len(rows))
+
+
+def _fit(judge: NodeFilter) -> FitFilter:
+    assert isinstance(judge, FitFilter), "only resources are judged with sums"
+    return judge

@@ -1,0 +1,186 @@
+"""The contract of scheduler plugins.
+
+A plugin is asked once for a pod's shape and gives back a judge bound to it: a `NodeFilter` and a `NodeScorer`, which
+then answer for any rows of the cluster's columns. `Scope` says what an answer depends on, and so when it must be
+asked again:
+
+    NODE      only the node: asked again when the node changes
+    ROW       the node and the pods on it: asked again when either changes
+    CLUSTER   anything: asked in every cycle, for all rows
+
+A filter answers with a code for each row: 0 lets the pod in, anything else is a verdict that `reasons` puts into
+words. A code with the bit `FINAL` says that no preemption could change it ("UnschedulableAndUnresolvable").
+
+Plugins that would rather judge one pod on one node implement `PerNodePlugin` (see `doorman.scheduler.extension`).
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from enum import Enum, IntFlag, StrEnum, auto
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+
+import msgspec
+
+from doorman.scheduler.columns import Column, Rows
+
+if TYPE_CHECKING:
+    from doorman.api.pods import Pod
+    from doorman.scheduler.cluster import Cluster
+    from doorman.scheduler.shapes import Shape
+
+SCORE_MAX: Final = 100
+
+FINAL: Final = 1 << 39
+"""The verdict stands whatever leaves the node."""
+
+CODE_BITS: Final = 40
+PASS: Final = 1 << 62
+"""The verdict of all filters together when every one lets the pod in."""
+
+ABSENT: Final = -1
+"""The verdict on a row that holds no node."""
+
+
+class Scope(Enum):
+    NODE = auto()
+    ROW = auto()
+    CLUSTER = auto()
+
+
+class Detail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One objection of a filter to one node, for people: what stands in the way, by name and amount."""
+
+    reason: str
+    """The words Kubernetes uses."""
+    what: str = ""
+    """What exactly: a taint, a label, a resource, a port."""
+    remedy: Mapping[str, Any] | None = None  # a fragment of a pod's spec that would cure it, ready to paste
+    shortfall: int = 0
+    """How much lacks, in the resource's unit (thousandths for cpu)."""
+
+
+class NodeFilter(Protocol):
+    def codes(self, rows: Rows) -> Column: ...
+
+    def reasons(self, code: int) -> Sequence[str]: ...
+
+    def details(self, row: int) -> Sequence[Detail]:
+        """All objections to the node in this row, for `explain`; empty exactly when `codes` lets the pod in."""
+        ...
+
+
+class NodeScorer(Protocol):
+    def raw(self, rows: Rows) -> Column:
+        """Scores before normalising. A scorer of scope CLUSTER is always given all feasible rows at once."""
+        ...
+
+
+@runtime_checkable
+class Normaliser(Protocol):
+    """Makes scores from 0 to 100 of raw ones, in view of all feasible nodes."""
+
+    def summary(self, raw: Column) -> Hashable:
+        """What the result for one node depends on besides its own raw score: a maximum, say."""
+        ...
+
+    def normalised(self, raw: Column, summary: Any) -> Column: ...  # what `summary` gave
+
+
+class PreFilterReject(msgspec.Struct, frozen=True, kw_only=True):
+    """No node can be right for this shape."""
+
+    message: str
+    final: bool = True
+
+
+class Plugin(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+@runtime_checkable
+class FilterPlugin(Plugin, Protocol):
+    @property
+    def filter_scope(self) -> Scope: ...
+
+    def filter_for(self, shape: "Shape", cluster: "Cluster") -> NodeFilter | PreFilterReject | None:
+        """None when the plugin has nothing to say about this shape."""
+        ...
+
+
+@runtime_checkable
+class NamesPlugin(Plugin, Protocol):
+    """A filter plugin that can name the only nodes worth a look."""
+
+    def node_names_or_none(self, shape: "Shape") -> frozenset[str] | None: ...
+
+
+@runtime_checkable
+class ScorePlugin(Plugin, Protocol):
+    @property
+    def score_scope(self) -> Scope: ...
+
+    def scorer_for(self, shape: "Shape", cluster: "Cluster") -> NodeScorer | None:
+        """None when the plugin has nothing to say about this shape: it then adds 0 everywhere."""
+        ...
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Plugin, Protocol):
+    def waits(self, pod: "Pod") -> str:
+        """Why the pod may not be tried yet; empty when it may."""
+        ...
+
+
+class Resource(StrEnum):
+    """What an event is about."""
+
+    NODE = "Node"
+    ASSIGNED_POD = "AssignedPod"
+    TARGET_POD = "TargetPod"
+    """The waiting pod itself."""
+    WILDCARD = "*"
+
+
+class Change(IntFlag):
+    """What happened to it."""
+
+    ADD = auto()
+    DELETE = auto()
+    UPDATE_NODE_ALLOCATABLE = auto()
+    UPDATE_NODE_LABEL = auto()
+    UPDATE_NODE_TAINT = auto()
+    UPDATE_NODE_CONDITION = auto()
+    UPDATE_NODE_ANNOTATION = auto()
+    UPDATE_NODE_DECLARED_FEATURE = auto()
+    UPDATE_POD_LABEL = auto()
+    UPDATE_POD_SCALE_UP = auto()
+    UPDATE_POD_SCALE_DOWN = auto()
+    UPDATE_POD_GATES_ELIMINATED = auto()
+    UPDATE_POD_TOLERATION = auto()
+    UPDATE_OTHER = auto()
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A change in the cluster that may make waiting pods fit."""
+
+    resource: Resource
+    change: Change
+    old: Any = None  # Node or Pod, as the resource says; None for an add
+    new: Any = None
+
+
+HintFunction = Callable[["Shape", Event], bool]
+"""Whether the event may make a pod of this shape fit, as far as this plugin rejected it."""
+
+
+class Hint(msgspec.Struct, frozen=True):
+    resource: Resource
+    changes: Change
+    is_worth_a_try: HintFunction
+
+
+@runtime_checkable
+class HintPlugin(Plugin, Protocol):
+    """A plugin that says which events are worth another try. One that rejects and has no hints is woken by none."""
+
+    def hints(self) -> Sequence[Hint]: ...

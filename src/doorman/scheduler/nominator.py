@@ -1,0 +1,127 @@
+"""Pods that wait for room on a node that was cleared for them (`status.nominatedNodeName`).
+
+Others of lower or equal priority must leave that room free: filters judge a node as if the nominated pods were there.
+For resources this is kept as sums per row, one set for each priority that asks.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from doorman.api.pods import Pod
+from doorman.scheduler.cluster import Cluster, PodRecord
+from doorman.scheduler.columns import Column, RowArray
+
+OVERLAYS_MAX: Final = 16
+"""Sums are kept for so many priorities; they are rebuilt when more take turns."""
+
+
+class Overlay:
+    """What pods of at least some priority, nominated to rows, will take there."""
+
+    def __init__(self) -> None:
+        self._pods: dict[int, int] = {}
+        self._amounts: dict[int, dict[int, int]] = {}
+        """By resource, then row."""
+        self._rows: RowArray | None = None
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def add(self, record: PodRecord, row: int, sign: int) -> None:
+        count = self._pods.get(row, 0) + sign
+        if count:
+            self._pods[row] = count
+        else:
+            del self._pods[row]
+        for index, amount in record.shape.demand.amounts:
+            by_row = self._amounts.setdefault(index, {})
+            by_row[row] = by_row.get(row, 0) + sign * amount
+        self._rows = None
+
+    def rows(self) -> RowArray:
+        if self._rows is None:
+            self._rows = np.fromiter(self._pods, dtype=np.intp, count=len(self._pods))
+        return self._rows
+
+    def pods(self) -> Column:
+        return np.fromiter(self._pods.values(), dtype=np.int64, count=len(self._pods))
+
+    def amounts(self) -> Mapping[int, Column]:
+        rows = self._pods
+        return {
+            index: np.fromiter((by_row.get(row, 0) for row in rows), dtype=np.int64, count=len(rows))
+            for index, by_row in self._amounts.items()
+        }
+
+
+class Nominator:
+    """Who is nominated where. The one owner of nominations in memory; the API's copy follows."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._records: dict[str, PodRecord] = {}
+        self._by_node: dict[str, dict[str, PodRecord]] = {}
+        self._overlays: dict[int, Overlay] = {}
+        self._membership_version = -1
+        self.version = 0
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def node_of(self, key: str) -> str:
+        """The node a pod is nominated to, or ""."""
+        record = self._records.get(key)
+        return "" if record is None else record.node
+
+    def record_or_none(self, key: str) -> PodRecord | None:
+        return self._records.get(key)
+
+    def nominate(self, record: PodRecord) -> None:
+        self.remove(record.key)
+        self._records[record.key] = record
+        self._by_node.setdefault(record.node, {})[record.key] = record
+        self._change(record, +1)
+
+    def remove(self, key: str) -> None:
+        record = self._records.pop(key, None)
+        if record is None:
+            return
+        others = self._by_node[record.node]
+        del others[key]
+        if not others:
+            del self._by_node[record.node]
+        self._change(record, -1)
+
+    def on_node(self, node: str, *, priority_min: int, but: str) -> Sequence[PodRecord]:
+        """Pods nominated to a node that count for one of that priority, itself left out."""
+        found = self._by_node.get(node, {}).values()
+        return [record for record in found if record.priority >= priority_min and record.key != but]
+
+    def lower_on_node(self, node: str, priority: int) -> Sequence[Pod]:
+        return [record.pod for record in self._by_node.get(node, {}).values() if record.priority < priority]
+
+    def overlay(self, priority_min: int) -> Overlay:
+        if self._membership_version != self._cluster.membership_version:
+            self._membership_version = self._cluster.membership_version
+            self._overlays.clear()
+        overlay = self._overlays.get(priority_min)
+        if overlay is None:
+            if len(self._overlays) >= OVERLAYS_MAX:
+                self._overlays.clear()
+            overlay = self._overlays[priority_min] = Overlay()
+            for record in self._records.values():
+                row = self._cluster.row_or_none(record.node)
+                if record.priority >= priority_min and row is not None:
+                    overlay.add(record, row, +1)
+        return overlay
+
+    def _change(self, record: PodRecord, sign: int) -> None:
+        self.version += 1
+        row = self._cluster.row_or_none(record.node)
+        if self._membership_version != self._cluster.membership_version:
+            self._overlays.clear()
+        for priority_min, overlay in self._overlays.items():
+            if record.priority >= priority_min and row is not None:
+                overlay.add(record, row, sign)

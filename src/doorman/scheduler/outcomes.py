@@ -1,0 +1,61 @@
+"""What a scheduling attempt came to, as values.
+
+The scheduler only decides. Whoever runs it turns outcomes into bindings, conditions, deletions and events.
+"""
+
+import msgspec
+
+from doorman.api.pods import Pod
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all outcomes."""
+
+    pod: Pod
+    """As the scheduler last saw it."""
+    profile: str
+    """Name of the profile that decided: the reporting controller of events."""
+
+
+class Placed(Outcome, frozen=True, kw_only=True):
+    """The pod goes to `node`. It is counted there at once (assumed); bind it, then say how that went."""
+
+    node: str
+    score: int = 0
+    """Weighted total of the node; 0 when there was nothing to compare (one feasible or a nominated node)."""
+    feasible_nodes: int = 0
+    attempts: int = 1
+
+
+class Victim(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that must leave. One that is terminating already needs no condition and no deletion."""
+
+    pod: Pod
+    terminating: bool = False
+
+
+class Rejected(Outcome, frozen=True, kw_only=True):
+    """The pod stays pending."""
+
+    reason: str
+    """Of the PodScheduled condition: `Unschedulable` or `SchedulerError`."""
+    message: str
+    nominated: str | None = None
+    """What `status.nominatedNodeName` becomes: a node, "" to clear it, None to leave it."""
+    node: str = ""
+    """Where the victims are; set when there are any."""
+    victims: tuple[Victim, ...] = ()
+    """To be deleted in this order, the last one after all the others; then `Scheduler.preempted` must be called."""
+    unnominated: tuple[Pod, ...] = ()
+    """Pods of lower priority that were nominated to `node` and lose that nomination."""
+    attempts: int = 1
+
+
+class Skipped(Outcome, frozen=True, kw_only=True):
+    """Popped, but not to be scheduled; `message` is the note of a FailedScheduling event."""
+
+    message: str
+
+
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULER_ERROR = "SchedulerError"

@@ -1,0 +1,70 @@
+"""NodePorts: a host port can be held once a node."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from doorman.api.pods import Pod
+from doorman.scheduler.cluster import Cluster
+from doorman.scheduler.columns import Column, Rows
+from doorman.scheduler.framework import Change, Detail, Event, Hint, NodeFilter, Resource, Scope
+from doorman.scheduler.requests import HostPort, host_ports
+from doorman.scheduler.shapes import Shape
+
+REASON: Final = "node(s) didn't have free ports for the requested pod ports"
+_TAKEN: Final = 1
+
+
+class NodePorts:
+    name = "NodePorts"
+    filter_scope = Scope.ROW
+
+    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter | None:
+        ports = shape.demand.ports
+        return _Filter(cluster, ports) if ports else None
+
+    def hints(self) -> Sequence[Hint]:
+        return (
+            Hint(Resource.ASSIGNED_POD, Change.DELETE, _frees_a_port),
+            Hint(Resource.NODE, Change.ADD, lambda _shape, _event: True),
+        )
+
+
+def conflict(wanted: Sequence[HostPort], held: Sequence[HostPort]) -> bool:
+    """Whether two pods with these ports cannot share a node."""
+    return any(
+        one.protocol == other.protocol and one.port == other.port and one.conflicts_with(other.address)
+        for one in wanted
+        for other in held
+    )
+
+
+def _frees_a_port(shape: Shape, event: Event) -> bool:
+    gone: Pod = event.old
+    if not gone.spec.node_name and not gone.status.nominated_node_name:
+        return False
+    return conflict(shape.demand.ports, host_ports(gone.spec))
+
+
+class _Filter:
+    def __init__(self, cluster: Cluster, ports: Sequence[HostPort]) -> None:
+        self._cluster = cluster
+        self._ports = ports
+
+    def codes(self, rows: Rows) -> Column:
+        if isinstance(rows, int):
+            one: Column = np.array(len(self._cluster.ports.conflicts(rows, self._ports)) > 0) * np.int64(_TAKEN)
+            return one
+        codes: Column = np.zeros(self._cluster.size, dtype=np.int64)
+        codes[self._cluster.ports.rows_with_conflict(self._ports)] = _TAKEN
+        picked: Column = codes[rows]
+        return picked
+
+    def reasons(self, code: int) -> Sequence[str]:
+        assert code == _TAKEN, "there is one verdict"
+        return (REASON,)
+
+    def details(self, row: int) -> Sequence[Detail]:
+        taken = self._cluster.ports.conflicts(row, self._ports)
+        return [Detail(reason=REASON, what=f"{port.protocol} {port.address}:{port.port} is in use") for port in taken]

@@ -1,0 +1,22 @@
+"""SchedulingGates: a pod with gates is not tried."""
+
+from collections.abc import Sequence
+
+from doorman.api.pods import Pod
+from doorman.scheduler.framework import Change, Hint, Resource
+
+
+class SchedulingGates:
+    name = "SchedulingGates"
+
+    def waits(self, pod: Pod) -> str:
+        """
+        >>> from doorman.api.pods import PodSpec, SchedulingGate
+        >>> SchedulingGates().waits(Pod(spec=PodSpec(scheduling_gates=(SchedulingGate(name="a"),))))
+        'waiting for scheduling gates: [a]'
+        """
+        gates = pod.spec.scheduling_gates
+        return f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]" if gates else ""
+
+    def hints(self) -> Sequence[Hint]:
+        return (Hint(Resource.TARGET_POD, Change.UPDATE_POD_GATES_ELIMINATED, lambda _shape, _event: True),)

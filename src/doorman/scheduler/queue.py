@@ -1,0 +1,392 @@
+"""Pods that wait to be scheduled, in three places.
+
+    active          next to be tried: higher priority first, then who entered earlier
+    backoff         waits out a penalty; two heaps, after rejections and after errors
+    unschedulable   waits for an event that may help, or for a gate
+
+Rules
+-----
+1. Attempt n is followed by a penalty of min(initial * 2**(n-1), max) seconds, n counting rejections, or errors in a
+   row if the last attempt ended in one. It expires at (re-entry + penalty) cut to a whole second; the pod is backing
+   off while that is not before the current second. n = 0 has no penalty.
+2. Expired pods become active at whole seconds.
+3. When nothing is active, the head of the rejections' heap is tried at once, whatever is left of its penalty.
+4. After a rejection a pod waits for events; after an error it backs off.
+5. An event moves a pod that some plugin which rejected it deems worth a try: to backoff, or active if the penalty is
+   over. A pod that was rejected by nobody is always worth a try.
+6. Entering active or backoff asks the gates first; a gated pod waits among the unschedulable, and only events that
+   its gate asked for are considered.
+7. Every 30 s, pods that have been unschedulable for more than five minutes move on, as if everything had changed.
+
+Re-entry after a failed attempt refreshes a pod's time; moving between places does not. Heaps are cleaned lazily: an
+entry whose number is not the pod's current one is forgotten.
+"""
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+from typing import Any, Final
+
+from doorman.api.pods import Pod
+from doorman.base.clock import Instant
+from doorman.scheduler.framework import Change, Event, Hint, Resource
+from doorman.scheduler.shapes import Shape
+
+FLUSH_PERIOD_SECONDS: Final = 30
+
+
+class Place(Enum):
+    ACTIVE = auto()
+    BACKOFF = auto()
+    ERROR_BACKOFF = auto()
+    UNSCHEDULABLE = auto()
+    IN_FLIGHT = auto()
+    """Popped: an attempt is under way, or its binding is."""
+
+
+class QueuedPod:
+    """A pod that is not bound yet, with its history. Owned by the queue."""
+
+    __slots__ = (
+        "attempts", "errors", "gate", "key", "missed_event", "number", "place", "pod", "priority", "profile",
+        "rejections", "rejectors", "sequence", "shape", "timestamp",
+    )  # fmt: skip
+
+    def __init__(self, key: str, pod: Pod, shape: Shape, profile: str, now: Instant) -> None:
+        self.key = key
+        self.pod = pod
+        self.shape = shape
+        self.profile = profile
+        self.priority = pod.spec.priority
+        self.timestamp = now
+        self.sequence = 0
+        self.attempts = 0
+        self.rejections = 0
+        self.errors = 0
+        self.rejectors: frozenset[str] = frozenset()
+        self.gate = ""
+        """The plugin that keeps it from being tried, if any."""
+        self.missed_event = False
+        """Something happened that was worth a try while the gate was shut."""
+        self.place = Place.UNSCHEDULABLE
+        self.number = 0
+
+
+_HeapItem = tuple[Any, ...]  # what the heap sorts by, then the pod's number at the time, then the pod
+
+Gate = Callable[[QueuedPod], str]
+"""The name of the plugin that wants the pod to wait, or ""."""
+
+
+class SchedulingQueue:
+    """See the module's docstring."""
+
+    def __init__(
+        self,
+        *,
+        hints: Mapping[str, Mapping[str, Sequence[Hint]]],
+        gate: Gate,
+        initial_backoff_seconds: float = 1,
+        max_backoff_seconds: float = 10,
+        unschedulable_seconds_max: float = 300,
+    ) -> None:
+        """`hints` are by profile, then by plugin."""
+        self._hints = hints
+        self._gate = gate
+        self._initial_backoff_seconds = initial_backoff_seconds
+        self._max_backoff_seconds = max_backoff_seconds
+        self._unschedulable_seconds_max = unschedulable_seconds_max
+        self._pods: dict[str, QueuedPod] = {}
+        self._active: list[_HeapItem] = []
+        """By priority, time, sequence."""
+        self._backoff: list[_HeapItem] = []
+        """By the second of expiry, then as active."""
+        self._error_backoff: list[_HeapItem] = []
+        self._stale: list[_HeapItem] = []
+        """Ungated unschedulable pods, longest first."""
+        self._counts = dict.fromkeys(Place, 0)
+        self._interested: dict[tuple[Resource, Change], dict[str, QueuedPod]] = {}
+        """Unschedulable pods by the events that one of their rejectors or their gate asked for."""
+        self._by_all: dict[str, QueuedPod] = {}
+        """Unschedulable pods that nobody rejected: every event concerns them."""
+        self._wanted: dict[tuple[str, frozenset[str]], tuple[tuple[Resource, Change], ...]] = {}
+        self._last_number = 0
+        self._now: Instant = 0.0
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._pods
+
+    def get(self, key: str) -> QueuedPod | None:
+        return self._pods.get(key)
+
+    def all(self) -> Iterator[QueuedPod]:
+        return iter(self._pods.values())
+
+    def lengths(self) -> dict[str, int]:
+        """How many pods wait where, by the names that metrics use."""
+        gated = sum(1 for pod in self._pods.values() if pod.gate and pod.place is Place.UNSCHEDULABLE)
+        return {
+            "active": self._counts[Place.ACTIVE],
+            "backoff": self._counts[Place.BACKOFF] + self._counts[Place.ERROR_BACKOFF],
+            "unschedulable": self._counts[Place.UNSCHEDULABLE] - gated,
+            "gated": gated,
+        }
+
+    def add(self, pod: QueuedPod, now: Instant) -> None:
+        assert pod.key not in self._pods, "a pod is added once"
+        self._now = now
+        self._pods[pod.key] = pod
+        self._counts[pod.place] += 1
+        pod.sequence = self._next_number()
+        pod.timestamp = now
+        self._enter(pod, Place.ACTIVE)
+
+    def remove(self, key: str) -> QueuedPod | None:
+        pod = self._pods.pop(key, None)
+        if pod is not None:
+            self._leave_place(pod)
+            self._counts[pod.place] -= 1
+            pod.number = self._next_number()
+        return pod
+
+    def pop(self, now: Instant) -> QueuedPod | None:
+        """The next pod to try; it is in flight until it is rejected, failed or removed."""
+        self.flush(now)
+        pod = _pop(self._active) or _pop(self._backoff)  # rule 3
+        if pod is not None:
+            pod.attempts += 1
+            self._move(pod, Place.IN_FLIGHT)
+        return pod
+
+    def rejected(self, pod: QueuedPod, rejectors: frozenset[str], now: Instant) -> None:
+        """Rule 4, after an attempt that found no node. Without rejectors it counts as an error."""
+        if not rejectors:
+            self.failed(pod, now)
+            return
+        assert pod.place is Place.IN_FLIGHT, "only an attempt can be rejected"
+        self._now = now
+        pod.timestamp = now
+        pod.rejectors = rejectors
+        pod.rejections += 1
+        pod.errors = 0
+        self._wait(pod)
+
+    def failed(self, pod: QueuedPod, now: Instant) -> None:
+        """Rule 4, after an attempt that went wrong."""
+        assert pod.place is Place.IN_FLIGHT, "only an attempt can fail"
+        self._now = now
+        pod.timestamp = now
+        pod.rejectors = frozenset()
+        pod.errors += 1
+        self._requeue(pod)
+
+    def update(self, key: str, new: Pod, shape: Shape, events: Iterable[Event], now: Instant) -> None:
+        """The pod's object changed; `events` say in what way."""
+        pod = self._pods[key]
+        self._now = now
+        waiting = pod.place is Place.UNSCHEDULABLE
+        if waiting:
+            self._leave_place(pod)
+        pod.pod = new
+        pod.shape = shape
+        pod.priority = new.spec.priority
+        if waiting:
+            pod.number = self._next_number()
+            self._note_wait(pod)
+            for event in events:
+                if self._is_worth_a_try(pod, event):
+                    self._requeue(pod)
+                    if pod.place is not Place.UNSCHEDULABLE:
+                        break
+        elif pod.place is not Place.IN_FLIGHT:
+            self._enter(pod, pod.place)
+
+    def happened(self, event: Event, now: Instant, *, priority_max: int | None = None) -> None:
+        """Rules 5 and 6: let an event move pods; with `priority_max`, only those of at most that priority."""
+        if not self._counts[Place.UNSCHEDULABLE]:
+            return
+        self._now = now
+        concerned = self._interested.get((event.resource, event.change), {})
+        if event.resource is Resource.WILDCARD:
+            concerned = {key: pod for key, pod in self._pods.items() if pod.place is Place.UNSCHEDULABLE}
+        known: dict[tuple[str, int], bool] = {}
+        for pod in [*self._by_all.values(), *concerned.values()]:
+            if priority_max is not None and pod.priority > priority_max:
+                continue
+            if self._is_worth_a_try(pod, event, known):
+                self._requeue(pod)
+
+    def ungate(self, key: str, now: Instant) -> None:
+        """A gate may have opened: let the pod go on if it missed something meanwhile."""
+        pod = self._pods.get(key)
+        if pod is None or pod.place is not Place.UNSCHEDULABLE or not pod.gate:
+            return
+        self._now = now
+        self._leave_place(pod)
+        pod.gate = self._gate(pod)
+        self._note_wait(pod)
+        if pod.missed_event and not pod.gate:
+            self._requeue(pod)
+
+    def flush(self, now: Instant) -> None:
+        """Rules 2 and 7: what time alone brings about."""
+        self._now = now
+        second = math.floor(now)
+        for heap in (self._backoff, self._error_backoff):
+            while (first := _first(heap)) is not None and first[0] < second:
+                heapq.heappop(heap)
+                self._enter(first[-1], Place.ACTIVE)
+        tick = second - second % FLUSH_PERIOD_SECONDS
+        while (longest := _first(self._stale)) is not None and longest[0] + self._unschedulable_seconds_max < tick:
+            heapq.heappop(self._stale)
+            self._requeue(longest[-1])
+
+    def next_wake(self) -> Instant | None:
+        """The earliest instant at which `pop` may give a pod; an instant in the past means now."""
+        if self._counts[Place.ACTIVE] or self._counts[Place.BACKOFF]:
+            return self._now
+        wakes: list[Instant] = []
+        if (failed := _first(self._error_backoff)) is not None:
+            wakes.append(failed[0] + 1.0)
+        if (longest := _first(self._stale)) is not None:
+            periods = math.floor((longest[0] + self._unschedulable_seconds_max) / FLUSH_PERIOD_SECONDS) + 1
+            wakes.append(float(periods * FLUSH_PERIOD_SECONDS))
+        return min(wakes, default=None)
+
+    def _wait(self, pod: QueuedPod) -> None:
+        self._move(pod, Place.UNSCHEDULABLE)
+        pod.number = self._next_number()
+        pod.gate = self._gate(pod)
+        pod.missed_event = False
+        self._note_wait(pod)
+
+    def _requeue(self, pod: QueuedPod) -> None:
+        """To backoff while the penalty lasts, else to active."""
+        if self._is_backing_off(pod):
+            self._enter(pod, Place.ERROR_BACKOFF if pod.errors else Place.BACKOFF)
+        else:
+            self._enter(pod, Place.ACTIVE)
+
+    def _enter(self, pod: QueuedPod, place: Place) -> None:
+        """Rule 6, then into the heap of that place."""
+        if pod.place is Place.UNSCHEDULABLE:
+            self._leave_place(pod)
+        pod.number = self._next_number()
+        gate = self._gate(pod)
+        if gate:
+            pod.gate = gate
+            pod.missed_event = True
+            self._move(pod, Place.UNSCHEDULABLE)
+            self._note_wait(pod)
+            return
+        pod.gate = ""
+        pod.missed_event = False
+        self._move(pod, place)
+        if place is Place.ACTIVE:
+            heapq.heappush(self._active, (-pod.priority, pod.timestamp, pod.sequence, pod.number, pod))
+        elif place is Place.BACKOFF:
+            item = (self._expiry(pod), -pod.priority, pod.timestamp, pod.sequence, pod.number, pod)
+            heapq.heappush(self._backoff, item)
+        else:
+            heapq.heappush(self._error_backoff, (self._expiry(pod), pod.sequence, pod.number, pod))
+
+    def _move(self, pod: QueuedPod, place: Place) -> None:
+        self._counts[pod.place] -= 1
+        self._counts[place] += 1
+        pod.place = place
+
+    def _note_wait(self, pod: QueuedPod) -> None:
+        """File an unschedulable pod under the events it waits for."""
+        if not pod.gate:
+            heapq.heappush(self._stale, (pod.timestamp, pod.sequence, pod.number, pod))
+            if not pod.rejectors:
+                self._by_all[pod.key] = pod
+        for wanted in self._wants(pod):
+            self._interested.setdefault(wanted, {})[pod.key] = pod
+
+    def _leave_place(self, pod: QueuedPod) -> None:
+        self._by_all.pop(pod.key, None)
+        for wanted in self._wants(pod):
+            self._interested.get(wanted, {}).pop(pod.key, None)
+
+    def _wants(self, pod: QueuedPod) -> Sequence[tuple[Resource, Change]]:
+        plugins = frozenset({pod.gate}) if pod.gate else pod.rejectors
+        known = self._wanted.get((pod.profile, plugins))
+        if known is None:
+            hints = self._hints[pod.profile]
+            wanted = {
+                (hint.resource, change)
+                for plugin in plugins
+                for hint in hints.get(plugin, ())
+                for change in Change
+                if change & hint.changes
+            }
+            known = self._wanted[pod.profile, plugins] = tuple(sorted(wanted))
+        return known
+
+    def _is_worth_a_try(self, pod: QueuedPod, event: Event, known: dict[tuple[str, int], bool] | None = None) -> bool:
+        """Rule 5. `known` remembers answers, which are the same for all pods of one shape."""
+        if event.resource is Resource.WILDCARD:
+            return True
+        plugins = pod.rejectors | {pod.gate} if pod.gate else pod.rejectors
+        if not plugins:
+            return True
+        hints = self._hints[pod.profile]
+        for plugin in sorted(plugins):
+            remembered = None if known is None else known.get((f"{pod.profile}/{plugin}", pod.shape.id))
+            if remembered is None:
+                remembered = _hint_says_yes(hints.get(plugin, ()), pod.shape, event)
+                if known is not None:
+                    known[f"{pod.profile}/{plugin}", pod.shape.id] = remembered
+            if remembered:
+                return True
+        return False
+
+    def _is_backing_off(self, pod: QueuedPod) -> bool:
+        """Rule 1."""
+        return self._penalty_seconds(pod) > 0 and self._expiry(pod) >= math.floor(self._now)
+
+    def _expiry(self, pod: QueuedPod) -> int:
+        return math.floor(pod.timestamp + self._penalty_seconds(pod))
+
+    def _penalty_seconds(self, pod: QueuedPod) -> float:
+        attempts = pod.errors or pod.rejections
+        if not attempts or not self._max_backoff_seconds:
+            return 0.0
+        # Beyond 2**62 times the initial penalty any maximum has long been reached.
+        return min(self._initial_backoff_seconds * 2.0 ** min(attempts - 1, 62), self._max_backoff_seconds)
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+
+def _hint_says_yes(hints: Sequence[Hint], shape: Shape, event: Event) -> bool:
+    for hint in hints:
+        if hint.resource is event.resource and event.change & hint.changes:
+            try:
+                if hint.is_worth_a_try(shape, event):
+                    return True
+            except Exception:  # noqa: BLE001 - a hint that breaks must not leave its pod waiting for ever
+                return True
+    return False
+
+
+def _first(heap: list[_HeapItem]) -> _HeapItem | None:
+    """The head of a heap, forgotten entries thrown away."""
+    while heap and heap[0][-1].number != heap[0][-2]:
+        heapq.heappop(heap)
+    return heap[0] if heap else None
+
+
+def _pop(heap: list[_HeapItem]) -> QueuedPod | None:
+    first = _first(heap)
+    if first is None:
+        return None
+    heapq.heappop(heap)
+    pod: QueuedPod = first[-1]
+    return pod

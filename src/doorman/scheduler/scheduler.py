@@ -1,0 +1,388 @@
+"""The scheduler: told what changes, asked for decisions.
+
+It never awaits, never reads a clock and never writes: `now` comes with every call, and what is to be done comes back
+as outcomes. A pod that is placed counts on its node at once (it is assumed) and stays so until the pod is seen bound,
+until `bind_failed` says otherwise, or until it is deleted.
+
+How a pod moves: `pod_changed` queues it; `schedule` pops it and tries it; it ends up assumed, or waiting in the queue
+for an event, a gate or an instant (`next_wake`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from doorman.api.nodes import Node
+from doorman.api.poddisruptionbudgets import PodDisruptionBudget
+from doorman.api.pods import Pod
+from doorman.base.clock import Instant
+from doorman.scheduler.cluster import Cluster, PodRecord
+from doorman.scheduler.config import Profile, SchedulerConfig
+from doorman.scheduler.cycle import Candidate, Cycle, Fit, Misfit
+from doorman.scheduler.events import node_events, pod_update_events
+from doorman.scheduler.framework import Change, Event, Plugin, Resource
+from doorman.scheduler.nominator import Nominator
+from doorman.scheduler.outcomes import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Rejected, Skipped, Victim
+from doorman.scheduler.preemption import Budgets, DefaultPreemption, PostFilterResult, Preemption
+from doorman.scheduler.profile_plugins import ProfilePlugins
+from doorman.scheduler.queue import QueuedPod, SchedulingQueue
+from doorman.scheduler.registry import make_plugins
+from doorman.scheduler.resource_names import ResourceNames
+from doorman.scheduler.shapes import ShapeTable
+
+
+class _Runner(msgspec.Struct, frozen=True):
+    """What decides for one profile."""
+
+    profile: Profile
+    plugins: ProfilePlugins
+    cycle: Cycle
+    preemption: Preemption | None
+
+
+class _KnownFailure(msgspec.Struct, frozen=True):
+    """Why pods of one shape failed when the cluster was in some state: the same again until that changes."""
+
+    state: tuple[int, ...]
+    misfit: Misfit
+    result: PostFilterResult | None
+
+
+class Scheduler:
+    """See the module's docstring. Call from one thread."""
+
+    def __init__(
+        self,
+        config: SchedulerConfig,
+        *,
+        comparison_operators: bool,
+        hostname: str = "doorman",
+        plugins: Mapping[str, Plugin] | None = None,
+    ) -> None:
+        """`plugins` are other people's, by name; profiles that list them run them."""
+        self.hostname = hostname
+        resources = ResourceNames()
+        self._cluster = Cluster(resources)
+        self._shapes = ShapeTable(resources)
+        self._shapes.on_new = lambda _shape: self._cluster.ensure_resources()
+        self._nominator = Nominator(self._cluster)
+        self._budgets = Budgets()
+        self._records: dict[str, PodRecord] = {}
+        """Pods that hold a place on a node, bound or assumed."""
+        self._preempting: set[str] = set()
+        self._runners = {
+            profile.name: self._runner(profile, plugins or {}, comparison_operators=comparison_operators)
+            for profile in config.profiles
+        }
+        self._queue = SchedulingQueue(
+            hints={name: runner.plugins.hints() for name, runner in self._runners.items()},
+            gate=self._gate,
+            initial_backoff_seconds=config.pod_initial_backoff_seconds,
+            max_backoff_seconds=config.pod_max_backoff_seconds,
+            unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
+        )
+        self._known_failures: dict[tuple[str, int, int, str], _KnownFailure] = {}
+
+    def node_changed(self, old: Node | None, new: Node | None, now: Instant) -> None:
+        if new is None:
+            assert old is not None, "a change has an old or a new side"
+            self._cluster.remove_node(old.metadata.name)
+        else:
+            self._cluster.set_node(new)
+        for event in node_events(old, new):
+            self._queue.happened(event, now)
+
+    def pod_changed(self, old: Pod | None, new: Pod | None, now: Instant) -> None:
+        newest = new if new is not None else old
+        assert newest is not None, "a change has an old or a new side"
+        key = newest.metadata.key
+        known = self._known_pod(key)
+        if known is not None and known.metadata.uid != newest.metadata.uid:
+            self._pod_gone(key, now)  # a namesake took its place unseen
+            known = None
+        if new is None or new.is_finished:
+            self._pod_gone(key, now)
+        elif new.spec.node_name:
+            self._pod_bound(key, new, now)
+        else:
+            self._pod_waits(key, new, now, was_leaving=known is None and old is not None and _is_leaving(old))
+
+    def object_changed(self, resource: str, old: Any, new: Any, now: Instant) -> None:  # views of those kinds
+        """Of kinds other than pods and nodes that decisions depend on."""
+        del now
+        if resource == "poddisruptionbudgets.policy":
+            if isinstance(new, PodDisruptionBudget):
+                self._budgets.put(new)
+            elif new is None:
+                self._budgets.remove(old.metadata.key)
+            self._known_failures.clear()
+
+    def next_wake(self) -> Instant | None:
+        """The earliest instant at which `schedule` would do more; one in the past means now."""
+        return self._queue.next_wake()
+
+    def schedule(self, now: Instant, *, pods_max: int) -> list[Outcome]:
+        """Decide for waiting pods until none is ready or so many outcomes have come up."""
+        outcomes: list[Outcome] = []
+        while len(outcomes) < pods_max:
+            queued = self._queue.pop(now)
+            if queued is None:
+                break
+            outcomes.append(self._try(queued, now))
+        return outcomes
+
+    def bind_done(self, pod_key: str) -> None:
+        """The binding was made. Nothing to decide: the pod stays assumed until it is seen bound."""
+        queued = self._queue.get(pod_key)
+        assert queued is None or pod_key in self._records, "a pod that was bound holds a place"
+
+    def bind_failed(self, pod_key: str, message: str, now: Instant) -> Outcome | None:
+        """The pod is not bound after all: others may have its place, and it is tried again after a while.
+
+        None when that is not news: the pod has been seen bound meanwhile, or is gone.
+        """
+        record = self._records.get(pod_key)
+        queued = self._queue.get(pod_key)
+        if record is None or not record.assumed or queued is None:
+            return None
+        self._forget(record)
+        self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, _on_node(record), None), now)
+        self._queue.failed(queued, now)
+        return Rejected(
+            pod=queued.pod, profile=queued.profile, reason=SCHEDULER_ERROR, message=message, nominated="",
+            attempts=queued.attempts,
+        )  # fmt: skip
+
+    def preempted(self, pod_key: str, now: Instant) -> None:
+        """The deletion of the pod's victims has been asked for."""
+        self._preempting.discard(pod_key)
+        self._queue.ungate(pod_key, now)
+
+    def pending(self) -> dict[str, int]:
+        """How many pods wait, by queue."""
+        return self._queue.lengths()
+
+    def _runner(self, profile: Profile, others: Mapping[str, Plugin], *, comparison_operators: bool) -> _Runner:
+        own = make_plugins(profile.args, comparison_operators=comparison_operators)
+        own[DefaultPreemption.name] = DefaultPreemption(self._preempting)
+        plugins = ProfilePlugins(profile, {**own, **others})
+        cycle = Cycle(plugins, self._cluster, self._nominator)
+        preemption = None
+        if DefaultPreemption.name in profile.post_filters:
+            preemption = Preemption(
+                self._cluster,
+                self._nominator,
+                cycle,
+                self._budgets,
+                candidates_percentage_min=profile.args.min_candidate_nodes_percentage,
+                candidates_absolute_min=profile.args.min_candidate_nodes_absolute,
+            )
+        return _Runner(profile, plugins, cycle, preemption)
+
+    def _gate(self, queued: QueuedPod) -> str:
+        for plugin in self._runners[queued.profile].plugins.pre_enqueue:
+            if plugin.waits(queued.pod):
+                return plugin.name
+        return ""
+
+    def _known_pod(self, key: str) -> Pod | None:
+        record = self._records.get(key)
+        if record is not None:
+            return record.pod
+        queued = self._queue.get(key)
+        return None if queued is None else queued.pod
+
+    def _pod_waits(self, key: str, new: Pod, now: Instant, *, was_leaving: bool) -> None:
+        """An unbound pod was seen. One that was dropped because it is being deleted is not taken up again."""
+        record = self._records.get(key)
+        if record is not None:
+            if record.assumed:
+                record.pod = new
+            return
+        queued = self._queue.get(key)
+        if queued is None:
+            if new.spec.scheduler_name in self._runners and not was_leaving:
+                fresh = QueuedPod(key, new, self._shapes.take(new), new.spec.scheduler_name, now)
+                self._update_nomination(fresh, None, now)
+                self._queue.add(fresh, now)
+            return
+        old, old_shape = queued.pod, queued.shape
+        shape = self._shapes.take(new)
+        events = pod_update_events(Resource.TARGET_POD, old, new)
+        self._queue.update(key, new, shape, events, now)
+        self._shapes.release(old_shape)
+        self._update_nomination(queued, old, now)
+
+    def _pod_bound(self, key: str, new: Pod, now: Instant) -> None:
+        """A pod was seen on a node: bound just now by whomever, or changed since."""
+        self._nominator.remove(key)
+        self._preempting.discard(key)
+        record = self._records.get(key)
+        queued = self._queue.remove(key)
+        if record is None:
+            if queued is not None:
+                self._shapes.release(queued.shape)
+            self._place(key, new, new.spec.node_name, assumed=False)
+            self._queue.happened(Event(Resource.ASSIGNED_POD, Change.ADD, None, new), now)
+            return
+        old = record.pod
+        was_assumed = record.assumed
+        self._replace(record, new)
+        if was_assumed:
+            self._queue.happened(Event(Resource.ASSIGNED_POD, Change.ADD, None, new), now)
+        else:
+            for event in pod_update_events(Resource.ASSIGNED_POD, old, new):
+                self._queue.happened(event, now)
+
+    def _pod_gone(self, key: str, now: Instant) -> None:
+        nominated = self._nominator.record_or_none(key)
+        self._nominator.remove(key)
+        self._preempting.discard(key)
+        queued = self._queue.remove(key)
+        record = self._records.get(key)
+        if record is not None:
+            gone = _on_node(record)
+            self._forget(record)
+            self._shapes.release(record.shape)
+            self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, gone, None), now)
+        elif queued is not None:
+            self._shapes.release(queued.shape)
+            if nominated is not None:
+                self._room_given_up(nominated, now)
+
+    def _update_nomination(self, queued: QueuedPod, old: Pod | None, now: Instant) -> None:
+        """Follow `status.nominatedNodeName`. What was nominated in memory stays until the API's copy has caught up."""
+        before = "" if old is None else old.status.nominated_node_name
+        after = queued.pod.status.nominated_node_name
+        remembered = self._nominator.record_or_none(queued.key)
+        if before and after != before and remembered is not None and remembered.node != after:
+            self._nominator.remove(queued.key)
+            self._room_given_up(remembered, now)
+        node = after or self._nominator.node_of(queued.key)
+        if node:
+            self._nominator.nominate(PodRecord(queued.key, queued.pod, queued.shape, node, assumed=True))
+
+    def _room_given_up(self, nominated: PodRecord, now: Instant) -> None:
+        event = Event(Resource.ASSIGNED_POD, Change.DELETE, _on_node(nominated), None)
+        self._queue.happened(event, now, priority_max=nominated.priority)
+
+    def _place(self, key: str, pod: Pod, node: str, *, assumed: bool) -> None:
+        """Take a place on a node for a pod whose shape nobody holds yet."""
+        record = PodRecord(key, pod, self._shapes.take(pod, placed=True), node, assumed=assumed)
+        self._records[key] = record
+        self._cluster.add_pod(record)
+
+    def _replace(self, record: PodRecord, new: Pod) -> None:
+        """Take over the pod's new state; the columns change only if they would show it."""
+        old_shape = record.shape
+        shape = self._shapes.take(new, placed=True)
+        node, leaving = new.spec.node_name, _is_leaving(new)
+        if (shape, node, leaving, new.spec.priority) == (
+            old_shape, record.node, record.leaving, record.priority,
+        ):  # fmt: skip
+            record.pod = new
+            record.assumed = False
+            self._shapes.release(shape)
+            return
+        self._forget(record)
+        self._shapes.release(old_shape)
+        fresh = PodRecord(record.key, new, shape, node, assumed=False)
+        self._records[record.key] = fresh
+        self._cluster.add_pod(fresh)
+
+    def _forget(self, record: PodRecord) -> None:
+        del self._records[record.key]
+        self._cluster.remove_pod(record)
+
+    def _try(self, queued: QueuedPod, now: Instant) -> Outcome:
+        pod = queued.pod
+        if _is_leaving(pod):
+            self._queue.remove(queued.key)
+            self._nominator.remove(queued.key)
+            self._shapes.release(queued.shape)
+            message = f"skip schedule deleting pod: {pod.metadata.namespace}/{pod.metadata.name}"
+            return Skipped(pod=pod, profile=queued.profile, message=message)
+        runner = self._runners[queued.profile]
+        candidate = Candidate(queued.key, queued.shape, queued.priority)
+        known = self._known_failure_or_none(queued)
+        if known is not None:
+            return self._misfit(queued, known.misfit, known.result, now)
+        match runner.cycle.attempt(candidate):
+            case Fit() as fit:
+                return self._assume(queued, fit)
+            case Misfit() as misfit:
+                result = None
+                if misfit.rejectors and runner.preemption is not None:
+                    result = runner.preemption.attempt(pod, candidate, misfit, now)
+                self._remember_failure(queued, misfit, result)
+                return self._misfit(queued, misfit, result, now)
+
+    def _assume(self, queued: QueuedPod, fit: Fit) -> Outcome:
+        node = self._cluster.node(fit.row).metadata.name
+        self._nominator.remove(queued.key)
+        record = PodRecord(queued.key, queued.pod, queued.shape, node, assumed=True)
+        self._records[queued.key] = record
+        self._cluster.add_pod(record)
+        return Placed(
+            pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
+            attempts=queued.attempts,
+        )  # fmt: skip
+
+    def _misfit(self, queued: QueuedPod, misfit: Misfit, result: PostFilterResult | None, now: Instant) -> Rejected:
+        nominated: str | None = ""
+        message, node = misfit.message, ""
+        victims: tuple[Victim, ...] = ()
+        unnominated: tuple[Pod, ...] = ()
+        if result is not None:
+            message = f"{message} {result.message}"
+            nominated = result.nominated
+            if result.victims:
+                assert nominated, "victims leave a node for the pod"
+                node = nominated
+                victims = tuple(Victim(pod=victim.pod, terminating=victim.leaving) for victim in result.victims)
+                unnominated = tuple(self._nominator.lower_on_node(node, queued.priority))
+                for other in unnominated:
+                    self._nominator.remove(other.metadata.key)
+                self._preempting.add(queued.key)
+        if nominated == "":
+            self._nominator.remove(queued.key)
+        elif nominated is not None:
+            self._nominator.nominate(PodRecord(queued.key, queued.pod, queued.shape, nominated, assumed=True))
+        self._queue.rejected(queued, misfit.rejectors, now)
+        return Rejected(
+            pod=queued.pod, profile=queued.profile, reason=UNSCHEDULABLE, message=message, nominated=nominated,
+            node=node, victims=victims, unnominated=unnominated, attempts=queued.attempts,
+        )  # fmt: skip
+
+    def _known_failure_or_none(self, queued: QueuedPod) -> _KnownFailure | None:
+        known = self._known_failures.get(_failure_key(queued))
+        if known is None or known.state != self._state() or self._nominator.node_of(queued.key):
+            return None
+        return known
+
+    def _remember_failure(self, queued: QueuedPod, misfit: Misfit, result: PostFilterResult | None) -> None:
+        if self._nominator.node_of(queued.key) or (result is not None and result.victims):
+            return
+        if len(self._known_failures) >= 1024:
+            self._known_failures.clear()
+        self._known_failures[_failure_key(queued)] = _KnownFailure(self._state(), misfit, result)
+
+    def _state(self) -> tuple[int, ...]:
+        """Equal as long as nothing that decisions depend on has changed."""
+        return self._cluster.log_end, self._nominator.version
+
+
+def _failure_key(queued: QueuedPod) -> tuple[str, int, int, str]:
+    return queued.profile, queued.shape.id, queued.priority, queued.pod.spec.preemption_policy
+
+
+def _is_leaving(pod: Pod) -> bool:
+    return bool(pod.metadata.deletion_timestamp)
+
+
+def _on_node(record: PodRecord) -> Pod:
+    """The pod as if it were bound to the node it was to go to."""
+    if record.pod.spec.node_name:
+        return record.pod
+    return msgspec.structs.replace(record.pod, spec=msgspec.structs.replace(record.pod.spec, node_name=record.node))
