@@ -3,13 +3,33 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from doorman.api.configmaps import ConfigMap
 from doorman.api.leases import Lease
+from doorman.api.namespaces import Namespace
 from doorman.api.nodes import Node
+from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
+from doorman.api.workloads import (
+    ControllerRevision,
+    DaemonSet,
+    Deployment,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
     "pods": Pod,
     "nodes": Node,
+    "namespaces": Namespace,
+    "configmaps": ConfigMap,
+    "replicationcontrollers": ReplicationController,
     "leases.coordination.k8s.io": Lease,
+    "poddisruptionbudgets.policy": PodDisruptionBudget,
+    "daemonsets.apps": DaemonSet,
+    "deployments.apps": Deployment,
+    "replicasets.apps": ReplicaSet,
+    "statefulsets.apps": StatefulSet,
+    "controllerrevisions.apps": ControllerRevision,
 }
 """By storage."""

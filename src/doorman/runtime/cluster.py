@@ -26,7 +26,7 @@ from doorman.nodes.profile import simulated_node
 from doorman.registry.registry import Registry
 from doorman.registry.watchcache import WatchCache
 from doorman.runtime.bootstrap import bootstrap
-from doorman.runtime.controllers import CONTROLLERS, identity_of
+from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
 from doorman.runtime.informers import Informers
 from doorman.runtime.loopback import LoopbackClient
 from doorman.runtime.scheduling import WATCHED, SchedulerRunner
@@ -73,6 +73,7 @@ class Cluster:
             comparison_operators=settings.gates.comparison_operators,
         )
         self._names = names
+        self._ca_certificate = b""
         self._pods = PodOperations(self.registry, clock)
         self.informers = Informers(self.cache, self.kinds)
         self.runners: list[ControllerRunner] = []
@@ -97,6 +98,7 @@ class Cluster:
         """What must be there before the first request is answered."""
         client = LoopbackClient(self.registry, self._pods, Unrestricted(), _SYSTEM, "kube-apiserver")
         await bootstrap(client, port=port, ca_certificate=ca_certificate)
+        self._ca_certificate = ca_certificate
 
     def start(self) -> None:
         """Start controllers, scheduler and simulated nodes."""
@@ -140,9 +142,12 @@ class Cluster:
         await self._store.close()
 
     def _controllers(self) -> Iterable[Controller]:
+        parts = Parts(
+            informers=self.informers, kinds=self.kinds, settings=self._settings, ca_certificate=self._ca_certificate
+        )
         for name, build in CONTROLLERS.items():
             if is_enabled(name, self._settings.controllers):
-                yield build(self.informers, self._settings)
+                yield build(parts)
         lister = self.informers.lister
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)

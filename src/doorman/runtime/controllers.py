@@ -1,43 +1,82 @@
 """The controllers this server can run, in the order in which they are started."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
+import msgspec
+
+from doorman.api.kinds import Kinds
 from doorman.client.controller import Controller
+from doorman.client.informer import ListerOf
+from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
+from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
+from doorman.controllers.pod_gc import PodGcController
+from doorman.controllers.root_ca import RootCaController
+from doorman.controllers.service_account import ServiceAccountController
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.runtime.informers import Informers
 from doorman.runtime.settings import Settings
 
-Build = Callable[[Informers, Settings], Controller]
+LEASES: Final = "leases.coordination.k8s.io"
+_NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
+"""Namespaced, but nothing of theirs is stored under their own name."""
 
 
-def _taint_eviction(informers: Informers, settings: Settings) -> Controller:
-    return TaintEvictionController(informers.lister("nodes"), informers.lister("pods"), settings.taint_eviction)
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What controllers are built from."""
+
+    informers: Informers
+    kinds: Kinds
+    settings: Settings
+    ca_certificate: bytes
+
+    def lister(self, resource: str) -> ListerOf[Any]:
+        return self.informers.lister(resource)
+
+    def contents(self) -> Mapping[str, ListerOf[Any]]:
+        """Listers of every namespaced kind that is stored."""
+        rows = [row for row in self.kinds.rows if row.namespaced and row.group_resource == row.storage]
+        names = [row.storage for row in rows if "delete" in row.verbs and row.storage not in _NO_CONTENT]
+        return {name: self.lister(name) for name in dict.fromkeys(names)}
+
+    def collectable(self) -> Mapping[str, ListerOf[Any]]:
+        """Listers of every kind that may own or be owned."""
+        names = [row.storage for row in self.kinds.rows if "delete" in row.verbs and row.storage != "events"]
+        return {name: self.lister(name) for name in dict.fromkeys(names)}
 
 
-def _node_lifecycle(informers: Informers, settings: Settings) -> Controller:
-    return NodeLifecycleController(
-        informers.lister("nodes"),
-        informers.lister("pods"),
-        informers.lister("leases.coordination.k8s.io"),
-        settings.node_lifecycle,
-    )
-
+Build = Callable[[Parts], Controller]
 
 CONTROLLERS: Final[Mapping[str, Build]] = {
-    "node-lifecycle-controller": _node_lifecycle,
-    "taint-eviction-controller": _taint_eviction,
+    "serviceaccount-controller": lambda p: ServiceAccountController(
+        p.lister("namespaces"), p.lister("serviceaccounts")
+    ),
+    "root-ca-certificate-publisher-controller": lambda p: RootCaController(
+        p.lister("namespaces"), p.lister("configmaps"), root_ca=p.ca_certificate.decode()
+    ),
+    "namespace-controller": lambda p: NamespaceController(p.lister("namespaces"), p.contents()),
+    "garbage-collector-controller": lambda p: GarbageCollector(p.collectable(), kind_finder(p.kinds)),
+    "node-lifecycle-controller": lambda p: NodeLifecycleController(
+        p.lister("nodes"), p.lister("pods"), p.lister(LEASES), p.settings.node_lifecycle
+    ),
+    "taint-eviction-controller": lambda p: TaintEvictionController(
+        p.lister("nodes"), p.lister("pods"), p.settings.taint_eviction
+    ),
+    "pod-garbage-collector-controller": lambda p: PodGcController(p.lister("pods"), p.lister("nodes")),
 }
 """By the name `--controllers` takes."""
 
-IDENTITIES: Final[Mapping[str, str]] = {
+_ACCOUNTS: Final[Mapping[str, str]] = {
     "taint-eviction-controller": "node-controller",
     "node-lifecycle-controller": "node-controller",
+    "serviceaccount-controller": "service-account-controller",
+    "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
+    "garbage-collector-controller": "generic-garbage-collector",
+    "pod-garbage-collector-controller": "pod-garbage-collector",
 }
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 
 
 def identity_of(name: str) -> str:
-    account = IDENTITIES.get(name, name)
-    return f"system:serviceaccount:kube-system:{account}"
+    return f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}"
