@@ -8,7 +8,7 @@ import asyncio
 import logging
 from typing import Final
 
-from doorman.base.clock import Clock
+from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.base.timers import TimerHeap
 from doorman.client.controller import Change, Controller, Result
@@ -31,6 +31,7 @@ class ControllerRunner:
         self._attempts: dict[str, int] = {}
         self._wakes: TimerHeap[str] = TimerHeap()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_due: Instant = 0.0
         self._is_turn_due = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
@@ -124,15 +125,14 @@ class ControllerRunner:
     def _arm(self) -> None:
         due = self._wakes.next_due()
         if self._timer is not None:
-            if due is not None and self._timer.when() <= self._when(due):
+            if due is not None and self._timer_due <= due:
                 return
             self._timer.cancel()
             self._timer = None
         if due is not None and not self._is_stopped:
-            self._timer = self._loop.call_at(self._when(due), self._fire)
-
-    def _when(self, due: float) -> float:
-        return self._loop.time() + max(due - self._clock.now(), 0.0)
+            self._timer_due = due
+            when = self._loop.time() + max(due - self._clock.now(), 0.0)
+            self._timer = self._loop.call_at(when, self._fire)
 
     def _fire(self) -> None:
         self._timer = None

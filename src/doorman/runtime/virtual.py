@@ -20,10 +20,25 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._epoch = clock.now()
+        self._idle: list[asyncio.Future[None]] = []
         super().__init__(_PassingSelector(self))
 
     def time(self) -> float:
         return self._clock.now() - self._epoch
+
+    async def until_idle(self) -> None:
+        """Until nothing more happens at the present instant."""
+        future = self.create_future()
+        self._idle.append(future)
+        await future
+
+    def wake_idle(self) -> bool:
+        """Whether somebody waited for this moment, when nothing is ready."""
+        waiting, self._idle = self._idle, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+        return bool(waiting)
 
     def advance(self, seconds: float) -> None:
         self._clock.advance_to(self._clock.now() + seconds)
@@ -36,10 +51,12 @@ class _PassingSelector(selectors.SelectSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
-        if not ready and timeout:
+        if ready or timeout == 0 or self._loop.wake_idle():
+            return ready
+        if timeout:
             # The loop computes the timeout to its next timer; rounding up lets no timer fire a hair too early.
             self._loop.advance(timeout)
-        elif not ready and timeout is None:
+        else:
             raise RuntimeError("virtual time stands still: everything waits and no timer is set")
         return ready
 

@@ -1,0 +1,101 @@
+"""A whole cluster in process, on virtual time: story verbs for integration tests.
+
+async def story(cluster: Story) -> None:
+    await cluster.given_pod("p", tolerations=[...])
+    await cluster.taint("node-1", "k=v:NoExecute")
+    await cluster.advance(59)
+    cluster.expect_running("p")
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from doorman.base.clock import ManualClock
+from doorman.client.actions import Create, Delete, Patch, PatchType
+from doorman.runtime.cluster import Cluster
+from doorman.runtime.settings import Settings
+from doorman.runtime.virtual import VirtualLoop
+from doorman.semantics.taint_spec import Changed, apply_taint_change, parse_taint_change
+from doorman.store.memory import MemoryStore
+
+
+class Story:
+    def __init__(self, cluster: Cluster, clock: ManualClock) -> None:
+        self.cluster = cluster
+        self.clock = clock
+        self.client = cluster.client_as("admin", "story", "system:masters")
+
+    async def settle(self) -> None:
+        """Let everything that can happen now happen."""
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        await loop.until_idle()
+
+    async def advance(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await self.settle()
+
+    async def given_pod(self, name: str, *, namespace: str = "default", **spec: Any) -> None:
+        body = {
+            "metadata": {"name": name},
+            "spec": {"containers": [{"name": "c", "image": "registry.k8s.io/pause:3.10"}], **spec},
+        }
+        await self.client.create(Create(resource="pods", namespace=namespace, body=body))
+        await self.settle()
+
+    async def taint(self, node: str, *specs: str) -> None:
+        """As `kubectl taint nodes NODE SPECS... --overwrite`."""
+        view = self.cluster.informers.lister("nodes").get(node)
+        assert view is not None, f"no node {node}"
+        changed = apply_taint_change(view.spec.taints, parse_taint_change(specs), node_name=node, overwrite=True)
+        assert isinstance(changed, Changed), changed
+        taints = [{"key": t.key, "value": t.value, "effect": t.effect} for t in changed.taints]
+        await self.client.patch(
+            Patch(resource="nodes", name=node, body={"spec": {"taints": taints or None}}, type=PatchType.MERGE)
+        )
+        await self.settle()
+
+    async def delete_pod(self, name: str, *, namespace: str = "default") -> None:
+        await self.client.delete(Delete(resource="pods", namespace=namespace, name=name))
+        await self.settle()
+
+    def pod(self, name: str, *, namespace: str = "default") -> Any:
+        return self.cluster.informers.lister("pods").get(f"{namespace}/{name}")
+
+    def expect_running(self, name: str, *, on: str | None = None) -> None:
+        pod = self.pod(name)
+        assert pod is not None, f"pod {name} is gone"
+        assert pod.status.phase == "Running", f"pod {name} is {pod.status.phase}"
+        assert not pod.metadata.deletion_timestamp, f"pod {name} is being deleted"
+        if on is not None:
+            assert pod.spec.node_name == on
+
+    def expect_gone(self, name: str) -> None:
+        assert self.pod(name) is None, f"pod {name} is still there"
+
+
+def run_story(story: Callable[[Story], Coroutine[Any, Any, None]], **settings: Any) -> None:
+    """Run one story in virtual time on a fresh cluster with simulated nodes node-1 to node-N (3 by default)."""
+    clock = ManualClock()
+    chosen = Settings(**{"seed": 7, "data_dir": None, **settings})
+    loop = VirtualLoop(clock)
+
+    async def main() -> None:
+        cluster = Cluster(MemoryStore(), chosen, clock)
+        await cluster.prepare(port=6443, ca_certificate=b"test")
+        cluster.start()
+        await cluster.add_nodes(chosen.nodes)
+        told = Story(cluster, clock)
+        await told.settle()
+        try:
+            await story(told)
+        finally:
+            await cluster.stop()
+
+    try:
+        loop.run_until_complete(main())
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.close()
