@@ -9,6 +9,7 @@ from doorman.semantics.toleration_lists import (
     is_superset,
     is_whitelisted,
     merge_tolerations,
+    toleration_document,
 )
 
 
@@ -96,3 +97,13 @@ def test_rule_8_same_toleration_is_replaced_seconds_included() -> None:
     assert add_or_update_toleration([ALL, timed], untimed) == ((ALL, untimed), True)
     assert add_or_update_toleration([ALL, untimed], untimed) == ((ALL, untimed), False)
     assert add_or_update_toleration([ALL], untimed) == ((ALL, untimed), True)
+
+
+def test_toleration_document_leaves_out_what_is_empty() -> None:
+    assert toleration_document(tol("k", "Exists", effect="NoExecute", seconds=0)) == {
+        "key": "k",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": 0,
+    }
+    assert toleration_document(tol()) == {}

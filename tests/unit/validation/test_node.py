@@ -1,0 +1,68 @@
+"""Nodes."""
+
+from typing import Any
+
+import pytest
+
+from doorman.validation.context import Context
+from doorman.validation.node import validate_node_create, validate_node_update
+
+
+def texts(errors: Any) -> list[str]:
+    return [str(error) for error in errors]
+
+
+def node(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "n", "uid": "u"}, "spec": spec, "status": status or {}}
+
+
+NEGATIVE = 'Invalid value: "-1": must be greater than or equal to 0'
+
+
+def test_create_checks_capacity_and_allocatable() -> None:
+    doc = node({"capacity": {"cpu": "-1"}, "allocatable": {"cpu": "-1"}})
+    assert texts(validate_node_create(doc, Context())) == [
+        f"status.capacity.cpu: {NEGATIVE}",
+        f"status.allocatable.cpu: {NEGATIVE}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        pytest.param(node(taints=[{"key": "k", "effect": "NoSchedule"}]), node(), [], id="V13-taints-are-free"),
+        pytest.param(node(taints=[{"key": "k"}]), node(), ["metadata.taints[0].effect: Required value"], id="V14-once"),
+        pytest.param(node(podCIDRs=["a"]), node(), [], id="V13-cidrs-set"),
+        pytest.param(
+            node(podCIDRs=["b"]),
+            node(podCIDRs=["a"]),
+            ['spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid'],
+            id="V13-cidrs-changed",
+        ),
+        pytest.param(node(providerID="a"), node(), [], id="V13-provider-set"),
+        pytest.param(
+            node(),
+            node(providerID="a"),
+            ["spec.providerID: Invalid value: null: field cannot be cleared once set"],
+            id="V13-provider-cleared",
+        ),
+        pytest.param(
+            node(externalID="x"), node(), ["spec.externalID: Forbidden: may not be updated"], id="V13-external"
+        ),
+        pytest.param(
+            node({"addresses": [{"type": "a", "address": "b"}] * 2}),
+            node(),
+            ['status.addresses[1]: Duplicate value: {"type":"a","address":"b"}'],
+            id="address-twice",
+        ),
+    ],
+)
+def test_validate_node_update(new: dict[str, Any], old: dict[str, Any], expected: list[str]) -> None:
+    assert texts(validate_node_update(new, old, Context())) == expected
+
+
+def test_stored_invalid_taint_blocks_any_update_that_keeps_it() -> None:
+    bad = node(taints=[{"key": "k", "effect": "Odd"}])
+    labelled = {**bad, "metadata": {**bad["metadata"], "labels": {"a": "b"}}}
+    assert len(validate_node_update(labelled, bad, Context())) == 1
+    assert len(validate_node_update(labelled, bad, Context(subresource="status"))) == 1
