@@ -1,0 +1,58 @@
+"""What the tests of plugins share: documents to look up, and requests."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from doorman.admission.contract import Attributes, Operation
+from doorman.api.identity import ADMIN, User
+from doorman.api.schema import Document
+
+
+class World:
+    """Documents by plural name, in one namespace."""
+
+    def __init__(self, **docs: list[Document]) -> None:
+        self._docs = docs
+
+    def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        return next((doc for doc in self.list(resource) if doc["metadata"]["name"] == name), None)
+
+    def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
+        return self._docs.get(resource.partition(".")[0], [])
+
+
+@pytest.fixture(name="world")
+def _world() -> Callable[..., World]:
+    return World
+
+
+@pytest.fixture(name="asked")
+def _asked() -> Callable[..., Attributes]:
+    def make(
+        obj: Document | None,
+        resource: str = "pods",
+        *,
+        operation: Operation = Operation.CREATE,
+        old: Document | None = None,
+        subresource: str = "",
+        user: User = ADMIN,
+        name: str = "",
+        namespace: str = "ns",
+    ) -> Attributes:
+        plural, _, group = resource.partition(".")
+        return Attributes(
+            operation=operation,
+            group=group,
+            kind="Kind",
+            resource=plural,
+            subresource=subresource,
+            namespace=namespace,
+            name=name or ((obj or old or {}).get("metadata") or {}).get("name", ""),
+            user=user,
+            obj=obj,
+            old=old,
+        )
+
+    return make
