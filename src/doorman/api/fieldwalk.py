@@ -73,7 +73,9 @@ class FieldWalker:
                 continue
             field = self.field(type_name, name)
             if before is None:
-                changed["f:" + name] = self._added(member, field, name)
+                node = self._added(member, field, name)
+                if node or name not in _IMPLIED or not isinstance(member, dict):
+                    changed["f:" + name] = node
                 continue
             self._diff_value(member, before, field, "f:" + name, changed, removed)
         for name in old:
@@ -133,7 +135,7 @@ class FieldWalker:
         shape = self.shape(value, field)
         if shape == "struct":
             inner = self._added_struct(value, _struct_of(field))
-            return inner if name in _IMPLIED and inner else _with_self(inner)
+            return inner if name in _IMPLIED else _with_self(inner)
         if shape == "map":
             element = {"t": field["t"][1]}
             return _with_self({"f:" + key: self._added(member, element, "") for key, member in value.items()})
@@ -146,7 +148,12 @@ class FieldWalker:
         return {}
 
     def _added_struct(self, value: Document, type_name: str | None) -> FieldSet:
-        return {"f:" + name: self._added(member, self.field(type_name, name), name) for name, member in value.items()}
+        out: FieldSet = {}
+        for name, member in value.items():
+            node = self._added(member, self.field(type_name, name), name)
+            if node or name not in _IMPLIED or not isinstance(member, dict):
+                out["f:" + name] = node
+        return out
 
     # Types
 
@@ -161,13 +168,13 @@ class FieldWalker:
     def shape(self, value: Json, field: Mapping[str, Json]) -> str:
         """`struct`, `map`, `keyed`, `set`, or `leaf` for everything that is one field as a whole."""
         expression = field["t"]
-        if isinstance(value, dict) and value:
+        if isinstance(value, dict):
             if isinstance(expression, str) and expression.startswith("@"):
                 is_atomic = field.get("mt") == "atomic" or self._schema.row(expression[1:]).get("mapType") == "atomic"
                 return "leaf" if is_atomic else "struct"
             if isinstance(expression, list) and expression[0] == "map" and field.get("mt") != "atomic":
                 return "map"
-        elif isinstance(value, list) and value and isinstance(expression, list):
+        elif isinstance(value, list) and isinstance(expression, list):
             if field.get("lt") == "map":
                 return "keyed"
             if field.get("lt") == "set":

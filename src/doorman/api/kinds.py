@@ -5,6 +5,7 @@ PUT, what DELETE answers, whose generation is kept). To serve a new kind, add a 
 in `registry` only if it behaves in a way of its own.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -71,6 +72,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         return next((sub for sub in self.subresources if sub.name == name), None)
 
 
+_VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?", re.ASCII)
+
 SHARED_STORAGE: Final = {"events.events.k8s.io": "events"}
 """One store, two APIs: the second face is converted on the way in and out."""
 
@@ -120,13 +123,22 @@ def data_file(name: str) -> Any:  # JSON of whatever shape the file has; the rea
 
 @cache
 def builtin_kinds() -> Kinds:
-    """Every kind that a stock v1.37 API server serves by default."""
+    """Every kind of a v1.37 API server, in all its versions, the preferred one of each first."""
     type_names = {tuple(gvk): name for name, row in type_table().items() for gvk in row.get("gvk", ())}
-    return Kinds(
-        _row(raw, type_names.get((raw["group"], raw["version"], raw["kind"]), ""))
-        for raw in data_file("resources.json")
-        if raw["defaultOn"]
-    )
+    rows = sorted(data_file("resources.json"), key=lambda raw: version_order(raw["version"]))
+    return Kinds(_row(raw, type_names.get((raw["group"], raw["version"], raw["kind"]), "")) for raw in rows)
+
+
+def version_order(version: str) -> tuple[int, int, int]:
+    """Sorts stable versions before beta before alpha, newer before older.
+
+    >>> sorted(("v1alpha1", "v1", "v2", "v1beta2", "v1beta10"), key=version_order)
+    ['v2', 'v1', 'v1beta10', 'v1beta2', 'v1alpha1']
+    """
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        return (3, 0, 0)
+    return ({None: 0, "beta": 1, "alpha": 2}[found[2]], -int(found[1]), -int(found[3] or 0))
 
 
 @cache

@@ -23,6 +23,7 @@ _TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ", re.A
 _MICRO_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z", re.ASCII)
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
 
+_SIX_DIGITS: Final = re.compile(r"[.,]\d{6,9}(?:[Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 ZERO_MATTERS: Final = frozenset(traits()["zeroMatters"])
@@ -228,9 +229,7 @@ def _clean_scalar(value: Any, expression: str, path: str) -> Any:  # noqa: C901 
     elif expression == "double":
         if type(value) in (float, int):
             return value
-    elif expression == "raw":
-        return value
-    elif type(value) is str:
+    elif expression == "raw" or type(value) is str:
         return value
     raise DecodeError(
         f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} of type {_go_type(expression)}"
@@ -250,11 +249,16 @@ def _clean_quantity(value: Any) -> str:
 def _clean_time(value: Any, expression: str) -> str:
     if type(value) is not str:
         raise DecodeError(f"json: cannot unmarshal {_json_type(value)} into Go value of type string")
+    layout = "2006-01-02T15:04:05Z07:00" if expression == "time" else "2006-01-02T15:04:05.000000Z07:00"
     try:
         instant = from_time(value)
     except ValueError as error:
-        raise DecodeError(f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}"') from error
-    return to_time(instant) if expression == "time" else to_micro_time(instant)
+        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value}"') from error
+    if expression == "time":
+        return to_time(instant)
+    if _SIX_DIGITS.search(value) is None:
+        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value[19:]}" as ".000000"')
+    return to_micro_time(instant)
 
 
 @lru_cache(maxsize=65536)

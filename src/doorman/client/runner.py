@@ -72,7 +72,12 @@ class ControllerRunner:
                 return
             key = next(iter(self._queue))
             del self._queue[key]
-            self._take(self.controller.reconcile(key, now), key)
+            try:
+                result = self.controller.reconcile(key, now)
+            except Exception:  # noqa: BLE001  a bug with one key must not stop the others
+                _log.exception("%s failed on %s", self.controller.name, key)
+                continue
+            self._take(result, key)
         if self._queue:
             self._soon()
 

@@ -259,6 +259,22 @@ def _update_device_taint_rule(kind: Kind, new: Document, old: Document, now: Ins
     prepare_update(kind, new, old, now)
 
 
+def _stamp_device_taints(doc: Document, now: Instant) -> None:
+    for device in doc.get("spec", {}).get("devices", ()):
+        for taint in device.get("taints", ()):
+            taint.setdefault("timeAdded", to_time(now))
+
+
+def _create_resource_slice(kind: Kind, doc: Document, now: Instant) -> None:
+    _stamp_device_taints(doc, now)
+    prepare_create(kind, doc, now)
+
+
+def _update_resource_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    _stamp_device_taints(new, now)
+    prepare_update(kind, new, old, now)
+
+
 def _strategy(
     *,
     create: Prepare = prepare_create,
@@ -284,6 +300,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
+    "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
     "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
 }
 

@@ -35,6 +35,7 @@ from doorman.server.scale import to_scale, with_scale
 from doorman.server.watching import Watch
 
 MANAGER_BYTES_MAX: Final = 128
+_ON_COLLECTIONS: Final = ("create", "list", "watch", "deletecollection")
 _OBJECT_SUBRESOURCES: Final = ("status", "finalize", "ephemeralcontainers", "resize", "approval")
 _NO_RUNTIME: Final = {
     "log": "there is no container runtime behind this server, so there are no logs",
@@ -68,7 +69,7 @@ class ResourceHandlers:
             return await self._subresource(call, renderer)
         if kind.namespaced and not info.namespace and info.verb not in ("list", "watch"):
             raise method_not_allowed()
-        if info.verb not in kind.verbs:
+        if info.verb not in kind.verbs or bool(info.name) is (info.verb in _ON_COLLECTIONS):
             raise method_not_allowed()
         match info.verb:
             case "get":

@@ -99,7 +99,7 @@ class OpenApi:
 def _version_two(request: Request) -> Response:
     if _V2_PROTOBUF in request.headers.get("accept", ""):
         # An empty message is a valid document: old clients find no model in it and skip their own validation.
-        return Response(content_type=_V2_PROTOBUF)
+        return Response(content_type=_V2_PROTOBUF.replace("@", "."))
     return json_response({"swagger": "2.0", "info": {"title": "Kubernetes", "version": GIT_VERSION}, "paths": {}})
 
 

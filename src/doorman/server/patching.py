@@ -42,6 +42,9 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
         accepted.remove(STRATEGIC)
     wanted = media_type(content_type)
     if wanted not in accepted:
+        if wanted in ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf", ""):
+            # A type the route does not take at all, as against a patch type the kind does not take.
+            raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
         raise unsupported_media_type(accepted)
     if wanted == APPLY:
         try:
