@@ -4,13 +4,13 @@ Each function gives the list of complaints, empty when the text is well formed. 
 """
 
 import re
-from functools import lru_cache
 from typing import Final
+
+from doorman.api import label_names
+from doorman.api.label_names import label_key_faults
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
-_NAME: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_VALUE: Final = f"({_NAME})?"
 _DNS_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _PORT_FORM: Final = "[-a-z0-9]+"
 _PERCENT_FORM: Final = "[0-9]+%"
@@ -18,8 +18,6 @@ _CONFIG_KEY_FORM: Final = "[-._a-zA-Z0-9]+"
 
 _SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN)
 _LABEL_RE: Final = re.compile(_LABEL)
-_NAME_RE: Final = re.compile(_NAME)
-_VALUE_RE: Final = re.compile(_VALUE)
 _DNS_1035_RE: Final = re.compile(_DNS_1035)
 
 SUBDOMAIN_BYTES_MAX: Final = 253
@@ -41,15 +39,7 @@ DNS_1035_FAULT: Final = (
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
     f"'{_DNS_1035}')"
 )
-_NAME_RULE: Final = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
-    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
-)
-LABEL_VALUE_FAULT: Final = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    f"'{_VALUE}')"
-)
+LABEL_VALUE_FAULT: Final = label_names.label_value_faults("-")[0]
 PERCENT_FAULT: Final = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
     f"validation is '{_PERCENT_FORM}')"
@@ -75,28 +65,7 @@ def qualified_name_faults(text: str) -> tuple[str, ...]:
     >>> qualified_name_faults("/gpu")
     ('prefix part must be non-empty',)
     """
-    return _remembered_name_faults(text) if len(text) <= _REMEMBERED_CHARS_MAX else _name_faults(text)
-
-
-def _name_faults(text: str) -> tuple[str, ...]:
-    prefix, slash, name = text.rpartition("/")
-    if "/" in prefix:
-        return (
-            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
-        )
-    faults: list[str] = []
-    if slash:
-        if prefix:
-            faults.extend(f"prefix part {fault}" for fault in subdomain_faults(prefix))
-        else:
-            faults.append("prefix part must be non-empty")
-    if not name:
-        faults.append("name part must be non-empty")
-    elif _bytes(name) > LABEL_BYTES_MAX:
-        faults.append(f"name part {max_bytes_fault(LABEL_BYTES_MAX)}")
-    if _NAME_RE.fullmatch(name) is None:
-        faults.append(f"name part {_NAME_RULE}")
-    return tuple(faults)
+    return label_key_faults(text) if len(text) <= _REMEMBERED_CHARS_MAX else label_key_faults.__wrapped__(text)
 
 
 def label_value_faults(text: str) -> tuple[str, ...]:
@@ -106,12 +75,9 @@ def label_value_faults(text: str) -> tuple[str, ...]:
     """
     if text.isascii() and text.isalnum() and len(text) <= LABEL_BYTES_MAX:
         return ()
-    faults = []
-    if _bytes(text) > LABEL_BYTES_MAX:
-        faults.append(max_bytes_fault(LABEL_BYTES_MAX))
-    if _VALUE_RE.fullmatch(text) is None:
-        faults.append(LABEL_VALUE_FAULT)
-    return tuple(faults)
+    if len(text) <= _REMEMBERED_CHARS_MAX:
+        return label_names.label_value_faults(text)
+    return label_names.label_value_faults.__wrapped__(text)
 
 
 def subdomain_faults(text: str) -> list[str]:
@@ -207,9 +173,6 @@ def percent_faults(text: str) -> list[str]:
     []
     """
     return [] if _PERCENT_RE.fullmatch(text) else [PERCENT_FAULT]
-
-
-_remembered_name_faults = lru_cache(maxsize=8192)(_name_faults)
 
 
 def _bytes(text: str) -> int:
