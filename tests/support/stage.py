@@ -21,6 +21,7 @@ from doorman.base.errors import ApiError, GroupResource, already_exists, conflic
 from doorman.base.instants import to_time
 from doorman.client.actions import (
     Action,
+    Bind,
     Create,
     Delete,
     Patch,
@@ -235,6 +236,10 @@ class Stage:
                 self._patch(action)
             case Update():
                 self._update(action)
+            case Bind():
+                key = f"{action.namespace}/{action.name}"
+                bound = {**self._found("pods", key)["spec"], "nodeName": action.node}
+                self._store("pods", key, {**copy.deepcopy(self._found("pods", key)), "spec": bound})
             case _:
                 raise AssertionError(f"the stage cannot {action}")
 

@@ -1,0 +1,328 @@
+"""daemonset-controller: one pod on every node that should have one.
+
+It reads DaemonSets, their controller revisions, pods and nodes. Each sync stores the present template as a revision,
+decides node by node (see `daemon_nodes` and `daemon_rollout`), has pods made and deleted, and counts.
+
+Keys: `set/<namespace>/<name>`, `node/<name>` (its labels or taints changed), `orphan/<namespace>/<pod>`, and those of
+`pod_control`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.labels import Selector, matches, selector_of
+from doorman.api.meta import ObjectMeta, controller_of
+from doorman.api.nodes import Node
+from doorman.api.pods import Pod
+from doorman.api.workloads import ControllerRevision, DaemonSet, DaemonSetStatus
+from doorman.base.clock import Instant
+from doorman.client.actions import Action, ObjectReference, Patch, PatchType, RecordEvent
+from doorman.client.controller import DONE, Change, Result, Source
+from doorman.client.informer import ListerOf
+from doorman.controllers.claims import BY_OWNER, Candidates, Claimant, decide_claim
+from doorman.controllers.daemon_nodes import Placements, daemon_pod
+from doorman.controllers.daemon_rollout import (
+    Ended,
+    FailedPods,
+    Plan,
+    decide_keeping,
+    decide_replacing,
+    decide_status,
+    group_by_node,
+    template_of,
+)
+from doorman.controllers.pod_control import Owner, PodControl
+from doorman.controllers.pod_facts import next_available, target_node
+from doorman.controllers.revisions import HASH_LABEL, decide_cleanup, decide_history
+
+NAME: Final = "daemonset-controller"
+RESOURCE: Final = "daemonsets.apps"
+REVISIONS: Final = "controllerrevisions.apps"
+KIND: Final = "DaemonSet"
+API_VERSION: Final = "apps/v1"
+PODS_BY_NODE: Final = "nodeName"
+WORKERS: Final = 32
+PODS_PER_SYNC_MAX: Final = 250
+
+
+class DaemonSetSettings(msgspec.Struct, frozen=True, kw_only=True):
+    comparison_operators: bool = True
+
+
+def set_keys(change: Change) -> Iterable[str]:
+    return (f"set/{change.newest.metadata.key}",)
+
+
+def owned_keys(change: Change) -> Iterable[str]:
+    """Pods and revisions wake the DaemonSet that manages them, or managed them; orphan pods whoever might want them."""
+    keys: list[str] = []
+    for one in (change.old, change.new):
+        owner = controller_of(one.metadata) if one is not None else None
+        if owner is not None and owner.kind == KIND:
+            keys.append(f"set/{one.metadata.namespace}/{owner.name}")
+    new = change.new
+    if change.resource == "pods" and new is not None and controller_of(new.metadata) is None and new.metadata.labels:
+        keys.append(f"orphan/{new.metadata.key}")
+    return dict.fromkeys(keys)
+
+
+def node_keys(change: Change) -> Iterable[str]:
+    old: Node | None = change.old
+    new: Node | None = change.new
+    if new is None:
+        return ()
+    if old is not None and old.metadata.labels == new.metadata.labels and old.spec.taints == new.spec.taints:
+        return ()
+    return (f"node/{new.metadata.name}",)
+
+
+SOURCES: Final = (
+    Source(RESOURCE, set_keys),
+    Source("pods", owned_keys),
+    Source(REVISIONS, owned_keys),
+    Source("nodes", node_keys),
+)
+
+
+def decide_status_patch(daemon_set: DaemonSet, status: DaemonSetStatus) -> Patch | None:
+    """Counters that clients rely on are always there; the others only when they are not zero."""
+    if status == daemon_set.status:
+        return None
+    body: dict[str, Any] = {  # JSON
+        "currentNumberScheduled": status.current_number_scheduled,
+        "numberMisscheduled": status.number_misscheduled,
+        "desiredNumberScheduled": status.desired_number_scheduled,
+        "numberReady": status.number_ready,
+        "observedGeneration": status.observed_generation or None,
+        "updatedNumberScheduled": status.updated_number_scheduled or None,
+        "numberAvailable": status.number_available or None,
+        "numberUnavailable": status.number_unavailable or None,
+        "collisionCount": status.collision_count or None,
+    }
+    meta = daemon_set.metadata
+    return Patch(
+        resource=RESOURCE,
+        namespace=meta.namespace,
+        name=meta.name,
+        subresource="status",
+        body={"status": body},
+        type=PatchType.MERGE,
+    )
+
+
+class DaemonSetController:
+    """Owns what was asked of the server and is not seen yet, and the pauses of failing pods."""
+
+    name = NAME
+    sources = SOURCES
+    workers = WORKERS
+
+    def __init__(
+        self,
+        daemon_sets: ListerOf[DaemonSet],
+        revisions: ListerOf[ControllerRevision],
+        pods: ListerOf[Pod],
+        nodes: ListerOf[Node],
+        settings: DaemonSetSettings | None = None,
+    ) -> None:
+        self._sets = daemon_sets
+        self._revisions = revisions
+        self._pods = pods
+        self._nodes = nodes
+        self._settings = settings if settings is not None else DaemonSetSettings()
+        self._control = PodControl(NAME, pods)
+        self._candidates = Candidates(pods)
+        self._failed = FailedPods()
+        self._placements: dict[str, Placements] = {}
+        self._uids: dict[str, str] = {}
+
+    def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
+        return DONE
+
+    def reconcile(self, key: str, now: Instant) -> Result:
+        kind, _, rest = key.partition("/")
+        match kind:
+            case "create" | "delete":
+                return self._control.reconcile(key)
+            case "node":
+                return self._node_changed(rest, now)
+            case "orphan":
+                return self._orphan_seen(rest, now)
+            case _:
+                assert kind == "set", f"unknown key {key}"
+                return self._sync(rest, now)
+
+    def gave_up(self, key: str, error: Exception, now: Instant) -> None:
+        if key.startswith(("create/", "delete/")):
+            self._control.gave_up(key, error, now)
+
+    def _node_changed(self, name: str, now: Instant) -> Result:
+        node = self._nodes.get(name)
+        if node is None:
+            return DONE
+        bound = {
+            owner.uid
+            for pod in self._pods.by(PODS_BY_NODE, name)
+            if (owner := controller_of(pod.metadata)) is not None and owner.kind == KIND
+        }
+        wakes = []
+        for daemon_set in self._sets.list():
+            placement = self._placement(daemon_set).on(node)
+            has_pod = daemon_set.metadata.uid in bound
+            if (
+                (placement.should_run and not has_pod)
+                or (not placement.should_continue and has_pod)
+                or (has_pod and daemon_set.status.number_misscheduled > 0)
+            ):
+                wakes.append((f"set/{daemon_set.metadata.key}", now))
+        return Result(wakes=wakes)
+
+    def _orphan_seen(self, pod_key: str, now: Instant) -> Result:
+        pod = self._pods.get(pod_key)
+        if pod is None or controller_of(pod.metadata) is not None:
+            return DONE
+        wakes = []
+        for daemon_set in self._sets.list():
+            meta = daemon_set.metadata
+            if meta.namespace == pod.metadata.namespace and matches(daemon_set.spec.selector, pod.metadata.labels):
+                self._candidates.point_out(meta.key, pod_key)
+                wakes.append((f"set/{meta.key}", now))
+        return Result(wakes=wakes)
+
+    def _sync(self, key: str, now: Instant) -> Result:
+        daemon_set = self._sets.get(key)
+        if daemon_set is None or self._uids.get(key, daemon_set.metadata.uid) != daemon_set.metadata.uid:
+            self._forget(key)
+        if daemon_set is None:
+            return DONE
+        self._uids[key] = daemon_set.metadata.uid
+        selector = _selector_or_none(daemon_set)
+        if selector is None:
+            text = "This daemon set is selecting all pods. A non-empty selector is required."
+            return Result(actions=(_event(daemon_set.metadata, "Warning", "SelectingAll", text),))
+        if daemon_set.metadata.deletion_timestamp:
+            return DONE
+        return self._manage(key, daemon_set, selector, now)
+
+    def _manage(self, key: str, daemon_set: DaemonSet, selector: Selector, now: Instant) -> Result:
+        claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=daemon_set.metadata)
+        owner = Owner(key=f"set/{key}", meta=daemon_set.metadata, reference=_reference(daemon_set.metadata))
+        claim = decide_claim(claimant, selector, "pods", self._candidates.of(key, daemon_set.metadata))
+        revisions = self._revisions.by(BY_OWNER, daemon_set.metadata.uid)
+        template, collisions = daemon_set.spec.template, daemon_set.status.collision_count
+        reference = claimant.reference()
+        history = decide_history(daemon_set.metadata, template, collisions, revisions, reference=reference)
+        if history.collided:
+            status = msgspec.structs.replace(daemon_set.status, collision_count=collisions + 1)
+            patch = decide_status_patch(daemon_set, status)
+            return Result(actions=(patch,) if patch is not None else ())
+        pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
+        grouped = group_by_node(pods)
+        nodes = self._nodes.list()
+        plan = self._plan(owner, daemon_set, nodes, grouped, history.hash, now)
+        actions: list[Action] = [*claim.actions, *history.actions]
+        actions.extend(self._control.failure_events(owner, self._control.failures(owner.key)))
+        actions.extend(_ended_event(daemon_set.metadata, ended) for ended in plan.ended)
+        new = template_of(daemon_set, history.hash)
+        placements = self._placement(daemon_set)
+        status_patch = decide_status_patch(daemon_set, decide_status(daemon_set, nodes, grouped, placements, new, now))
+        if status_patch is not None:
+            actions.append(status_patch)
+        carried = {pod.metadata.labels.get(HASH_LABEL, "") for pod in pods}
+        limit = daemon_set.spec.revision_history_limit
+        actions.extend(decide_cleanup(revisions, limit, current=history.name, carried=carried))
+        wakes = self._wakes(owner, daemon_set, plan, history.hash, reference, pods, now)
+        return Result(actions=actions, wakes=wakes)
+
+    def _plan(
+        self,
+        owner: Owner,
+        daemon_set: DaemonSet,
+        nodes: Sequence[Node],
+        grouped: dict[str, list[Pod]],
+        hash_: str,
+        now: Instant,
+    ) -> Plan:
+        coming = frozenset(_pinned_node(body) for body in self._control.creating(owner.key, now))
+        placements = self._placement(daemon_set)
+        template = template_of(daemon_set, hash_)
+        plan = decide_keeping(daemon_set, nodes, grouped, coming, placements, template, self._failed, now)
+        is_settled = not plan.create and not plan.delete and not coming
+        if daemon_set.spec.update_strategy.type == "RollingUpdate" and is_settled:
+            rollout = decide_replacing(daemon_set, nodes, grouped, coming, placements, template, now)
+            plan.create.extend(rollout.create)
+            plan.delete.extend(rollout.delete)
+        return plan
+
+    def _wakes(
+        self,
+        owner: Owner,
+        daemon_set: DaemonSet,
+        plan: Plan,
+        hash_: str,
+        reference: dict[str, Any],
+        pods: Sequence[Pod],
+        now: Instant,
+    ) -> list[tuple[str, Instant]]:
+        names = plan.create[:PODS_PER_SYNC_MAX]
+        bodies = [daemon_pod(daemon_set, name, hash_, owner=reference) for name in names]
+        wakes = self._control.create(owner, bodies, now)
+        wakes += self._control.delete(owner, plan.delete[:PODS_PER_SYNC_MAX], now)
+        available = next_available(pods, daemon_set.spec.min_ready_seconds, now)
+        again = [instant for instant in (plan.looks_again, available) if instant is not None]
+        own = [instant for key, instant in wakes if key == owner.key]
+        if again or own:
+            wakes = [wake for wake in wakes if wake[0] != owner.key]
+            wakes.append((owner.key, min([*again, *own])))
+        return wakes
+
+    def _placement(self, daemon_set: DaemonSet) -> Placements:
+        uid = daemon_set.metadata.uid
+        found = self._placements.get(uid)
+        if found is None or found.template != daemon_set.spec.template:
+            operators = self._settings.comparison_operators
+            found = self._placements[uid] = Placements(daemon_set, comparison_operators=operators)
+        return found
+
+    def _forget(self, key: str) -> None:
+        uid = self._uids.pop(key, "")
+        self._control.forget(f"set/{key}")
+        self._candidates.forget(key)
+        self._failed.forget(uid)
+        self._placements.pop(uid, None)
+
+
+def _selector_or_none(daemon_set: DaemonSet) -> Selector | None:
+    """None when it would select everything."""
+    selector = selector_of(daemon_set.spec.selector)
+    return None if selector.is_everything else selector
+
+
+def _pinned_node(body: dict[str, Any]) -> str:  # a pod as JSON
+    return target_node(msgspec.convert(body, Pod))
+
+
+def _reference(meta: ObjectMeta) -> ObjectReference:
+    return ObjectReference(
+        kind=KIND,
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        api_version=API_VERSION,
+        resource_version=meta.resource_version,
+    )
+
+
+def _event(meta: ObjectMeta, kind: str, reason: str, message: str) -> RecordEvent:
+    return RecordEvent(regarding=_reference(meta), type=kind, reason=reason, message=message, component=NAME)
+
+
+def _ended_event(meta: ObjectMeta, ended: Ended) -> RecordEvent:
+    pod, node = ended.pod.metadata.key, target_node(ended.pod)
+    if ended.failed:
+        text = f"Found failed daemon pod {pod} on node {node}, will try to kill it"
+        return _event(meta, "Warning", "FailedDaemonPod", text)
+    text = f"Found succeeded daemon pod {pod} on node {node}, will try to delete it"
+    return _event(meta, "Normal", "SucceededDaemonPod", text)
