@@ -23,6 +23,7 @@ from doorman.runtime.credentials import Credentials, kubeconfig, load_or_make, w
 from doorman.runtime.settings import Settings
 from doorman.server.asgi import Application
 from doorman.server.authentication import TokenAuthenticator
+from doorman.server.protocol import ApiProtocol
 from doorman.store.contract import Store, Unusable
 from doorman.store.memory import MemoryStore
 from doorman.store.sqlite import SqliteStore
@@ -106,7 +107,8 @@ def _config(cluster: Cluster, credentials: Credentials, scratch: Path) -> uvicor
     write_private(key, credentials.server_key)
     config = uvicorn.Config(
         Application(cluster.pipeline(TokenAuthenticator(credentials.admin_token))),
-        http="httptools",
+        http=ApiProtocol,
+        proxy_headers=False,
         ws="none",
         lifespan="off",
         loop="none",

@@ -29,6 +29,8 @@ class Application:
         except Exception as error:  # noqa: BLE001  a bug must not take the connection down
             _log.exception("bug while handling %s %s", request.method, request.path)
             response = server_fault(error)
+        if scope.get("http_version") == "1.0":
+            _for_http_1_0(request, response)
         await _write(response, receive, send, is_head=request.method == "HEAD")
 
 
@@ -61,6 +63,14 @@ async def _read(scope: Scope, receive: Receive) -> Request:
         headers=headers,
         body=body,
     )
+
+
+def _for_http_1_0(request: Request, response: Response) -> None:
+    """No chunks, and a word about the connection."""
+    if response.chunks is not None:
+        response.body, response.chunks = b"".join(response.chunks), None
+    if response.stream is None and request.headers.get("connection", "").lower() == "keep-alive":
+        response.headers.append(("Connection", "keep-alive"))
 
 
 async def _write(response: Response, receive: Receive, send: Send, *, is_head: bool) -> None:

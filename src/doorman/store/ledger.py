@@ -82,7 +82,9 @@ class Ledger:
         if wanted <= 0:
             return ()
         # Revisions are dense, so the newest `wanted` events are the ones asked for.
-        return list(islice(self._history, len(self._history) - wanted, None))
+        newest = list(islice(reversed(self._history), wanted))
+        newest.reverse()
+        return newest
 
     def add_waker(self, waker: Callable[[], None]) -> None:
         self._wakers.append(waker)
