@@ -80,6 +80,32 @@ def init_container_errors(
     return errors
 
 
+def ephemeral_container_errors(
+    containers: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]], path: str
+) -> list[FieldError]:
+    """Ephemeral containers have a name of their own, an image, and nothing that is settled before a pod starts."""
+    errors: list[FieldError] = []
+    names = {container.get("name", "") for container in others}
+    for index, container in enumerate(containers):
+        at = f"{path}[{index}]"
+        name = container.get("name", "")
+        if not name:
+            errors.append(required(f"{at}.name"))
+        else:
+            errors.extend(invalid(f"{at}.name", name, fault) for fault in dns_label_faults(name))
+        if not container.get("image"):
+            errors.append(required(f"{at}.image"))
+        if name in names:
+            errors.append(duplicate(f"{at}.name", name))
+        names.add(name)
+        errors.extend(
+            forbidden(f"{at}.{field}", "cannot be set for an Ephemeral Container")
+            for field in ("ports", "lifecycle", *_PROBES)
+            if container.get(field)
+        )
+    return errors
+
+
 _SIMPLE_FIELDS: Final = frozenset(
     {"name", "image", "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy", "command", "args",
      "workingDir"}

@@ -5,10 +5,13 @@ from typing import Any, Final
 
 from doorman.api.schema import Document
 from doorman.base.errors import FieldError, FieldErrorType, forbidden, invalid, required
+from doorman.base.gotext import quote
 from doorman.semantics.names import subdomain_faults
+from doorman.validation.containers import ephemeral_container_errors
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata_update
 from doorman.validation.pod import INT32_MAX, allows_comparison_operators, pod_errors
+from doorman.validation.resources import requirement_errors
 from doorman.validation.selectors import REQUIRED_TERM
 from doorman.validation.tolerations import toleration_update_errors
 
@@ -34,7 +37,14 @@ def validate_pod_update(new: Document, old: Document, context: Context) -> list[
     match context.subresource:
         case "status":
             return _status_errors(new, old)
-        case "ephemeralcontainers" | "resize" | "binding":
+        case "ephemeralcontainers":
+            return [
+                *validate_metadata_update(new, old),
+                *_ephemeral_errors(new.get("spec") or {}, old.get("spec") or {}),
+            ]
+        case "resize":
+            return [*validate_metadata_update(new, old), *_resize_errors(new.get("spec") or {})]
+        case "binding":
             return validate_metadata_update(new, old)
     errors = validate_metadata_update(new, old)
     before: _Spec = old.get("spec") or {}
@@ -52,6 +62,33 @@ def _status_errors(new: Document, old: Document) -> list[FieldError]:
         errors.extend(invalid("status.nominatedNodeName", nominated, fault) for fault in subdomain_faults(nominated))
         if (old.get("spec") or {}).get("nodeName"):
             errors.append(forbidden("status.nominatedNodeName", _NOMINATED_ON_BOUND))
+    return errors
+
+
+def _ephemeral_errors(new: _Spec, old: _Spec) -> list[FieldError]:
+    """Ephemeral containers are added; those that are there stay as they are."""
+    path = "spec.ephemeralContainers"
+    added = new.get("ephemeralContainers") or ()
+    errors = ephemeral_container_errors(added, (*new.get("containers", ()), *new.get("initContainers", ())), path)
+    found = {container.get("name", ""): container for container in added}
+    for stored in old.get("ephemeralContainers") or ():
+        name = stored.get("name", "")
+        if name not in found:
+            errors.append(forbidden(path, f"existing ephemeral containers {quote(name)} may not be removed\n"))
+        elif found[name] != stored:
+            errors.append(forbidden(path, f"existing ephemeral containers {quote(name)} may not be changed\n"))
+    return errors
+
+
+def _resize_errors(spec: _Spec) -> list[FieldError]:
+    """Only resources come from a resize, so only they are looked at."""
+    errors: list[FieldError] = []
+    for group in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(group) or ()):
+            if resources := container.get("resources"):
+                errors.extend(requirement_errors(resources, f"spec.{group}[{index}].resources"))
+    if resources := spec.get("resources"):
+        errors.extend(requirement_errors(resources, "spec.resources"))
     return errors
 
 

@@ -137,3 +137,37 @@ def test_nominated_node_name(nominated: str, bound: str, stored: str, expected: 
     new = copy.deepcopy(old)
     old["status"], new["status"] = {"nominatedNodeName": stored}, {"nominatedNodeName": nominated}
     assert len(validate_pod_update(new, old, Context(subresource="status"))) == expected
+
+
+EPHEMERAL = {"name": "e", "image": "i"}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        pytest.param([EPHEMERAL], [], [], id="added"),
+        pytest.param([], [EPHEMERAL], ['existing ephemeral containers "e" may not be removed\n'], id="removed"),
+        pytest.param(
+            [{**EPHEMERAL, "image": "j"}],
+            [EPHEMERAL],
+            ['existing ephemeral containers "e" may not be changed\n'],
+            id="changed",
+        ),
+    ],
+)
+def test_ephemeral_containers_are_only_added(new: Any, old: Any, expected: list[str]) -> None:
+    context = Context(subresource="ephemeralcontainers")
+    found = validate_pod_update(pod(ephemeralContainers=new), pod(ephemeralContainers=old), context)
+    assert [error.body.removeprefix("Forbidden: ") for error in found] == expected
+
+
+def test_ephemeral_container_has_a_name_of_its_own_and_no_ports() -> None:
+    new = pod(ephemeralContainers=[{"name": "c", "ports": [{"containerPort": 1}]}])
+    found = validate_pod_update(new, pod(), Context(subresource="ephemeralcontainers"))
+    assert fields(found) == [f"spec.ephemeralContainers[0].{field}" for field in ("image", "name", "ports")]
+
+
+def test_resize_checks_resources() -> None:
+    new = pod(containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "-1"}}}])
+    found = validate_pod_update(new, pod(), Context(subresource="resize"))
+    assert fields(found) == ["spec.containers[0].resources.requests[cpu]"]
