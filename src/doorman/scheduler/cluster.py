@@ -24,9 +24,10 @@ from doorman.scheduler.columns import Column, Mask, RowArray, ValueColumn
 from doorman.scheduler.images import ImageTable
 from doorman.scheduler.node_order import NodeOrder
 from doorman.scheduler.port_table import PortTable
+from doorman.scheduler.relations import Relations
 from doorman.scheduler.requests import PODS, counted_quantities
 from doorman.scheduler.resource_names import ResourceNames
-from doorman.scheduler.shapes import Shape
+from doorman.scheduler.shapes import Shape, ShapeTable
 
 CAPACITY_MIN: Final = 64
 LOG_ENTRIES_MAX: Final = 65_536
@@ -64,8 +65,11 @@ class PodRecord:
 class Cluster:
     """See the module's docstring."""
 
-    def __init__(self, resources: ResourceNames) -> None:
+    def __init__(self, resources: ResourceNames, shapes: ShapeTable) -> None:
         self.resources = resources
+        self.relations = Relations(shapes.all, CAPACITY_MIN)
+        shapes.on_new = self._shape_added
+        shapes.on_gone = self.relations.remove_shape
         self.order = NodeOrder()
         self.images = ImageTable()
         self.ports = PortTable()
@@ -102,7 +106,7 @@ class Cluster:
         self._rank: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
         self._rank_is_stale = False
         self._rank_version = 0
-        self._ensure_resources()
+        self.ensure_resources()
 
     @property
     def all_rows(self) -> slice:
@@ -239,6 +243,7 @@ class Cluster:
         self.lowest_priority[row] = min(self.lowest_priority[row], record.priority)
         rows = shape.leaving_rows if record.leaving else shape.rows
         rows[row] = rows.get(row, 0) + 1
+        self.relations.moved(shape, row, +1, leaving=record.leaving)
         self.pods[row][record.key] = record
         record.row = row
 
@@ -256,6 +261,7 @@ class Cluster:
         rows[row] -= 1
         if not rows[row]:
             del rows[row]
+        self.relations.moved(shape, row, -1, leaving=record.leaving)
         del self.pods[row][record.key]
         record.row = -1
         if record.priority == self.lowest_priority[row]:
@@ -272,7 +278,7 @@ class Cluster:
                 column.set(row, node.metadata.labels.get(key))
         amounts = {self.resources.index(n): a for n, a in counted_quantities(node.status.allocatable).items()}
         self.pods_max[row] = amounts.pop(self.resources.index(PODS), 0)
-        self._ensure_resources()
+        self.ensure_resources()
         for index, column_of_amounts in enumerate(self.allocatable):
             column_of_amounts[row] = amounts.get(index, 0)
         self.images.set_node(row, node)
@@ -310,19 +316,20 @@ class Cluster:
         self.requested = [longer(column) for column in self.requested]
         self._rank = longer(self._rank)
         self.taints.grow(capacity)
+        self.relations.grow(capacity)
         for labels in self._labels.values():
             labels.grow(capacity)
         self._capacity = capacity
 
-    def _ensure_resources(self) -> None:
+    def _shape_added(self, shape: Shape) -> None:
+        self.ensure_resources()
+        self.relations.add_shape(shape)
+
+    def ensure_resources(self) -> None:
+        """Make columns for resources that only pods, or only scores, have mentioned so far."""
         while len(self.allocatable) < len(self.resources):
             self.allocatable.append(np.zeros(self._capacity, dtype=np.int64))
             self.requested.append(np.zeros(self._capacity, dtype=np.int64))
-
-    def ensure_resources(self) -> None:
-        """Make columns for resources that only pods have mentioned so far."""
-        if len(self.allocatable) < len(self.resources):
-            self._ensure_resources()
 
     def _touch(self, row: int, *, node: bool = False) -> None:
         self.log.append(2 * row + node)

@@ -31,7 +31,7 @@ from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import RowArray
 from doorman.scheduler.cycle import Candidate, Cycle, Misfit, unavailable
 from doorman.scheduler.evaluation import Judges
-from doorman.scheduler.framework import ABSENT, FINAL, PASS, Change, Hint, Resource
+from doorman.scheduler.framework import ABSENT, FINAL, PASS
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.plugins.resources_fit import FitFilter
 from doorman.scheduler.profile_plugins import PluginReject
@@ -48,28 +48,12 @@ class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
     victims: tuple[PodRecord, ...] = ()
 
 
-class DefaultPreemption:
-    """The queue's side: a pod whose victims are being deleted waits until that has been asked for."""
-
-    name = "DefaultPreemption"
-
-    def __init__(self, preempting: set[str]) -> None:
-        self._preempting = preempting
-        """Keys of pods whose victims' deletion is under way; owned by the scheduler."""
-
-    def waits(self, pod: Pod) -> str:
-        under_way = pod.metadata.key in self._preempting
-        return "waiting for the preemption for this pod to be finished" if under_way else ""
-
-    def hints(self) -> Sequence[Hint]:
-        return (Hint(Resource.ASSIGNED_POD, Change.DELETE, lambda _shape, _event: False),)
-
-
 class Budgets:
     """Disruption budgets with their selectors compiled."""
 
     def __init__(self) -> None:
         self._budgets: dict[str, tuple[PodDisruptionBudget, Selector]] = {}
+        self.version = 0
 
     def __len__(self) -> int:
         return len(self._budgets)
@@ -82,9 +66,11 @@ class Budgets:
         if selector.is_everything:
             selector = NOTHING
         self._budgets[budget.metadata.key] = (budget, selector)
+        self.version += 1
 
     def remove(self, key: str) -> None:
         self._budgets.pop(key, None)
+        self.version += 1
 
     def broken_by(self, records: Iterable[PodRecord]) -> set[str]:
         """Rule 6: keys of the pods whose leaving, in this order, breaks a budget."""

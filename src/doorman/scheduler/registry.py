@@ -9,47 +9,79 @@ Plugins of kube-scheduler that do nothing here, and why:
 """
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
+
+import msgspec
 
 from doorman.scheduler.config import PluginArgs
 from doorman.scheduler.framework import Plugin
 from doorman.scheduler.plugins.balanced_allocation import NodeResourcesBalancedAllocation
+from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.image_locality import ImageLocality
 from doorman.scheduler.plugins.node_affinity import NodeAffinity
 from doorman.scheduler.plugins.node_name import NodeName
 from doorman.scheduler.plugins.node_ports import NodePorts
 from doorman.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from doorman.scheduler.plugins.pod_affinity import InterPodAffinity
 from doorman.scheduler.plugins.resources_fit import NodeResourcesFit
 from doorman.scheduler.plugins.scheduling_gates import SchedulingGates
 from doorman.scheduler.plugins.taint_toleration import TaintToleration
+from doorman.scheduler.plugins.topology_spread import PodTopologySpread
+from doorman.scheduler.relations import Relations
+from doorman.scheduler.workloads import Workloads
 
-PluginFactory = Callable[[PluginArgs, bool], Plugin]
-"""Makes a plugin from a profile's arguments and the gate of the comparison operators."""
+
+class PluginContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What plugins are made from: a profile's arguments and the scheduler's own state."""
+
+    args: PluginArgs
+    comparison_operators: bool
+    relations: Relations
+    workloads: Workloads
+    preempting: AbstractSet[str]
+
+
+PluginFactory = Callable[[PluginContext], Plugin]
 
 INERT: Final = frozenset(
     {
         "PrioritySort", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources",
-        "DefaultBinder", "NodeDeclaredFeatures", "PodTopologySpread", "InterPodAffinity",
+        "DefaultBinder", "NodeDeclaredFeatures",
     }
 )  # fmt: skip
 
 PLUGINS: Final[Mapping[str, PluginFactory]] = {
-    "SchedulingGates": lambda _args, _operators: SchedulingGates(),
-    "NodeName": lambda _args, _operators: NodeName(),
-    "NodeUnschedulable": lambda _args, operators: NodeUnschedulable(comparison_operators=operators),
-    "TaintToleration": lambda _args, operators: TaintToleration(comparison_operators=operators),
-    "NodeAffinity": lambda args, _operators: NodeAffinity(added=args.added_affinity),
-    "NodePorts": lambda _args, _operators: NodePorts(),
-    "NodeResourcesFit": lambda args, _operators: NodeResourcesFit(
-        strategy=args.scoring_strategy, ignored=args.ignored_resources, ignored_groups=args.ignored_resource_groups
+    "SchedulingGates": lambda _context: SchedulingGates(),
+    "NodeName": lambda _context: NodeName(),
+    "NodeUnschedulable": lambda context: NodeUnschedulable(comparison_operators=context.comparison_operators),
+    "TaintToleration": lambda context: TaintToleration(comparison_operators=context.comparison_operators),
+    "NodeAffinity": lambda context: NodeAffinity(added=context.args.added_affinity),
+    "NodePorts": lambda _context: NodePorts(),
+    "NodeResourcesFit": lambda context: NodeResourcesFit(
+        strategy=context.args.scoring_strategy,
+        ignored=context.args.ignored_resources,
+        ignored_groups=context.args.ignored_resource_groups,
     ),
-    "NodeResourcesBalancedAllocation": lambda args, _operators: NodeResourcesBalancedAllocation(
-        resources=args.balanced_resources
+    "PodTopologySpread": lambda context: PodTopologySpread(
+        context.workloads,
+        defaults=context.args.spread_constraints,
+        is_system_default=context.args.spread_is_system_default,
+        comparison_operators=context.comparison_operators,
     ),
-    "ImageLocality": lambda _args, _operators: ImageLocality(),
+    "InterPodAffinity": lambda context: InterPodAffinity(
+        context.relations,
+        hard_weight=context.args.hard_pod_affinity_weight,
+        ignores_others_preferences=context.args.ignore_preferred_terms_of_existing_pods,
+    ),
+    "DefaultPreemption": lambda context: DefaultPreemption(context.preempting),
+    "NodeResourcesBalancedAllocation": lambda context: NodeResourcesBalancedAllocation(
+        resources=context.args.balanced_resources
+    ),
+    "ImageLocality": lambda _context: ImageLocality(),
 }
 
 
-def make_plugins(args: PluginArgs, *, comparison_operators: bool) -> dict[str, Plugin]:
+def make_plugins(context: PluginContext) -> dict[str, Plugin]:
     """One of each, for a profile."""
-    return {name: factory(args, comparison_operators) for name, factory in PLUGINS.items()}
+    return {name: factory(context) for name, factory in PLUGINS.items()}

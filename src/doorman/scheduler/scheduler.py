@@ -24,12 +24,14 @@ from doorman.scheduler.events import node_events, pod_update_events
 from doorman.scheduler.framework import Change, Event, Plugin, Resource
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.outcomes import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Rejected, Skipped, Victim
-from doorman.scheduler.preemption import Budgets, DefaultPreemption, PostFilterResult, Preemption
+from doorman.scheduler.plugins.default_preemption import DefaultPreemption
+from doorman.scheduler.preemption import Budgets, PostFilterResult, Preemption
 from doorman.scheduler.profile_plugins import ProfilePlugins
 from doorman.scheduler.queue import QueuedPod, SchedulingQueue
-from doorman.scheduler.registry import make_plugins
+from doorman.scheduler.registry import PluginContext, make_plugins
 from doorman.scheduler.resource_names import ResourceNames
 from doorman.scheduler.shapes import ShapeTable
+from doorman.scheduler.workloads import CONTROLLERS, Workloads
 
 
 class _Runner(msgspec.Struct, frozen=True):
@@ -63,9 +65,9 @@ class Scheduler:
         """`plugins` are other people's, by name; profiles that list them run them."""
         self.hostname = hostname
         resources = ResourceNames()
-        self._cluster = Cluster(resources)
         self._shapes = ShapeTable(resources)
-        self._shapes.on_new = lambda _shape: self._cluster.ensure_resources()
+        self._cluster = Cluster(resources, self._shapes)
+        self._workloads = Workloads()
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
         self._records: dict[str, PodRecord] = {}
@@ -111,12 +113,16 @@ class Scheduler:
     def object_changed(self, resource: str, old: Any, new: Any, now: Instant) -> None:  # views of those kinds
         """Of kinds other than pods and nodes that decisions depend on."""
         del now
-        if resource == "poddisruptionbudgets.policy":
+        newest = new if new is not None else old
+        if resource == "namespaces":
+            self._cluster.relations.set_namespace(newest.metadata.name, None if new is None else new.metadata.labels)
+        elif resource == "poddisruptionbudgets.policy":
             if isinstance(new, PodDisruptionBudget):
                 self._budgets.put(new)
             elif new is None:
-                self._budgets.remove(old.metadata.key)
-            self._known_failures.clear()
+                self._budgets.remove(newest.metadata.key)
+        elif resource == "services" or resource in CONTROLLERS:
+            self._workloads.changed(resource, old, new)
 
     def next_wake(self) -> Instant | None:
         """The earliest instant at which `schedule` would do more; one in the past means now."""
@@ -164,8 +170,15 @@ class Scheduler:
         return self._queue.lengths()
 
     def _runner(self, profile: Profile, others: Mapping[str, Plugin], *, comparison_operators: bool) -> _Runner:
-        own = make_plugins(profile.args, comparison_operators=comparison_operators)
-        own[DefaultPreemption.name] = DefaultPreemption(self._preempting)
+        own = make_plugins(
+            PluginContext(
+                args=profile.args,
+                comparison_operators=comparison_operators,
+                relations=self._cluster.relations,
+                workloads=self._workloads,
+                preempting=self._preempting,
+            )
+        )
         plugins = ProfilePlugins(profile, {**own, **others})
         cycle = Cycle(plugins, self._cluster, self._nominator)
         preemption = None
@@ -370,7 +383,10 @@ class Scheduler:
 
     def _state(self) -> tuple[int, ...]:
         """Equal as long as nothing that decisions depend on has changed."""
-        return self._cluster.log_end, self._nominator.version
+        return (
+            self._cluster.log_end, self._nominator.version, self._cluster.relations.version, self._workloads.version,
+            self._budgets.version,
+        )  # fmt: skip
 
 
 def _failure_key(queued: QueuedPod) -> tuple[str, int, int, str]:
