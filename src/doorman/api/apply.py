@@ -6,13 +6,12 @@
 """
 
 import copy
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from doorman.api.fieldset import SELF, FieldSet, difference, intersection, is_member, paths, without_below
-from doorman.api.fieldwalk import FieldWalker
+from doorman.api.fieldwalk import FieldType, FieldWalker, Shape, shape_of
 from doorman.api.kinds import Kind
 from doorman.api.managed import ManagedEntry, Manager, entries_of, recorded, set_entries
 from doorman.api.schema import Document, Schema
@@ -87,29 +86,27 @@ class Applier:
             out[name] = self._merge(self._field(type_name, name), out.get(name), value)
         return out
 
-    def _merge(self, field: Mapping[str, Json], live: Json, value: Json) -> Json:
-        shape = self._walker.shape(value, field)
-        if live is None or shape == "leaf" or type(live) is not type(value):
+    def _merge(self, field: FieldType, live: Json, value: Json) -> Json:
+        shape = shape_of(value, field)
+        if live is None or shape is Shape.LEAF or type(live) is not type(value):
             return copy.deepcopy(value)
-        if shape == "struct":
-            return self._merge_struct(field["t"][1:], live, value)
-        if shape == "map":
-            inner = {"t": field["t"][1]}
+        if shape is Shape.STRUCT:
+            return self._merge_struct(field.struct, live, value)
+        if shape is Shape.MAP:
+            inner = field.inner or FieldType(Shape.LEAF)
             return {**live, **{name: self._merge(inner, live.get(name), item) for name, item in value.items()}}
-        if shape == "set":
+        if shape is Shape.SET:
             return [*live, *(item for item in value if item not in live)]
         return self._merge_keyed(field, live, value)
 
-    def _merge_keyed(self, field: Mapping[str, Json], live: list[Json], value: list[Json]) -> list[Json]:
-        expression = field["t"][1]
-        element = expression[1:] if isinstance(expression, str) and expression.startswith("@") else None
+    def _merge_keyed(self, field: FieldType, live: list[Json], value: list[Json]) -> list[Json]:
         wanted = {self._walker.key(item, field): item for item in value}
         out: list[Json] = []
         seen: set[str] = set()
         for item in live:
             key = self._walker.key(item, field)
             seen.add(key)
-            out.append(self._merge_struct(element, item, wanted[key]) if key in wanted else item)
+            out.append(self._merge_struct(field.struct, item, wanted[key]) if key in wanted else item)
         out += [copy.deepcopy(item) for key, item in wanted.items() if key not in seen]
         return out
 
@@ -129,29 +126,27 @@ class Applier:
                 del out[name]
         return out
 
-    def _prune(self, field: Mapping[str, Json], value: Json, gone: FieldSet) -> Json:
-        shape = self._walker.shape(value, field)
-        if shape == "struct":
-            return self._prune_struct(field["t"][1:], value, gone)
-        if shape == "map":
+    def _prune(self, field: FieldType, value: Json, gone: FieldSet) -> Json:
+        shape = shape_of(value, field)
+        if shape is Shape.STRUCT:
+            return self._prune_struct(field.struct, value, gone)
+        if shape is Shape.MAP:
             return {name: item for name, item in value.items() if not is_member(gone.get("f:" + name))}
-        if shape == "set":
+        if shape is Shape.SET:
             encoded = {element[2:] for element in gone if element.startswith("v:")}
             return [item for item in value if msgspec.json.encode(item).decode() not in encoded]
-        if shape == "keyed":
-            expression = field["t"][1]
-            element = expression[1:] if isinstance(expression, str) and expression.startswith("@") else None
+        if shape is Shape.KEYED:
             out = []
             for item in value:
                 node = gone.get(self._walker.key(item, field))
                 if node is None:
                     out.append(item)
                 elif not is_member(node):
-                    out.append(self._prune_struct(element, item, node))
+                    out.append(self._prune_struct(field.struct, item, node))
             return out
         return value
 
-    def _field(self, type_name: str | None, name: str) -> Mapping[str, Json]:
+    def _field(self, type_name: str | None, name: str) -> FieldType:
         return self._walker.field(type_name, name)
 
 

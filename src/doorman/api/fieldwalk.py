@@ -4,7 +4,7 @@ The type table decides what is one field: atomic lists, maps and structs are (ta
 lists and sets are followed element by element.
 """
 
-from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,29 @@ _IMPLIED: Final = frozenset(("metadata", "spec", "status", "template", "strategy
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
+class Shape(Enum):
+    LEAF = 0
+    """One field as a whole."""
+    STRUCT = 1
+    MAP = 2
+    KEYED = 3
+    """A list whose elements are known by some of their fields."""
+    SET = 4
+
+
+class FieldType(msgspec.Struct):
+    """What the walks need to know of a field, read from the type table once."""
+
+    shape: Shape
+    struct: str | None = None
+    """Of the value (STRUCT) or of its elements (KEYED)."""
+    inner: "FieldType | None" = None
+    """Of a map's values."""
+    keys: tuple[tuple[str, Json], ...] = ()
+    """Of a keyed list: names, and what an absent one stands for (None: nothing)."""
+    is_required: bool = False
+
+
 class Difference(msgspec.Struct):
     """`changed`: paths added or with another value. `removed`: paths that are gone, with all below them."""
 
@@ -29,6 +52,7 @@ class Difference(msgspec.Struct):
 class FieldWalker:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
+        self._types: dict[str, dict[str, FieldType]] = {}
 
     def held(self, value: Document, type_name: str) -> FieldSet | None:
         """The leaves of a document: what somebody who applies it owns."""
@@ -38,63 +62,67 @@ class FieldWalker:
         changed, removed = self._diff_members(new, old, type_name)
         return Difference(changed or None, removed or None)
 
+    def field(self, type_name: str | None, name: str) -> FieldType:
+        if type_name is None:
+            return _LEAF
+        fields = self._types.get(type_name)
+        if fields is None:
+            fields = self._types[type_name] = self._read(type_name)
+        return fields.get(name, _LEAF)
+
+    def key(self, item: Document, field: FieldType) -> str:
+        """The path element of an element of a keyed list."""
+        found = {name: item.get(name, default) for name, default in field.keys if name in item or default is not None}
+        return "k:" + _encode(found).decode()
+
     # What is held
 
     def _held_struct(self, value: Document, type_name: str | None) -> FieldSet:
-        out: FieldSet = {}
-        for name, member in value.items():
-            field = self.field(type_name, name)
-            node = self._held(member, field)
-            out["f:" + name] = node
-        return out
+        return {"f:" + name: self._held(member, self.field(type_name, name)) for name, member in value.items()}
 
-    def _held(self, value: Json, field: Mapping[str, Json]) -> FieldSet:
-        shape = self.shape(value, field)
-        if shape == "struct":
-            return self._held_struct(value, _struct_of(field))
-        if shape == "map":
-            inner = {"t": field["t"][1]}
-            return {"f:" + name: self._held(member, inner) for name, member in value.items()}
-        if shape == "keyed":
-            element = _element_struct(field)
-            return {self.key(item, field): _with_self(self._held_struct(item, element)) for item in value}
-        if shape == "set":
-            return {"v:" + _encode(item).decode(): {} for item in value}
+    def _held(self, value: Json, field: FieldType) -> FieldSet:
+        match shape_of(value, field):
+            case Shape.STRUCT:
+                return self._held_struct(value, field.struct)
+            case Shape.MAP:
+                inner = field.inner or _LEAF
+                return {"f:" + name: self._held(member, inner) for name, member in value.items()}
+            case Shape.KEYED:
+                return {self.key(item, field): _with_self(self._held_struct(item, field.struct)) for item in value}
+            case Shape.SET:
+                return {"v:" + _encode(item).decode(): {} for item in value}
         return {}
 
     # What a write changed
 
     def _diff_members(self, new: Document, old: Document, type_name: str | None) -> tuple[FieldSet, FieldSet]:
         changed: FieldSet = {}
-        removed: FieldSet = {}
+        removed: FieldSet = {"f:" + name: {} for name in old if name not in new}
         for name, member in new.items():
             before = old.get(name)
             if member == before:
                 continue
             field = self.field(type_name, name)
-            if before is None:
-                node = self._added(member, field, name)
-                if node or name not in _IMPLIED or not isinstance(member, dict):
-                    changed["f:" + name] = node
+            if before is not None:
+                self._diff_value(member, before, field, "f:" + name, changed, removed)
                 continue
-            self._diff_value(member, before, field, "f:" + name, changed, removed)
-        for name in old:
-            if name not in new:
-                removed["f:" + name] = {}
+            node = self._added(member, field, name)
+            if node or not _is_implied(name, member):
+                changed["f:" + name] = node
         return changed, removed
 
     def _diff_value(
-        self, new: Json, old: Json, field: Mapping[str, Json], element: str, changed: FieldSet, removed: FieldSet
+        self, new: Json, old: Json, field: FieldType, element: str, changed: FieldSet, removed: FieldSet
     ) -> None:
-        shape = self.shape(new, field)
-        if shape != self.shape(old, field) or shape == "leaf":
+        shape = shape_of(new, field)
+        if shape is Shape.LEAF or shape is not shape_of(old, field):
             changed[element] = {}
             return
-        if shape == "struct":
-            inner = self._diff_members(new, old, _struct_of(field))
-        elif shape == "map":
-            inner = self._diff_map(new, old, {"t": field["t"][1]})
-        elif shape == "keyed":
+        if shape is Shape.STRUCT:
+            inner = self._diff_members(new, old, field.struct)
+        elif shape is Shape.MAP:
+            inner = self._diff_map(new, old, field.inner or _LEAF)
+        elif shape is Shape.KEYED:
             inner = self._diff_keyed(new, old, field)
         else:
             inner = _diff_set(new, old)
@@ -103,7 +131,7 @@ class FieldWalker:
         if inner[1]:
             removed[element] = inner[1]
 
-    def _diff_map(self, new: Document, old: Document, inner: Mapping[str, Json]) -> tuple[FieldSet, FieldSet]:
+    def _diff_map(self, new: Document, old: Document, inner: FieldType) -> tuple[FieldSet, FieldSet]:
         changed: FieldSet = {}
         removed: FieldSet = {"f:" + name: {} for name in old if name not in new}
         for name, member in new.items():
@@ -113,104 +141,105 @@ class FieldWalker:
                 self._diff_value(member, old[name], inner, "f:" + name, changed, removed)
         return changed, removed
 
-    def _diff_keyed(self, new: list[Json], old: list[Json], field: Mapping[str, Json]) -> tuple[FieldSet, FieldSet]:
-        element = _element_struct(field)
+    def _diff_keyed(self, new: list[Json], old: list[Json], field: FieldType) -> tuple[FieldSet, FieldSet]:
         before = {self.key(item, field): item for item in old}
         after = {self.key(item, field): item for item in new}
         changed: FieldSet = {}
         removed: FieldSet = {key: {} for key in before if key not in after}
         for key, item in after.items():
             if key not in before:
-                changed[key] = _with_self(self._added_struct(item, element))
+                changed[key] = _with_self(self._added_struct(item, field.struct))
             elif item != before[key]:
-                inner = self._diff_members(item, before[key], element)
+                inner = self._diff_members(item, before[key], field.struct)
                 if inner[0]:
                     changed[key] = inner[0]
                 if inner[1]:
                     removed[key] = inner[1]
         return changed, removed
 
-    def _added(self, value: Json, field: Mapping[str, Json], name: str) -> FieldSet:
+    def _added(self, value: Json, field: FieldType, name: str) -> FieldSet:
         """Everything below a place that was not there before; the place itself counts too."""
-        shape = self.shape(value, field)
-        if shape == "struct":
-            inner = self._added_struct(value, _struct_of(field))
+        shape = shape_of(value, field)
+        if shape is Shape.LEAF:
+            return {}
+        if shape is Shape.STRUCT:
+            inner = self._added_struct(value, field.struct)
             return inner if name in _IMPLIED else _with_self(inner)
-        if shape == "map":
-            element = {"t": field["t"][1]}
+        if shape is Shape.MAP:
+            element = field.inner or _LEAF
+            if element.shape is Shape.LEAF:
+                return _with_self({"f:" + key: {} for key in value})
             return _with_self({"f:" + key: self._added(member, element, "") for key, member in value.items()})
-        if shape == "keyed":
-            struct = _element_struct(field)
-            items = {self.key(item, field): _with_self(self._added_struct(item, struct)) for item in value}
-            return items if field.get("req") else _with_self(items)
-        if shape == "set":
-            return _with_self({"v:" + _encode(item).decode(): {} for item in value})
-        return {}
+        if shape is Shape.KEYED:
+            items = {self.key(item, field): _with_self(self._added_struct(item, field.struct)) for item in value}
+            return items if field.is_required else _with_self(items)
+        return _with_self({"v:" + _encode(item).decode(): {} for item in value})
 
     def _added_struct(self, value: Document, type_name: str | None) -> FieldSet:
         out: FieldSet = {}
         for name, member in value.items():
+            if type(member) is str:
+                out["f:" + name] = {}
+                continue
             node = self._added(member, self.field(type_name, name), name)
-            if node or name not in _IMPLIED or not isinstance(member, dict):
+            if node or not _is_implied(name, member):
                 out["f:" + name] = node
         return out
 
     # Types
 
-    def field(self, type_name: str | None, name: str) -> Mapping[str, Json]:
-        if type_name is None:
-            return _RAW
-        field = self._schema.fields(type_name).get(name)
-        if field is None:
-            return _RAW
-        return field if isinstance(field, dict) else {"t": field}
+    def _read(self, type_name: str) -> dict[str, FieldType]:
+        fields = self._schema.fields(type_name)
+        return {
+            name: self._field_type(spec if isinstance(spec, dict) else {"t": spec}) for name, spec in fields.items()
+        }
 
-    def shape(self, value: Json, field: Mapping[str, Json]) -> str:
-        """`struct`, `map`, `keyed`, `set`, or `leaf` for everything that is one field as a whole."""
-        expression = field["t"]
-        if isinstance(value, dict):
-            if isinstance(expression, str) and expression.startswith("@"):
-                is_atomic = field.get("mt") == "atomic" or self._schema.row(expression[1:]).get("mapType") == "atomic"
-                return "leaf" if is_atomic else "struct"
-            if isinstance(expression, list) and expression[0] == "map" and field.get("mt") != "atomic":
-                return "map"
-        elif isinstance(value, list) and isinstance(expression, list):
-            if field.get("lt") == "map":
-                return "keyed"
-            if field.get("lt") == "set":
-                return "set"
-        return "leaf"
+    def _field_type(self, spec: Json) -> FieldType:
+        expression = spec["t"]
+        if isinstance(expression, str):
+            if not expression.startswith("@"):
+                return _LEAF
+            struct = expression[1:]
+            is_atomic = spec.get("mt") == "atomic" or self._schema.row(struct).get("mapType") == "atomic"
+            return _LEAF if is_atomic else FieldType(Shape.STRUCT, struct=struct)
+        if expression[0] == "map":
+            if spec.get("mt") == "atomic":
+                return _LEAF
+            return FieldType(Shape.MAP, inner=self._field_type({"t": expression[1]}))
+        if spec.get("lt") == "set":
+            return FieldType(Shape.SET)
+        if spec.get("lt") != "map":
+            return _LEAF
+        element = expression[1]
+        struct_name = element[1:] if isinstance(element, str) and element.startswith("@") else None
+        keys = tuple((name, self._default_of(struct_name, name)) for name in spec["lk"])
+        return FieldType(Shape.KEYED, struct=struct_name, keys=keys, is_required=bool(spec.get("req")))
 
-    def key(self, item: Document, field: Mapping[str, Json]) -> str:
-        struct = _element_struct(field)
-        found = {}
-        for name in field["lk"]:
-            if name in item:
-                found[name] = item[name]
-            elif struct is not None:
-                spec = self._schema.fields(struct).get(name)
-                if isinstance(spec, dict) and "def" in spec:
-                    found[name] = spec["def"]
-        return "k:" + _encode(found).decode()
+    def _default_of(self, struct: str | None, name: str) -> Json:
+        spec = self._schema.fields(struct).get(name) if struct is not None else None
+        return spec.get("def") if isinstance(spec, dict) else None
 
 
-_RAW: Final[Mapping[str, Json]] = {"t": "raw"}
+_LEAF: Final = FieldType(Shape.LEAF)
+
+
+def shape_of(value: Json, field: FieldType) -> Shape:
+    """The field's shape, or LEAF when the value does not have it."""
+    wanted = field.shape
+    if wanted is Shape.LEAF:
+        return wanted
+    fits = isinstance(value, dict) if wanted in (Shape.STRUCT, Shape.MAP) else isinstance(value, list)
+    return wanted if fits else Shape.LEAF
+
+
+def _is_implied(name: str, member: Json) -> bool:
+    return name in _IMPLIED and isinstance(member, dict)
 
 
 def _diff_set(new: list[Json], old: list[Json]) -> tuple[FieldSet, FieldSet]:
     changed: FieldSet = {"v:" + _encode(item).decode(): {} for item in new if item not in old}
     removed: FieldSet = {"v:" + _encode(item).decode(): {} for item in old if item not in new}
     return changed, removed
-
-
-def _struct_of(field: Mapping[str, Json]) -> str | None:
-    expression = field["t"]
-    return expression[1:] if isinstance(expression, str) and expression.startswith("@") else None
-
-
-def _element_struct(field: Mapping[str, Json]) -> str | None:
-    expression = field["t"][1]
-    return expression[1:] if isinstance(expression, str) and expression.startswith("@") else None
 
 
 def _with_self(children: FieldSet) -> FieldSet:

@@ -6,6 +6,7 @@ at again. Reconciling is synchronous, so keys without actions cost no task.
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from doorman.base.clock import Clock, Instant
@@ -35,6 +36,9 @@ class ControllerRunner:
         self._is_turn_due = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
+        self._keys_of: dict[str, list[Callable[[Change], Iterable[str]]]] = {}
+        for source in controller.sources:
+            self._keys_of.setdefault(source.resource, []).append(source.keys)
 
     def start(self) -> None:
         self._take(self.controller.start(self._clock.now()), "")
@@ -47,10 +51,9 @@ class ControllerRunner:
             task.cancel()
 
     def changed(self, change: Change) -> None:
-        for source in self.controller.sources:
-            if source.resource == change.resource:
-                for key in source.keys(change):
-                    self.add(key)
+        for keys in self._keys_of[change.resource]:
+            for key in keys(change):
+                self.add(key)
 
     def add(self, key: str) -> None:
         if key in self._under_way:

@@ -4,7 +4,6 @@ Three outcomes: the object is removed now, it is marked (a grace period runs, or
 changes because it is already going. Namespaces are marked and emptied by their controller first.
 """
 
-import copy
 from typing import Final
 
 import msgspec
@@ -95,7 +94,7 @@ def decide_delete(kind: Kind, doc: Document, options: DeleteOptions, now: Instan
     if is_marked:
         if finalizers == doc["metadata"].get("finalizers", []):
             return Keep()
-        return Mark(_with_finalizers(copy.deepcopy(doc), finalizers))
+        return Mark(_with_finalizers(_copied(doc), finalizers))
     return Mark(_marked(doc, finalizers, grace, now))
 
 
@@ -122,7 +121,7 @@ def _delete_again(doc: Document, options: DeleteOptions, finalizers: list[str], 
     if wanted == 0 and not finalizers:
         return Remove()
     due = from_time(metadata["deletionTimestamp"]) - current + wanted
-    changed = copy.deepcopy(doc)
+    changed = _copied(doc)
     if due < now:
         due = now
         wanted = 1 if wanted else 0
@@ -138,18 +137,23 @@ def _delete_namespace(doc: Document, finalizers: list[str], now: Instant) -> Out
         return Keep()
     marked = _marked(doc, finalizers, 0, now)
     marked["metadata"].pop("deletionGracePeriodSeconds", None)
-    marked.setdefault("status", {})["phase"] = "Terminating"
+    marked["status"] = {**marked.get("status", {}), "phase": "Terminating"}
     return Mark(marked)
 
 
 def _marked(doc: Document, finalizers: list[str], grace: int, now: Instant) -> Document:
-    marked = copy.deepcopy(doc)
+    marked = _copied(doc)
     metadata = marked["metadata"]
     metadata["deletionTimestamp"] = to_time(now + grace)
     metadata["deletionGracePeriodSeconds"] = grace
     if metadata.get("generation", 0) > 0:
         metadata["generation"] += 1
     return _with_finalizers(marked, finalizers)
+
+
+def _copied(doc: Document) -> Document:
+    """A copy as deep as a deletion changes it."""
+    return {**doc, "metadata": dict(doc["metadata"])}
 
 
 def _with_finalizers(doc: Document, finalizers: list[str]) -> Document:
