@@ -436,3 +436,78 @@ def score_affinity(world: World, pod: Pod, feasible: list[Node]) -> list[int]:
     ]
     most, least = max(raw), min(raw)
     return [int(100 * ((score - least) / (most - least))) if most > least else 0 for score in raw]
+
+
+@dataclass
+class Clearing:
+    """A node and the pods that would have to leave it."""
+
+    node: str
+    victims: list[str]
+    badness: tuple[int, int, int, int]
+    """What makes a node worse, the start of its victims left out."""
+
+
+@dataclass
+class Budget:
+    namespace: str
+    labels: dict[str, str]
+    allowed: int
+
+
+def preempt(world: World, pod: Pod, verdicts: dict[str, Verdict], budgets: list[Budget]) -> tuple[str, list[Clearing]]:
+    """What preemption says when nothing helps, and every node that it could clear."""
+    reasons: Counter[str] = Counter()
+    clearings = []
+    for node in world.in_order():
+        name = node.metadata.name
+        if verdicts[name].final:
+            reasons["Preemption is not helpful for scheduling"] += 1
+            continue
+        everybody = world.on(node)
+        lower = [other for other in everybody if other.spec.priority < pod.spec.priority]
+        if not lower:
+            reasons["No preemption victims found for incoming pod"] += 1
+            continue
+        lower.sort(key=lambda other: (-other.spec.priority, other.status.start_time or "now", other.metadata.key))
+        stay = [other for other in everybody if other not in lower]
+        world.pods[name] = stay
+        verdict = judge(world, pod, node)
+        if verdict is not None:
+            world.pods[name] = everybody
+            reasons.update(verdict.reasons)
+            continue
+        breaking = broken(lower, budgets)
+        victims = []
+        for other in [o for o in lower if o in breaking] + [o for o in lower if o not in breaking]:
+            world.pods[name] = [*stay, other]
+            if judge(world, pod, node) is None:
+                stay.append(other)
+            else:
+                victims.append(other)
+        world.pods[name] = everybody
+        badness = (
+            sum(1 for victim in victims if victim in breaking),
+            max((victim.spec.priority for victim in victims), default=-(2**31)),
+            sum(victim.spec.priority + 2**31 for victim in victims),
+            len(victims),
+        )
+        clearings.append(Clearing(name, sorted(victim.metadata.name for victim in victims), badness))
+    listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
+    return f"preemption: 0/{len(world.nodes)} nodes are available: {', '.join(listed)}.", clearings
+
+
+def broken(pods: list[Pod], budgets: list[Budget]) -> list[Pod]:
+    left = [budget.allowed for budget in budgets]
+    out = []
+    for pod in pods:
+        hit = False
+        for at, budget in enumerate(budgets):
+            meta = pod.metadata
+            selected = budget.labels and all(meta.labels.get(key) == value for key, value in budget.labels.items())
+            if meta.labels and selected and budget.namespace == meta.namespace:
+                left[at] -= 1
+                hit = hit or left[at] < 0
+        if hit:
+            out.append(pod)
+    return out
