@@ -226,7 +226,7 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
 
 
 def invalid_object(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> ApiError:
-    """422. Equal texts are said once in the message, but every error stays a cause."""
+    """422. Equal texts are said once in the message; every error given is a cause."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     shown = f"{kind}.{group}" if group else kind

@@ -8,7 +8,7 @@ Recording is never in anybody's way: events wait in a bounded queue, and one tha
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -21,7 +21,8 @@ from doorman.client.actions import Create, ObjectReference, Patch, RecordEvent
 from doorman.client.client import Client
 
 QUEUE_EVENTS_MAX: Final = 100_000
-IN_FLIGHT_MAX: Final = 64
+IN_FLIGHT_MAX: Final = 8
+"""Few, so that a flood of events does not slow down what it tells of."""
 REMEMBERED_MAX: Final = 4096
 SPAM_BURST: Final = 25
 SPAM_REFILL_SECONDS: Final = 300.0
@@ -59,7 +60,7 @@ class EventRecorder:
         self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
         self._buckets: OrderedDict[tuple[str, ...], _Bucket] = OrderedDict()
         self._stamp = 0
-        self._waiting: list[Callable[[], Awaitable[None]]] = []
+        self._waiting: deque[Callable[[], Awaitable[None]]] = deque()
         self._in_flight: set[asyncio.Task[None]] = set()
 
     def record(self, action: RecordEvent) -> None:
@@ -77,7 +78,7 @@ class EventRecorder:
 
     def _pump(self) -> None:
         while self._waiting and len(self._in_flight) < IN_FLIGHT_MAX:
-            task = asyncio.ensure_future(_quietly(self._waiting.pop(0)))
+            task = asyncio.ensure_future(_quietly(self._waiting.popleft()))
             self._in_flight.add(task)
             task.add_done_callback(self._finished)
 

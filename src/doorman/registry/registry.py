@@ -49,6 +49,8 @@ from doorman.validation.table import Context, validator_of
 
 UPDATE_TRIES_MAX: Final = 100
 NAME_TRIES_MAX: Final = 8
+LOOKED_UP_MAX: Final = 1000
+"""How many documents admission keeps decoded."""
 
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
@@ -120,6 +122,9 @@ class Registry:
         """The newest document, also when it is not durable yet: for whoever is about to write."""
         entry = self._store.peek(_store_key(kind, namespace, name))
         return self._document(entry, kind, namespace, name) if entry is not None else None
+
+    def newest_entry(self, store_key: str) -> Entry | None:
+        return self._store.peek(store_key)
 
     # Writing
 
@@ -215,6 +220,15 @@ class Registry:
             return Written(self._stored(event.entry, kind, namespace, name))
         raise stale(kind.named, name)
 
+    def admit(self, kind: Kind, namespace: str, name: str, subresource: str, obj: Document, caller: Caller) -> None:
+        """Admission of an object that is posted to a subresource (a binding, an eviction): it may be changed."""
+        now = self._clock.now()
+        attributes = self._attributes(
+            kind, namespace, caller, Operation.CREATE, obj, None, name=name, subresource=subresource
+        )
+        self._admission.admit(attributes, self._cluster, now)
+        self._admission.validate(attributes, self._cluster, now)
+
     async def write(
         self,
         kind: Kind,
@@ -222,8 +236,6 @@ class Registry:
         name: str,
         transform: Transform,
         caller: Caller,
-        *,
-        subresource: str = "",
     ) -> Stored:
         """Change an object as the server itself does (a binding, an eviction's mark): no defaults, no field owners."""
         key = _store_key(kind, namespace, name)
@@ -232,12 +244,6 @@ class Registry:
             if entry is None:
                 raise not_found(kind.named, name)
             new = transform(self._document(entry, kind, namespace, name))
-            if subresource:
-                old = self._document(entry, kind, namespace, name)
-                attributes = self._attributes(
-                    kind, namespace, caller, Operation.CREATE, new, old, name=name, subresource=subresource
-                )
-                self._admission.admit(attributes, self._cluster, self._clock.now())
             if caller.dry_run:
                 return unstored(new, _key(kind, namespace, name), entry.revision)
             try:
@@ -425,19 +431,44 @@ class Registry:
 
 
 class _ClusterReader:
-    """What admission may look up: current documents of any kind."""
+    """What admission may look up: current documents of any kind, decoded once a version.
+
+    Every pod asks for its namespace, its service account and the priority classes, which hardly ever change.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._documents: dict[str, tuple[int, Document]] = {}
+        self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
         kind = self._registry.kinds.named(resource)
-        return self._registry.newest(kind, namespace, name)
+        key = _store_key(kind, namespace, name)
+        entry = self._registry.newest_entry(key)
+        if entry is None:
+            return None
+        known = self._documents.get(key)
+        if known is not None and known[0] == entry.revision:
+            return known[1]
+        doc = self._registry.newest(kind, namespace, name)
+        assert doc is not None
+        if len(self._documents) >= LOOKED_UP_MAX:
+            self._documents.clear()
+        self._documents[key] = (entry.revision, doc)
+        return doc
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
         kind = self._registry.kinds.named(resource)
+        collection = self._registry.collection(kind)
+        known = self._lists.get((resource, namespace))
+        if known is not None and known[0] == collection.last_change:
+            return known[1]
         selection = Selection(storage=kind.storage, namespace=namespace)
-        return [stored.document() for stored in self._registry.collection(kind).select(selection)]
+        docs = [stored.document() for stored in collection.select(selection)]
+        if len(self._lists) >= LOOKED_UP_MAX:
+            self._lists.clear()
+        self._lists[resource, namespace] = (collection.last_change, docs)
+        return docs
 
 
 def _is_finally_gone(kind: Kind, doc: Document) -> bool:
