@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from doorman.api.labels import format_selector
+from doorman.api.meta import LabelSelector
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
@@ -52,6 +54,28 @@ def at(doc: Document, path: str, default: Any = None) -> Any:  # any JSON value
 
 def joined_labels(labels: Mapping[str, str] | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "<none>"
+
+
+def text(name: str, path: str, *, empty: str = "", wide: bool = False) -> Column:
+    """A member as it is."""
+    return Column(name, lambda doc, _now: at(doc, path) or empty, wide=wide)
+
+
+def number(name: str, path: str) -> Column:
+    return Column(name, lambda doc, _now: at(doc, path, 0), type="integer")
+
+
+def boolean(name: str, path: str) -> Column:
+    return Column(name, lambda doc, _now: bool(at(doc, path, False)), type="boolean")
+
+
+def selector_text(selector: Any, *, empty: str = "<none>") -> str:  # a LabelSelector as JSON
+    if not selector:
+        return empty
+    try:
+        return format_selector(msgspec.convert(selector, LabelSelector)) or empty
+    except (ValueError, msgspec.ValidationError):
+        return "<error>"
 
 
 _NAME = "The object's name, unique among its kind in its namespace."

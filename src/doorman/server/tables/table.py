@@ -10,8 +10,17 @@ from doorman.base.errors import bad_request
 from doorman.server.tables.cluster import CLUSTER_COLUMNS
 from doorman.server.tables.column import Column, name_column
 from doorman.server.tables.core import CORE_COLUMNS, pod_row_conditions
+from doorman.server.tables.networking import NETWORK_COLUMNS
+from doorman.server.tables.storage import STORAGE_COLUMNS
+from doorman.server.tables.workloads import WORKLOAD_COLUMNS
 
-COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {**CORE_COLUMNS, **CLUSTER_COLUMNS}
+COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+    **CORE_COLUMNS,
+    **CLUSTER_COLUMNS,
+    **WORKLOAD_COLUMNS,
+    **NETWORK_COLUMNS,
+    **STORAGE_COLUMNS,
+}
 
 DEFAULT_COLUMNS: Final = (
     name_column(),
