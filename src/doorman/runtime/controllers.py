@@ -8,10 +8,14 @@ import msgspec
 from doorman.api.kinds import Kinds
 from doorman.client.controller import Controller
 from doorman.client.informer import ListerOf
+from doorman.controllers.daemonset import DaemonSetController, DaemonSetSettings
+from doorman.controllers.deployment import DeploymentController
 from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.pod_gc import PodGcController
+from doorman.controllers.replicaset import ReplicaSetController
+from doorman.controllers.replicationcontroller import ReplicationControllerController
 from doorman.controllers.root_ca import RootCaController
 from doorman.controllers.service_account import ServiceAccountController
 from doorman.controllers.taint_eviction import TaintEvictionController
@@ -63,6 +67,20 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "taint-eviction-controller": lambda p: TaintEvictionController(
         p.lister("nodes"), p.lister("pods"), p.settings.taint_eviction
     ),
+    "daemonset-controller": lambda p: DaemonSetController(
+        p.lister("daemonsets.apps"),
+        p.lister("controllerrevisions.apps"),
+        p.lister("pods"),
+        p.lister("nodes"),
+        DaemonSetSettings(comparison_operators=p.settings.gates.comparison_operators),
+    ),
+    "replicaset-controller": lambda p: ReplicaSetController(p.lister("replicasets.apps"), p.lister("pods")),
+    "replicationcontroller-controller": lambda p: ReplicationControllerController(
+        p.lister("replicationcontrollers"), p.lister("pods")
+    ),
+    "deployment-controller": lambda p: DeploymentController(
+        p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
+    ),
     "pod-garbage-collector-controller": lambda p: PodGcController(p.lister("pods"), p.lister("nodes")),
 }
 """By the name `--controllers` takes."""
@@ -70,6 +88,8 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 _ACCOUNTS: Final[Mapping[str, str]] = {
     "taint-eviction-controller": "node-controller",
     "node-lifecycle-controller": "node-controller",
+    "daemonset-controller": "daemon-set-controller",
+    "replicationcontroller-controller": "replication-controller",
     "serviceaccount-controller": "service-account-controller",
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",
