@@ -3,7 +3,8 @@
 `doorman.scheduler.config_file` reads a KubeSchedulerConfiguration into this; the defaults here are kube-scheduler's.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -102,6 +103,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     )
     """Plugins and their weights."""
     args: PluginArgs = PluginArgs()
+    other_args: Mapping[str, Mapping[str, Any]] = {}  # as written, for plugins of others
     percentage_of_nodes_to_score: int = 0
     """Read and checked, but all nodes are always looked at: with columns that costs no more than finding a sample."""
 

@@ -1,0 +1,127 @@
+"""KubeSchedulerConfiguration: merging of plugin lists, weights, profiles, and what is refused."""
+
+import pytest
+
+from doorman.scheduler.config import DEFAULT_ORDER, Profile, SchedulerConfig
+from doorman.scheduler.config_args import ConfigError
+from doorman.scheduler.config_file import read_config
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+def profile_of(plugins: str) -> Profile:
+    return read_config(f"{HEAD}profiles:\n- plugins: {plugins}\n").profiles[0]
+
+
+def test_empty_configuration_is_the_default() -> None:
+    assert read_config(HEAD).profiles[0].filters == DEFAULT_ORDER
+    default = {name: weight for name, weight in read_config(HEAD).profiles[0].scores if name in dict(Profile().scores)}
+    assert default == dict(Profile().scores)
+    assert read_config(HEAD).pod_max_backoff_seconds == SchedulerConfig().pod_max_backoff_seconds
+
+
+@pytest.mark.parametrize(
+    ("plugins", "filters"),
+    [
+        pytest.param("{multiPoint: {disabled: [{name: NodePorts}]}}", [n for n in DEFAULT_ORDER if n != "NodePorts"],
+                     id="rule-1-disabled"),
+        pytest.param("{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodePorts}]}}", ["NodePorts"],
+                     id="rule-1-star"),
+        pytest.param("{multiPoint: {enabled: [{name: Mine}]}}", [*DEFAULT_ORDER, "Mine"], id="rule-1-new-comes-last"),
+        pytest.param("{multiPoint: {enabled: [{name: NodePorts}]}}", list(DEFAULT_ORDER), id="rule-1-kept-in-place"),
+        pytest.param("{filter: {disabled: [{name: NodePorts}]}}", [n for n in DEFAULT_ORDER if n != "NodePorts"],
+                     id="rule-2-point-disables"),
+        pytest.param("{filter: {disabled: [{name: '*'}], enabled: [{name: NodePorts}, {name: NodeName}]}}",
+                     ["NodePorts", "NodeName"], id="rule-2-star"),
+        pytest.param("{filter: {enabled: [{name: Mine}, {name: NodePorts}]}}",
+                     ["NodePorts", *(n for n in DEFAULT_ORDER if n != "NodePorts"), "Mine"], id="rule-3-order"),
+    ],
+)  # fmt: skip
+def test_plugin_lists_merge(plugins: str, filters: list[str]) -> None:
+    assert list(profile_of(plugins).filters) == filters
+
+
+@pytest.mark.parametrize(
+    ("plugins", "name", "weight"),
+    [
+        pytest.param("{score: {enabled: [{name: TaintToleration, weight: 5}]}}", "TaintToleration", 5, id="point"),
+        pytest.param("{multiPoint: {enabled: [{name: ImageLocality, weight: 7}]}}", "ImageLocality", 7, id="multi"),
+        pytest.param(
+            "{multiPoint: {enabled: [{name: NodeAffinity, weight: 7}]}, score: {enabled: [{name: NodeAffinity}]}}",
+            "NodeAffinity", 7, id="point-without-weight",
+        ),
+        pytest.param("{}", "NodeAffinity", 2, id="default"),
+        pytest.param("{multiPoint: {enabled: [{name: Mine}]}}", "Mine", 1, id="unknown"),
+        pytest.param("{score: {disabled: [{name: ImageLocality}]}}", "ImageLocality", None, id="disabled"),
+    ],
+)  # fmt: skip
+def test_weight_rule_4(plugins: str, name: str, weight: int | None) -> None:
+    assert dict(profile_of(plugins).scores).get(name) == weight
+
+
+def test_arguments_are_read() -> None:
+    config = read_config(
+        HEAD
+        + """
+percentageOfNodesToScore: 30
+podInitialBackoffSeconds: 2
+profiles:
+- schedulerName: packed
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeResourcesFitArgs
+      scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 3}]}
+  - name: DefaultPreemption
+    args: {minCandidateNodesPercentage: 20}
+  - name: PodTopologySpread
+    args:
+      defaultingType: List
+      defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]
+  - name: InterPodAffinity
+    args: {hardPodAffinityWeight: 9}
+  - name: Mine
+    args: {colour: red}
+- schedulerName: default-scheduler
+""",
+        unschedulable_duration="90s",
+    )
+    packed, plain = config.profiles
+    assert (packed.name, plain.name) == ("packed", "default-scheduler")
+    assert packed.args.scoring_strategy.type == "MostAllocated"
+    assert [(each.name, each.weight) for each in packed.args.scoring_strategy.resources] == [("cpu", 3)]
+    assert packed.args.min_candidate_nodes_percentage == 20
+    assert not packed.args.spread_is_system_default
+    assert packed.args.hard_pod_affinity_weight == 9
+    assert packed.other_args["Mine"] == {"colour": "red"}
+    assert config.pod_max_in_unschedulable_seconds == 90.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("[", "couldn't parse the configuration as YAML", id="no-yaml"),
+        pytest.param("42", "must be an object", id="no-object"),
+        pytest.param("apiVersion: v1\nkind: Pod", 'no kind "Pod" is registered for version "v1"', id="other-kind"),
+        pytest.param(f"{HEAD}colour: red", "unknown field `colour`", id="unknown-field"),
+        pytest.param(f"{HEAD}parallelism: 0", "parallelism: Invalid value: 0: should be", id="parallelism"),
+        pytest.param(f"{HEAD}percentageOfNodesToScore: 101",
+                     "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]", id="percentage"),
+        pytest.param(f"{HEAD}podInitialBackoffSeconds: 0", "must be greater than 0", id="backoff"),
+        pytest.param(f"{HEAD}podInitialBackoffSeconds: 11", "must be greater than or equal to PodInitialBackoffSeconds",
+                     id="backoff-max"),
+        pytest.param(f"{HEAD}profiles: []", "profiles: Required value", id="no-profiles"),
+        pytest.param(f"{HEAD}profiles: [{{schedulerName: a}}, {{schedulerName: a}}]",
+                     'profiles[1].schedulerName: Duplicate value: "a"', id="same-name"),
+        pytest.param(f"{HEAD}profiles: [{{}}, {{schedulerName: a}}]", "profiles[0].schedulerName: Required value",
+                     id="no-name"),
+        pytest.param(f"{HEAD}extenders: [{{}}]", "extenders: Forbidden", id="extenders"),
+        pytest.param(f"{HEAD}profiles: [{{plugins: {{queueSort: {{enabled: [{{name: M}}]}}}}}}]", "only PrioritySort",
+                     id="queue-sort"),
+    ],
+)  # fmt: skip
+def test_bad_configuration_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_config(text)
+    assert message in str(caught.value)
