@@ -109,6 +109,7 @@ def command(**flags: Any) -> None:  # click hands flags over by name
         level=logging.INFO if flags["verbose"] else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     settings = settings_of(flags)
+    _check_names(settings)
     for warning in settings.gates.warnings:
         click.echo(f"warning: {warning}", err=True)
     from doorman.runtime.serve import serve  # the whole control plane: loaded when the flags are right
@@ -118,6 +119,28 @@ def command(**flags: Any) -> None:  # click hands flags over by name
     except Unusable as error:
         click.echo(f"error: {error}\nhint: {error.hint}", err=True)
         sys.exit(1)
+
+
+def _check_names(settings: Settings) -> None:
+    """Names of controllers and admission plugins that nobody knows are a mistake of the caller's."""
+    from doorman.admission.chain import Settings as AdmissionSettings
+    from doorman.admission.chain import build_chain
+    from doorman.runtime.controllers import CONTROLLERS
+
+    for element in settings.controllers:
+        name = element.removeprefix("-")
+        if name != "*" and name not in CONTROLLERS:
+            raise click.UsageError(
+                f'"{name}" is not in the list of known controllers\nhint: one of {", ".join(CONTROLLERS)}'
+            )
+    try:
+        build_chain(
+            AdmissionSettings(suffix=str),
+            enabled=settings.enable_admission_plugins,
+            disabled=settings.disable_admission_plugins,
+        )
+    except ValueError as error:
+        raise click.UsageError(f"{error}\nhint: names look like PodTolerationRestriction") from error
 
 
 def settings_of(flags: dict[str, Any]) -> Settings:

@@ -122,7 +122,7 @@ class ControllerRunner:
         retry = result.retry
         if attempts >= retry.attempts_max:
             self._attempts.pop(key, None)
-            _log.warning("%s gave up on %s: %s", self.controller.name, key, error)
+            _log.info("%s gave up on %s: %s", self.controller.name, key, error)
             self.controller.gave_up(key, error, self._clock.now())
             return
         self._attempts[key] = attempts
