@@ -241,7 +241,8 @@ def scheduler_of(world: World) -> Scheduler:
 
 
 def expect_the_same(world: World, scheduler: Scheduler, pod: Pod) -> None:
-    """Schedule one pod and compare; it stays if it was placed."""
+    """Explain and schedule one pod and compare; it stays if it was placed."""
+    explained = {verdict.node: verdict for verdict in scheduler.explain(pod, 1.0).nodes}
     scheduler.pod_changed(None, pod, 1.0)
     outcomes = scheduler.schedule(1.0, pods_max=99)
     outcome = next(found for found in outcomes if found.pod.metadata.uid == pod.metadata.uid)
@@ -253,6 +254,13 @@ def expect_the_same(world: World, scheduler: Scheduler, pod: Pod) -> None:
             feasible.append(node)
         else:
             verdicts[node.metadata.name] = verdict
+    for name, verdict in explained.items():
+        assert bool(verdict.objections) is (name in verdicts), "explain objects exactly where a filter does"
+        if name in verdicts:
+            plugin = verdict.objections[0].plugin
+            assert plugin == verdicts[name].plugin
+            said = [each.reason for each in verdict.objections if each.plugin == plugin]
+            assert set(verdicts[name].reasons) <= set(said)
     if not feasible:
         assert isinstance(outcome, Rejected)
         head, _, _ = outcome.message.partition(" preemption: ")
@@ -263,6 +271,7 @@ def expect_the_same(world: World, scheduler: Scheduler, pod: Pod) -> None:
     assert outcome.feasible_nodes == len(feasible)
     totals = scores(world, pod, feasible)
     best = next(name for name, total in totals.items() if total == max(totals.values()))
+    assert totals == {name: verdict.total for name, verdict in explained.items() if verdict.fits}
     if len(feasible) > 1:
         assert outcome.score == max(totals.values())
     assert outcome.node == best

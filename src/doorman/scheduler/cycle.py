@@ -109,9 +109,14 @@ class Cycle:
                 return verdict
         return self._verdict(pod, judges, row)
 
+    @staticmethod
+    def plugin_index(verdict: int) -> int:
+        """Which of the profile's filters said so."""
+        return verdict >> CODE_BITS
+
     def reasons(self, verdict: int, judges: Sequence[FilterJudge]) -> Sequence[str]:
         """A verdict in Kubernetes' words."""
-        index, code = verdict >> CODE_BITS, verdict & CODE_MASK
+        index, code = self.plugin_index(verdict), verdict & CODE_MASK
         for judge in judges:
             if judge.index == index:
                 return judge.filter.reasons(code)
@@ -220,7 +225,7 @@ class Cycle:
             if value == _OUTSIDE:
                 reasons[_outside_reason(by)] += count
             elif value != ABSENT:
-                rejectors.add(self._plugins.filters[value >> CODE_BITS].name)
+                rejectors.add(self._plugins.filters[self.plugin_index(value)].name)
                 for reason in self.reasons(value, judges):
                     reasons[reason] += count
         message = unavailable(self._cluster.node_count, reasons)

@@ -52,7 +52,9 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
     """The words Kubernetes uses."""
     what: str = ""
-    """What exactly: a taint, a label, a resource, a port."""
+    """What exactly: a taint, a label, an amount, a port."""
+    topic: str = ""
+    """What it is about, the same for nodes that differ only in amounts; empty when `what` says it."""
     remedy: Mapping[str, Any] | None = None  # a fragment of a pod's spec that would cure it, ready to paste
     shortfall: int = 0
     """How much lacks, in the resource's unit (thousandths for cpu)."""

@@ -21,6 +21,9 @@ from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.config import Profile, SchedulerConfig
 from doorman.scheduler.cycle import Candidate, Cycle, Fit, Misfit
 from doorman.scheduler.events import node_events, pod_update_events
+from doorman.scheduler.explain import Explainer
+from doorman.scheduler.explanation import Explanation
+from doorman.scheduler.failures import Failure, Failures
 from doorman.scheduler.framework import Change, Event, Plugin, Resource
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.outcomes import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Rejected, Skipped, Victim
@@ -41,14 +44,7 @@ class _Runner(msgspec.Struct, frozen=True):
     plugins: ProfilePlugins
     cycle: Cycle
     preemption: Preemption | None
-
-
-class _KnownFailure(msgspec.Struct, frozen=True):
-    """Why pods of one shape failed when the cluster was in some state: the same again until that changes."""
-
-    state: tuple[int, ...]
-    misfit: Misfit
-    result: PostFilterResult | None
+    explainer: Explainer
 
 
 class Scheduler:
@@ -84,7 +80,7 @@ class Scheduler:
             max_backoff_seconds=config.pod_max_backoff_seconds,
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
         )
-        self._known_failures: dict[tuple[str, int, int, str], _KnownFailure] = {}
+        self._failures = Failures()
 
     def node_changed(self, old: Node | None, new: Node | None, now: Instant) -> None:
         if new is None:
@@ -165,6 +161,24 @@ class Scheduler:
         self._preempting.discard(pod_key)
         self._queue.ungate(pod_key, now)
 
+    def explain(self, pod: Pod, now: Instant) -> Explanation:
+        """Why the pod fits where it fits, now. A pod that has a node is judged as if it had none yet."""
+        del now  # nothing that is explained depends on the time
+        runner = self._runners.get(pod.spec.scheduler_name)
+        key = pod.metadata.key
+        if runner is None:
+            return Explanation(pod=key, profile=pod.spec.scheduler_name, state="Unknown")
+        candidate = Candidate(key, self._shapes.find(pod, placed=True), pod.spec.priority)
+        record = self._records.get(key)
+        row = -1 if record is None else record.row
+        if record is not None and row >= 0:
+            self._cluster.try_remove(record)
+        try:
+            return runner.explainer.explain(pod, candidate, bound_to=pod.spec.node_name)
+        finally:
+            if record is not None and row >= 0:
+                self._cluster.try_add(record, row)
+
     def pending(self) -> dict[str, int]:
         """How many pods wait, by queue."""
         return self._queue.lengths()
@@ -191,7 +205,7 @@ class Scheduler:
                 candidates_percentage_min=profile.args.min_candidate_nodes_percentage,
                 candidates_absolute_min=profile.args.min_candidate_nodes_absolute,
             )
-        return _Runner(profile, plugins, cycle, preemption)
+        return _Runner(profile, plugins, cycle, preemption, Explainer(plugins, self._cluster, cycle))
 
     def _gate(self, queued: QueuedPod) -> str:
         for plugin in self._runners[queued.profile].plugins.pre_enqueue:
@@ -318,7 +332,8 @@ class Scheduler:
             return Skipped(pod=pod, profile=queued.profile, message=message)
         runner = self._runners[queued.profile]
         candidate = Candidate(queued.key, queued.shape, queued.priority)
-        known = self._known_failure_or_none(queued)
+        is_nominated = bool(self._nominator.node_of(queued.key))
+        known = None if is_nominated else self._failures.get(queued, self._state())
         if known is not None:
             return self._misfit(queued, known.misfit, known.result, now)
         match runner.cycle.attempt(candidate):
@@ -328,7 +343,8 @@ class Scheduler:
                 result = None
                 if misfit.rejectors and runner.preemption is not None:
                     result = runner.preemption.attempt(pod, candidate, misfit, now)
-                self._remember_failure(queued, misfit, result)
+                if not is_nominated:
+                    self._failures.remember(queued, Failure(self._state(), misfit, result))
                 return self._misfit(queued, misfit, result, now)
 
     def _assume(self, queued: QueuedPod, fit: Fit) -> Outcome:
@@ -368,29 +384,12 @@ class Scheduler:
             node=node, victims=victims, unnominated=unnominated, attempts=queued.attempts,
         )  # fmt: skip
 
-    def _known_failure_or_none(self, queued: QueuedPod) -> _KnownFailure | None:
-        known = self._known_failures.get(_failure_key(queued))
-        if known is None or known.state != self._state() or self._nominator.node_of(queued.key):
-            return None
-        return known
-
-    def _remember_failure(self, queued: QueuedPod, misfit: Misfit, result: PostFilterResult | None) -> None:
-        if self._nominator.node_of(queued.key) or (result is not None and result.victims):
-            return
-        if len(self._known_failures) >= 1024:
-            self._known_failures.clear()
-        self._known_failures[_failure_key(queued)] = _KnownFailure(self._state(), misfit, result)
-
     def _state(self) -> tuple[int, ...]:
         """Equal as long as nothing that decisions depend on has changed."""
         return (
             self._cluster.log_end, self._nominator.version, self._cluster.relations.version, self._workloads.version,
             self._budgets.version,
         )  # fmt: skip
-
-
-def _failure_key(queued: QueuedPod) -> tuple[str, int, int, str]:
-    return queued.profile, queued.shape.id, queued.priority, queued.pod.spec.preemption_policy
 
 
 def _is_leaving(pod: Pod) -> bool:

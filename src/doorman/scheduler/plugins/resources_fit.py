@@ -143,14 +143,16 @@ class FitFilter:
         found = []
         if cluster.pod_count[row] >= cluster.pods_max[row]:
             what = f"{cluster.pod_count[row]} pods of at most {cluster.pods_max[row]}"
-            found.append(Detail(reason=TOO_MANY_PODS, what=what, shortfall=1))
+            found.append(Detail(reason=TOO_MANY_PODS, what=what, topic="pods", shortfall=1))
         for index, amount in self.amounts:
             there = int(cluster.allocatable[index][row])
             used = int(cluster.requested[index][row])
             if amount > there - used:
                 name = cluster.resources.name(index)
-                what = f"{name}: asks {amount}, {used} of {there} in use"
-                found.append(Detail(reason=f"Insufficient {name}", what=what, shortfall=amount - (there - used)))
+                unit = "m" if name == CPU else ""
+                what = f"{name}: asks {amount}{unit}, {used}{unit} of {there}{unit} in use"
+                short = amount - (there - used)
+                found.append(Detail(reason=f"Insufficient {name}", what=what, topic=name, shortfall=short))
         return found
 
 

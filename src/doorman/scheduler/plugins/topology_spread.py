@@ -228,7 +228,8 @@ class _Filter:
                 found.append(Detail(reason=MISSING_LABEL, what=f"the node has no label {constraint.key}"))
             elif skew[row] > constraint.max_skew:
                 what = f"{constraint.key}: skew would be {skew[row]}, at most {constraint.max_skew}"
-                found.append(Detail(reason=REASON, what=what, shortfall=int(skew[row]) - constraint.max_skew))
+                short = int(skew[row]) - constraint.max_skew
+                found.append(Detail(reason=REASON, what=what, topic=constraint.key, shortfall=short))
         return found
 
     def _skew(self, constraint: Constraint, numbers: Any, counted: Mask) -> Column:  # label numbers by row
