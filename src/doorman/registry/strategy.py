@@ -204,6 +204,14 @@ def _update_deployment(kind: Kind, new: Document, old: Document, now: Instant) -
         after["generation"] = before.get("generation", 0) + 1
 
 
+def _deployment_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """Annotations may be written here: the revision is, without making a new generation of it."""
+    annotations = new["metadata"].get("annotations")
+    prepare_status(kind, new, old, now)
+    if annotations:
+        new["metadata"]["annotations"] = annotations
+
+
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
@@ -298,7 +306,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
     ),
     "secrets": _strategy(create=_create_secret, update=_update_secret),
-    "deployments.apps": _strategy(update=_update_deployment),
+    "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
     "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
     "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
