@@ -66,12 +66,25 @@ class _Pace:
         self.paused_until: Instant = 0.0
 
 
+class Texts(msgspec.Struct, frozen=True, kw_only=True):
+    """How events put it; `{pod}`, `{owner}` and `{error}` are filled in."""
+
+    created: str = "Created pod: {pod}"
+    deleted: str = "Deleted pod: {pod}"
+    not_created: str = "Error creating: {error}"
+    not_deleted: str = "Error deleting: {error}"
+
+
+DEFAULT_TEXTS: Final = Texts()
+
+
 class PodControl:
     """Owned by one controller, which hands it the keys that begin with `create/` and `delete/`."""
 
-    def __init__(self, component: str, pods: ListerOf[Pod]) -> None:
+    def __init__(self, component: str, pods: ListerOf[Pod], texts: Texts = DEFAULT_TEXTS) -> None:
         self._component = component
         self._pods = pods
+        self._texts = texts
         self._creating: dict[str, _Asked] = {}
         self._deleting: dict[str, _Asked] = {}
         self._by_owner: dict[str, set[str]] = {}
@@ -144,13 +157,15 @@ class PodControl:
                 return DONE
             assert asked.body is not None, "what is created has a body"
             create = Create(resource="pods", namespace=namespace, body=asked.body)
-            told = self._event(asked.owner, "SuccessfulCreate", f"Created pod: {name}")
+            text = self._texts.created.format(pod=name, owner=asked.owner.meta.name)
+            told = self._event(asked.owner, "SuccessfulCreate", text)
             return Result(actions=(create, told), retry=NO_RETRY)
         found = self._pods.get(pod_key)
         if found is None or found.metadata.uid != asked.uid or found.metadata.deletion_timestamp:
             return DONE
         delete: Action = Delete(resource="pods", namespace=namespace, name=name, uid=asked.uid)
-        told = self._event(asked.owner, "SuccessfulDelete", f"Deleted pod: {name}")
+        text = self._texts.deleted.format(pod=name, owner=asked.owner.meta.name)
+        told = self._event(asked.owner, "SuccessfulDelete", text)
         return Result(actions=(delete, told), retry=NO_RETRY)
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
@@ -161,7 +176,8 @@ class PodControl:
         self._drop(asked.owner.key, pod_key)
         if kind == "delete":
             if not (isinstance(error, ApiError) and error.code == 404):
-                self._note(asked.owner, "FailedDelete", f"Error deleting: {error}")
+                text = self._texts.not_deleted.format(pod=_name(pod_key), owner=asked.owner.meta.name, error=error)
+                self._note(asked.owner, "FailedDelete", text)
             return
         pace = self._paces.setdefault(asked.owner.key, _Pace())
         pace.batch = 1
@@ -169,7 +185,8 @@ class PodControl:
         pause = min(PAUSE_SECONDS_MIN * 2.0 ** min(pace.failures - 1, 20), PAUSE_SECONDS_MAX)
         pace.paused_until = now + pause
         if not is_namespace_going(error):
-            self._note(asked.owner, "FailedCreate", f"Error creating: {error}")
+            text = self._texts.not_created.format(pod=_name(pod_key), owner=asked.owner.meta.name, error=error)
+            self._note(asked.owner, "FailedCreate", text)
 
     def forget(self, owner_key: str) -> None:
         """The owner is gone."""
@@ -232,6 +249,10 @@ class PodControl:
         return RecordEvent(
             regarding=owner.reference, type=kind, reason=reason, message=message, component=self._component
         )
+
+
+def _name(pod_key: str) -> str:
+    return pod_key.rpartition("/")[2]
 
 
 def is_namespace_going(error: Exception) -> bool:

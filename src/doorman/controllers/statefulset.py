@@ -1,0 +1,252 @@
+"""statefulset-controller: pods with names of their own, one for each ordinal. See `statefulset_pods` for the rules.
+
+It reads StatefulSets, their controller revisions, pods and volume claims.
+
+Keys: `set/<namespace>/<name>`, `orphan/<namespace>/<pod>`, and those of `pod_control`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.labels import matches, selector_of
+from doorman.api.meta import Object, ObjectMeta, controller_of
+from doorman.api.pods import Pod
+from doorman.api.workloads import ControllerRevision, StatefulSet, StatefulSetStatus
+from doorman.base.clock import Instant
+from doorman.client.actions import Action, Create, ObjectReference, Patch, PatchType
+from doorman.client.controller import DONE, Change, Result, Source
+from doorman.client.informer import ListerOf
+from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates, Claimant, decide_claim
+from doorman.controllers.pod_control import Owner, PodControl, Texts
+from doorman.controllers.pod_facts import next_available
+from doorman.controllers.revisions import HASH_LABEL, History, decide_cleanup, decide_history
+from doorman.controllers.statefulset_pods import (
+    Versions,
+    claim_bodies,
+    count_of_revision,
+    decide_pods,
+    decide_status,
+    ordinal_of,
+    stateful_pod,
+    template_of_revision,
+)
+
+NAME: Final = "statefulset-controller"
+RESOURCE: Final = "statefulsets.apps"
+REVISIONS: Final = "controllerrevisions.apps"
+KIND: Final = "StatefulSet"
+API_VERSION: Final = "apps/v1"
+WORKERS: Final = 32
+TEXTS: Final = Texts(
+    created="create Pod {pod} in StatefulSet {owner} successful",
+    deleted="delete Pod {pod} in StatefulSet {owner} successful",
+    not_created="create Pod {pod} in StatefulSet {owner} failed error: {error}",
+    not_deleted="delete Pod {pod} in StatefulSet {owner} failed error: {error}",
+)
+
+
+def set_keys(change: Change) -> Iterable[str]:
+    return (f"set/{change.newest.metadata.key}",)
+
+
+def owned_keys(change: Change) -> Iterable[str]:
+    keys: list[str] = []
+    for one in (change.old, change.new):
+        owner = controller_of(one.metadata) if one is not None else None
+        if owner is not None and owner.kind == KIND:
+            keys.append(f"set/{one.metadata.namespace}/{owner.name}")
+    new = change.new
+    if change.resource == "pods" and new is not None and controller_of(new.metadata) is None and new.metadata.labels:
+        keys.append(f"orphan/{new.metadata.key}")
+    return dict.fromkeys(keys)
+
+
+SOURCES: Final = (Source(RESOURCE, set_keys), Source("pods", owned_keys), Source(REVISIONS, owned_keys))
+
+
+def decide_versions(stateful_set: StatefulSet, history: History, revisions: Sequence[ControllerRevision]) -> Versions:
+    """Without a current revision on record the one to come is it."""
+    template = stateful_set.spec.template
+    named = stateful_set.status.current_revision
+    current = next((one for one in revisions if one.metadata.name == named), None)
+    if current is None:
+        return Versions(current=history.name, current_template=template, update=history.name, update_template=template)
+    return Versions(
+        current=named,
+        current_template=template_of_revision(current),
+        update=history.name,
+        update_template=template,
+    )
+
+
+def decide_status_patch(stateful_set: StatefulSet, status: StatefulSetStatus) -> Patch | None:
+    if status == stateful_set.status:
+        return None
+    body: dict[str, Any] = {  # JSON
+        "observedGeneration": status.observed_generation or None,
+        "replicas": status.replicas,
+        "readyReplicas": status.ready_replicas or None,
+        "currentReplicas": status.current_replicas or None,
+        "updatedReplicas": status.updated_replicas or None,
+        "availableReplicas": status.available_replicas,
+        "currentRevision": status.current_revision or None,
+        "updateRevision": status.update_revision or None,
+        "collisionCount": status.collision_count,
+    }
+    meta = stateful_set.metadata
+    return Patch(
+        resource=RESOURCE,
+        namespace=meta.namespace,
+        name=meta.name,
+        subresource="status",
+        body={"status": body},
+        type=PatchType.MERGE,
+    )
+
+
+class StatefulSetController:
+    name = NAME
+    sources = SOURCES
+    workers = WORKERS
+
+    def __init__(
+        self,
+        stateful_sets: ListerOf[StatefulSet],
+        revisions: ListerOf[ControllerRevision],
+        pods: ListerOf[Pod],
+        claims: ListerOf[Object],
+    ) -> None:
+        self._sets = stateful_sets
+        self._revisions = revisions
+        self._pods = pods
+        self._claims = claims
+        self._control = PodControl(NAME, pods, TEXTS)
+        self._candidates: Candidates[Pod] = Candidates(pods)
+        self._uids: dict[str, str] = {}
+
+    def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
+        return DONE
+
+    def reconcile(self, key: str, now: Instant) -> Result:
+        kind, _, rest = key.partition("/")
+        match kind:
+            case "create" | "delete":
+                return self._control.reconcile(key)
+            case "orphan":
+                return self._orphan_seen(rest, now)
+            case _:
+                assert kind == "set", f"unknown key {key}"
+                return self._sync(rest, now)
+
+    def gave_up(self, key: str, error: Exception, now: Instant) -> None:
+        if key.startswith(("create/", "delete/")):
+            self._control.gave_up(key, error, now)
+
+    def _orphan_seen(self, pod_key: str, now: Instant) -> Result:
+        pod = self._pods.get(pod_key)
+        if pod is None or controller_of(pod.metadata) is not None:
+            return DONE
+        wakes = []
+        for one in self._sets.by(BY_NAMESPACE, pod.metadata.namespace):
+            is_namesake = ordinal_of(one, pod.metadata.name) is not None
+            if is_namesake and matches(one.spec.selector, pod.metadata.labels):
+                self._candidates.point_out(one.metadata.key, pod_key)
+                wakes.append((f"set/{one.metadata.key}", now))
+        return Result(wakes=wakes)
+
+    def _sync(self, key: str, now: Instant) -> Result:
+        found = self._sets.get(key)
+        if found is None or self._uids.get(key, found.metadata.uid) != found.metadata.uid:
+            self._uids.pop(key, None)
+            self._control.forget(f"set/{key}")
+            self._candidates.forget(key)
+        if found is None:
+            return DONE
+        self._uids[key] = found.metadata.uid
+        return self._manage(key, found, now)
+
+    def _manage(self, key: str, stateful_set: StatefulSet, now: Instant) -> Result:
+        meta = stateful_set.metadata
+        claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=meta)
+        owner = Owner(key=f"set/{key}", meta=meta, reference=_reference(meta))
+        candidates = [
+            pod for pod in self._candidates.of(key, meta) if ordinal_of(stateful_set, pod.metadata.name) is not None
+        ]
+        claim = decide_claim(claimant, selector_of(stateful_set.spec.selector), "pods", candidates)
+        pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
+        revisions = self._revisions.by(BY_OWNER, meta.uid)
+        collisions = stateful_set.status.collision_count
+        history = decide_history(
+            meta, stateful_set.spec.template, collisions, revisions, reference=claimant.reference()
+        )
+        if history.collided:
+            status = msgspec.structs.replace(stateful_set.status, collision_count=collisions + 1)
+            patch = decide_status_patch(stateful_set, status)
+            return Result(actions=(patch,) if patch is not None else ())
+        versions = decide_versions(stateful_set, history, revisions)
+        coming = self._control.creating(owner.key, now)
+        actions: list[Action] = [*claim.actions, *history.actions]
+        actions.extend(self._control.failure_events(owner, self._control.failures(owner.key)))
+        wakes: list[tuple[str, Instant]] = []
+        if not meta.deletion_timestamp:
+            wakes = self._carry_on(owner, stateful_set, pods, coming, versions, claimant, actions, now)
+        status_patch = decide_status_patch(stateful_set, decide_status(stateful_set, pods, versions, now))
+        if status_patch is not None:
+            actions.append(status_patch)
+        carried = {pod.metadata.labels.get(HASH_LABEL, "").rpartition("-")[2] for pod in pods}
+        limit = stateful_set.spec.revision_history_limit
+        keep = {history.name, versions.current}
+        cleanup = decide_cleanup(revisions, limit, current=history.name, carried=carried)
+        actions.extend(action for action in cleanup if getattr(action, "name", "") not in keep)
+        return Result(actions=actions, wakes=wakes)
+
+    def _carry_on(
+        self,
+        owner: Owner,
+        stateful_set: StatefulSet,
+        pods: Sequence[Pod],
+        coming: Sequence[dict[str, Any]],  # pods as JSON
+        versions: Versions,
+        claimant: Claimant,
+        actions: list[Action],
+        now: Instant,
+    ) -> list[tuple[str, Instant]]:
+        by_ordinal = {ordinal_of(stateful_set, pod.metadata.name) or 0: pod for pod in pods}
+        wakes: list[tuple[str, Instant]] = []
+        if not coming:
+            plan = decide_pods(stateful_set, by_ordinal, versions, now)
+            current = count_of_revision(pods, versions.current)
+            reference = claimant.reference()
+            bodies = [
+                stateful_pod(stateful_set, ordinal, versions, current_count=current, owner=reference)
+                for ordinal in plan.create
+            ]
+            for ordinal in plan.create:
+                actions.extend(self._missing_claims(stateful_set, ordinal))
+            wakes += self._control.create(owner, bodies, now)
+            wakes += self._control.delete(owner, list(plan.delete), now)
+        available = next_available(pods, stateful_set.spec.min_ready_seconds, now)
+        if available is not None:
+            own = [instant for key, instant in wakes if key == owner.key]
+            wakes = [wake for wake in wakes if wake[0] != owner.key]
+            wakes.append((owner.key, min([available, *own])))
+        return wakes
+
+    def _missing_claims(self, stateful_set: StatefulSet, ordinal: int) -> Iterable[Action]:
+        namespace = stateful_set.metadata.namespace
+        for body in claim_bodies(stateful_set, ordinal):
+            if self._claims.get(f"{namespace}/{body['metadata']['name']}") is None:
+                yield Create(resource="persistentvolumeclaims", namespace=namespace, body=body)
+
+
+def _reference(meta: ObjectMeta) -> ObjectReference:
+    return ObjectReference(
+        kind=KIND,
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        api_version=API_VERSION,
+        resource_version=meta.resource_version,
+    )
