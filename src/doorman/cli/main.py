@@ -9,6 +9,10 @@ from doorman.version import __version__
 
 _COMMANDS: Final = {
     "up": ("doorman.cli.up", "Start a control plane of your own."),
+    "taint": ("doorman.cli.taint", "Update the taints on one or more nodes, as kubectl taint does."),
+    "get": ("doorman.cli.get", "Show nodes, pods and everything else that is served."),
+    "apply": ("doorman.cli.apply", "Create or update objects from a file."),
+    "delete": ("doorman.cli.delete", "Delete objects by name or from a file."),
 }
 
 
@@ -35,6 +39,8 @@ def main() -> None:
 
     \b
     doorman up                 start a control plane; kubectl works with it
+    doorman taint nodes node-1 key1=value1:NoSchedule
+    doorman get pods -o wide
     doorman up --help          what it can be told
     """
 

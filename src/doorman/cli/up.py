@@ -1,7 +1,6 @@
 """`doorman up`: start a control plane and keep it running."""
 
 import logging
-import os
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +9,7 @@ import click
 
 from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
+from doorman.cli.paths import default_data_dir
 from doorman.controllers.node_lifecycle import NodeLifecycleSettings
 from doorman.controllers.taint_eviction import TaintEvictionSettings
 from doorman.runtime.settings import Settings
@@ -55,12 +55,6 @@ class Names(click.ParamType[tuple[str, ...]]):
         if isinstance(value, tuple):
             return value
         return tuple(part.strip() for part in value.split(",") if part.strip())
-
-
-def default_data_dir() -> Path:
-    """In the user's state folder."""
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "doorman"
 
 
 @click.command("up", context_settings={"show_default": True, "max_content_width": 100})

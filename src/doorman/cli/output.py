@@ -1,0 +1,54 @@
+"""How results are printed: kubectl's tables and lines."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import yaml
+
+GAP = 3
+
+
+def print_object(doc: dict[str, Any], output: str, *, qualified: str, verb: str = "") -> None:
+    """One object: as JSON or YAML, by name, or `kind/name verb`."""
+    name = f"{qualified}/{doc['metadata']['name']}"
+    if output == "json":
+        print(msgspec.json.format(msgspec.json.encode(doc), indent=4).decode())
+    elif output == "yaml":
+        print(yaml.safe_dump(doc, sort_keys=True, allow_unicode=True), end="")
+    elif output == "name" or not verb:
+        print(name)
+    else:
+        print(f"{name} {verb}")
+
+
+def print_table(table: dict[str, Any], *, wide: bool, with_namespace: bool, with_header: bool = True) -> None:
+    """A server's Table as kubectl shows it: names in capitals, cells in columns three apart."""
+    definitions = table.get("columnDefinitions") or []
+    shown = [i for i, column in enumerate(definitions) if wide or not column.get("priority")]
+    rows = []
+    if with_header:
+        rows.append([definitions[i]["name"].upper() for i in shown])
+    rows += [[_text(row["cells"][i]) for i in shown] for row in table.get("rows") or []]
+    if with_namespace:
+        spaces = [row["object"]["metadata"].get("namespace", "") for row in table.get("rows") or []]
+        first = ["NAMESPACE", *spaces] if with_header else spaces
+        rows = [[space, *row] for space, row in zip(first, rows, strict=True)]
+    print_columns(rows)
+
+
+def print_columns(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    for row in rows:
+        cells = [cell.ljust(width + GAP) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        sys.stdout.write("".join(cells) + row[-1] + "\n")
+    sys.stdout.flush()
+
+
+def _text(cell: Any) -> str:  # a JSON scalar
+    if cell is None:
+        return "<none>"
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return str(cell)

@@ -1,0 +1,164 @@
+"""`doorman taint`: kubectl taint's grammar, messages and exit status, for people without kubectl."""
+
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import click
+import msgspec
+
+from doorman.api.taints import Taint
+from doorman.base.errors import ApiError
+from doorman.cli.connection import connect, fail, fail_with, kubeconfig_option
+from doorman.cli.output import print_object
+from doorman.cli.resources import NoSuchResource, find_resource
+from doorman.client.http import HttpClient, Unreachable
+from doorman.semantics.taint_spec import (
+    Refused,
+    TaintChange,
+    TaintCommandError,
+    TaintSpecError,
+    apply_taint_change,
+    check_conflicts,
+    parse_taint_change,
+    split_arguments,
+)
+
+FIELD_MANAGER: Final = "kubectl-taint"
+"""kubectl's own name, so that both tools own the same fields."""
+
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
+
+
+class _Problem(Exception):
+    """Something wrong with one node; the others go on."""
+
+
+@click.command("taint", context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--overwrite", is_flag=True, help="Replace a taint of the same key and effect.")
+@click.option("--all", "everything", is_flag=True, help="All nodes.")
+@click.option("-l", "--selector", default="", help="Nodes with these labels.")
+@click.option(
+    "--dry-run", type=click.Choice(["none", "client", "server"]), default="none", help="Only say what would be."
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["", "name", "json", "yaml"]), default="", help="How to print the nodes."
+)
+@click.option("--field-manager", default=FIELD_MANAGER, show_default=True, help="Who is to own the taints.")
+@kubeconfig_option
+def command(
+    arguments: tuple[str, ...],
+    overwrite: bool,
+    everything: bool,
+    selector: str,
+    dry_run: str,
+    output: str,
+    field_manager: str,
+    kubeconfig: Path | None,
+) -> None:
+    """Update the taints on one or more nodes.
+
+    \b
+    doorman taint nodes node-1 key1=value1:NoSchedule    add a taint
+    doorman taint nodes node-1 key1:NoSchedule-          take it away
+    doorman taint nodes node-1 key1-                     take all taints of that key away
+    doorman taint nodes --all key1=:NoExecute --overwrite
+    """
+    names, change = _parsed(arguments)
+    client = connect(kubeconfig)
+    _check_resource(client, names[0])
+    try:
+        check_conflicts(change)
+    except TaintCommandError as error:
+        fail(f"error: {error}")
+    nodes, problems = _nodes(client, names[1:], everything, selector)
+    for node in nodes:
+        try:
+            _taint(client, node, change, overwrite, dry_run, output, field_manager)
+        except (_Problem, ApiError, Unreachable) as error:
+            problems += [_Problem(text) for text in error.args[0]] if isinstance(error, _Problem) else [error]
+    if problems:
+        fail_with(problems)
+
+
+def _parsed(arguments: tuple[str, ...]) -> tuple[list[str], TaintChange]:
+    try:
+        resources, specs = split_arguments(arguments)
+        if not resources:
+            raise TaintCommandError("one or more resources must be specified as <resource> <name>")
+        if not specs:
+            raise TaintCommandError("at least one taint update is required")
+        return resources, parse_taint_change(specs)
+    except TaintSpecError as error:
+        _usage(error)
+    except TaintCommandError as error:
+        fail(f"error: {error}")
+
+
+def _usage(error: Exception) -> NoReturn:
+    fail(f"error: {error}\nSee 'doorman taint -h' for help and examples")
+
+
+def _check_resource(client: HttpClient, typed: str) -> None:
+    try:
+        found = find_resource(client, typed)
+    except NoSuchResource as error:
+        fail(f"error: {error}")
+    except (ApiError, Unreachable) as error:
+        fail_with([error])
+    if found.kind != "Node":
+        fail(f"error: invalid resource type {typed}, only node types are supported")
+
+
+def _nodes(
+    client: HttpClient, names: list[str], everything: bool, selector: str
+) -> tuple[list[dict[str, Any]], list[Exception]]:
+    if everything and selector:
+        fail("error: setting 'all' parameter with a non empty selector is prohibited")
+    if everything or selector:
+        query = {"labelSelector": selector} if selector else None
+        try:
+            return client.request("GET", "/api/v1/nodes", query=query)["items"], []
+        except (ApiError, Unreachable) as error:
+            fail_with([error])
+    if not names:
+        fail("error: at least one resource name must be specified since 'all' parameter is not set")
+    nodes: list[dict[str, Any]] = []
+    problems: list[Exception] = []
+    for name in names:
+        try:
+            nodes.append(client.request("GET", f"/api/v1/nodes/{name}"))
+        except (ApiError, Unreachable) as error:
+            problems.append(error)
+    return nodes, problems
+
+
+def _taint(
+    client: HttpClient,
+    node: dict[str, Any],
+    change: TaintChange,
+    overwrite: bool,
+    dry_run: str,
+    output: str,
+    field_manager: str,
+) -> None:
+    name = node["metadata"]["name"]
+    before = msgspec.convert(node.get("spec", {}).get("taints", []), list[Taint])
+    outcome = apply_taint_change(before, change, node_name=name, overwrite=overwrite)
+    if isinstance(outcome, Refused):
+        raise _Problem(outcome.reasons)
+    taints = [_document(taint) for taint in outcome.taints]
+    if dry_run != "client":
+        query = {"fieldManager": field_manager, "fieldValidation": "Strict"}
+        if dry_run == "server":
+            query["dryRun"] = "All"
+        body: dict[str, Any] = {"spec": {"taints": taints or None}} if tuple(before) != outcome.taints else {}
+        node = client.request("PATCH", f"/api/v1/nodes/{name}", query=query, body=body, content_type=_STRATEGIC)
+    else:
+        node = {**node, "spec": {**node.get("spec", {}), "taints": taints}}
+    print_object(node, output, qualified="node", verb=str(outcome.verb))
+
+
+def _document(taint: Taint) -> dict[str, str]:
+    fields = {"effect": taint.effect, "key": taint.key, "timeAdded": taint.time_added, "value": taint.value}
+    return {name: value for name, value in fields.items() if value or name in ("key", "effect")}

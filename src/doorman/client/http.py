@@ -1,0 +1,117 @@
+"""A client over HTTP for the command line. kubeconfig, certificates, tokens and exec plugins are lightkube's work."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import httpx2
+import msgspec
+from lightkube.config.client_adapter import Client, ConnectionParams
+from lightkube.config.kubeconfig import KubeConfig
+from lightkube.core.exceptions import ConfigError
+
+from doorman.base.errors import ApiError, Cause
+
+TIMEOUT_SECONDS: Final = 30.0
+TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+class Unreachable(Exception):
+    """No server to talk to, or no kubeconfig to find it with."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class HttpClient:
+    def __init__(self, kubeconfig: Path) -> None:
+        try:
+            config = KubeConfig.from_file(str(kubeconfig)).get()
+            if config is None:
+                raise ConfigError("no current context")
+            self.namespace = config.context.namespace or "default"
+            self.server = config.cluster.server
+            self._client = Client(config, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS), trust_env=False))
+        except (ConfigError, OSError, KeyError, TypeError, ValueError) as error:
+            raise Unreachable(
+                f"the kubeconfig {kubeconfig} cannot be used: {error}", "give one with --kubeconfig or $KUBECONFIG"
+            ) from error
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,  # any JSON value
+        content_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> Any:  # the answer, parsed
+        """The parsed answer; a Status of failure is raised as the ApiError it was."""
+        headers = {"Accept": accept, "User-Agent": "doorman"}
+        content = None
+        if body is not None:
+            content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+            headers["Content-Type"] = content_type
+        try:
+            answer = self._client.request(method, _with_query(path, query), content=content, headers=headers)
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from error
+        if answer.status_code >= 400:
+            raise _error_of(answer.status_code, answer.content)
+        return msgspec.json.decode(answer.content) if answer.content else None
+
+    def watch(self, path: str, *, query: Mapping[str, str], accept: str = "application/json") -> Iterator[Any]:
+        """Watch events, parsed, until the server ends the stream."""
+        full = _with_query(path, {**query, "watch": "1"})
+        try:
+            with self._client.stream("GET", full, headers={"Accept": accept}, timeout=None) as answer:
+                if answer.status_code >= 400:
+                    raise _error_of(answer.status_code, answer.read())
+                for line in answer.iter_lines():
+                    if line:
+                        yield msgspec.json.decode(line)
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        host = self.server.removeprefix("https://").removeprefix("http://")
+        return Unreachable(
+            f"The connection to the server {host} was refused - did you specify the right host or port? ({error})",
+            "is it running? `doorman up` starts one",
+        )
+
+
+def find_kubeconfig(given: Path | None, fallback: Path) -> Path:
+    """As kubectl: the flag, $KUBECONFIG's first file; then a running Doorman's own, then ~/.kube/config."""
+    if given is not None:
+        return given
+    for name in os.environ.get("KUBECONFIG", "").split(os.pathsep):
+        if name:
+            return Path(name)
+    return fallback if fallback.exists() else Path.home() / ".kube" / "config"
+
+
+def _with_query(path: str, query: Mapping[str, str] | None) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _error_of(code: int, content: bytes) -> ApiError:
+    try:
+        status = msgspec.json.decode(content)
+        details = status.get("details") or {}
+        causes = [
+            Cause(reason=c.get("reason", ""), message=c.get("message", ""), field=c.get("field", ""))
+            for c in details.get("causes", ())
+        ]
+        return ApiError(code, status.get("reason", ""), status.get("message", ""), details=details, causes=causes)
+    except (msgspec.DecodeError, AttributeError):
+        reason = {404: "NotFound"}.get(code, "")
+        text = "the server could not find the requested resource" if code == 404 else content.decode(errors="replace")
+        return ApiError(code, reason, text)
