@@ -103,7 +103,7 @@ def _check_resource(client: HttpClient, typed: str) -> None:
     try:
         found = find_resource(client, typed)
     except NoSuchResource as error:
-        fail(f"error: {error}")
+        fail(str(error))
     except (ApiError, Unreachable) as error:
         fail_with([error])
     if found.kind != "Node":
