@@ -9,6 +9,8 @@ from doorman.api.namespaces import Namespace
 from doorman.api.nodes import Node
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
+from doorman.api.roles import RBAC_GROUP, Role, RoleBinding
+from doorman.api.serviceaccounts import Secret, ServiceAccount
 from doorman.api.workloads import (
     ControllerRevision,
     DaemonSet,
@@ -31,5 +33,11 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "replicasets.apps": ReplicaSet,
     "statefulsets.apps": StatefulSet,
     "controllerrevisions.apps": ControllerRevision,
+    "serviceaccounts": ServiceAccount,
+    "secrets": Secret,
+    f"roles.{RBAC_GROUP}": Role,
+    f"clusterroles.{RBAC_GROUP}": Role,
+    f"rolebindings.{RBAC_GROUP}": RoleBinding,
+    f"clusterrolebindings.{RBAC_GROUP}": RoleBinding,
 }
 """By storage."""

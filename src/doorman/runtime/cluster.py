@@ -11,12 +11,13 @@ from doorman.admission.chain import Settings as AdmissionSettings
 from doorman.admission.chain import build_chain
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
 from doorman.api.kinds import builtin_kinds, type_table
-from doorman.api.schema import Schema
+from doorman.api.schema import Document, Schema
 from doorman.api.views import VIEWS
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.base.names import Names
 from doorman.client.actions import Create
+from doorman.client.client import Client
 from doorman.client.controller import Controller
 from doorman.client.executor import Executor
 from doorman.client.recorder import EventRecorder
@@ -27,21 +28,32 @@ from doorman.registry.registry import Registry
 from doorman.registry.watchcache import WatchCache
 from doorman.runtime.bootstrap import bootstrap
 from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
+from doorman.runtime.credentials import Credentials
 from doorman.runtime.informers import Informers
 from doorman.runtime.loopback import LoopbackClient
+from doorman.runtime.node_clients import NodeClients
+from doorman.runtime.roles import ensure_roles, node_rules
 from doorman.runtime.scheduling import WATCHED, SchedulerRunner
 from doorman.runtime.settings import Settings, is_enabled
 from doorman.scheduler.config import SchedulerConfig
 from doorman.scheduler.scheduler import Scheduler
-from doorman.server.authentication import Authenticator
-from doorman.server.authorization import MastersAuthorizer, Unrestricted
+from doorman.server.access import Access
+from doorman.server.authentication import ClusterAuthenticator
+from doorman.server.authorization import Authorizer
+from doorman.server.escalation import EscalationGuard
 from doorman.server.health import Health
+from doorman.server.impersonation import account_groups
+from doorman.server.node_authorizer import NODE_PREFIX, NODES_GROUP, NodeAuthorizer
 from doorman.server.pipeline import Pipeline
 from doorman.server.pods import PodOperations
+from doorman.server.rbac import RbacAuthorizer
+from doorman.server.reviews import Reviews
+from doorman.server.service_account_tokens import ServiceAccountTokens
+from doorman.server.token_requests import TokenRequests
 from doorman.store.contract import Store
 
 HOST: Final = "doorman"
-_SYSTEM: Final = User(name="system:apiserver", groups=(MASTERS, AUTHENTICATED))
+_SYSTEM: Final = "system:apiserver"
 
 
 class Cluster:
@@ -75,19 +87,29 @@ class Cluster:
         self._names = names
         self._ca_certificate = b""
         self._pods = PodOperations(self.registry, clock)
+        self._rbac = RbacAuthorizer(self.cache)
+        self.authorizer = Authorizer((NodeAuthorizer(self.cache, node_rules()), self._rbac))
         self.informers = Informers(self.cache, self.kinds)
         self.runners: list[ControllerRunner] = []
         self.scheduler: SchedulerRunner | None = None
 
     def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
-        user = User(name=name, groups=(*groups, AUTHENTICATED))
-        return LoopbackClient(self.registry, self._pods, Unrestricted(), user, manager)
+        user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))
+        return LoopbackClient(self.registry, self._pods, self.authorizer, user, manager)
 
-    def pipeline(self, authenticator: Authenticator) -> Pipeline:
+    def pipeline(self, credentials: Credentials) -> Pipeline:
+        tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
+        authenticator = ClusterAuthenticator(credentials.admin_token, tokens)
+        access = Access(
+            reviews=Reviews(self.authorizer, self._rbac, authenticator, self._clock),
+            guard=EscalationGuard(self.authorizer, self._rbac),
+            token_requests=TokenRequests(self.registry, tokens, self._clock),
+        )
         return Pipeline(
             self.registry,
             authenticator=authenticator,
-            authorizer=MastersAuthorizer(),
+            authorizer=self.authorizer,
+            access=access,
             health=Health({"ping": lambda: True, "log": lambda: True, "etcd": lambda: True}),
             clock=self._clock,
             names=self._names,
@@ -96,8 +118,9 @@ class Cluster:
 
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
-        client = LoopbackClient(self.registry, self._pods, Unrestricted(), _SYSTEM, "kube-apiserver")
+        client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         await bootstrap(client, port=port, ca_certificate=ca_certificate)
+        await ensure_roles(client, self._existing)
         self._ca_certificate = ca_certificate
 
     def start(self) -> None:
@@ -122,7 +145,7 @@ class Cluster:
 
     async def add_nodes(self, count: int) -> None:
         """The simulated nodes `node-1` to `node-<count>` that are not there yet."""
-        client = self.client_as("system:apiserver", "doorman", MASTERS)
+        client = self.client_as(_SYSTEM, "doorman", MASTERS)
         now = self._clock.now()
         for number in range(1, count + 1):
             try:
@@ -152,9 +175,18 @@ class Cluster:
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
 
+    def _existing(self, resource: str, namespace: str, name: str) -> Document | None:
+        return self.registry.newest(self.kinds.named(resource), namespace, name)
+
+    def _kubelet(self, node: str) -> LoopbackClient:
+        return self.client_as(f"{NODE_PREFIX}{node}", "kubelet", NODES_GROUP)
+
     def _add(self, controller: Controller) -> None:
-        manager = "kubelet" if isinstance(controller, SimulatedNodes) else "kube-controller-manager"
-        client = self.client_as(identity_of(controller.name), manager, "system:serviceaccounts")
+        client: Client
+        if isinstance(controller, SimulatedNodes):
+            client = NodeClients(self.cache, self._kubelet)
+        else:
+            client = self.client_as(identity_of(controller.name), "kube-controller-manager")
         recorder = EventRecorder(client, self._clock, host=HOST)
         runner = ControllerRunner(controller, Executor(client, recorder), self._clock)
         for resource in dict.fromkeys(source.resource for source in controller.sources):

@@ -8,6 +8,7 @@ import msgspec
 from doorman.api.kinds import Kinds
 from doorman.client.controller import Controller
 from doorman.client.informer import ListerOf
+from doorman.controllers.clusterrole_aggregation import CLUSTER_ROLES, ClusterRoleAggregationController
 from doorman.controllers.daemonset import DaemonSetController, DaemonSetSettings
 from doorman.controllers.deployment import DeploymentController
 from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
@@ -81,6 +82,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
+    "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
     "pod-garbage-collector-controller": lambda p: PodGcController(p.lister("pods"), p.lister("nodes")),
 }
 """By the name `--controllers` takes."""

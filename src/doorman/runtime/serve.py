@@ -22,7 +22,6 @@ from doorman.runtime.cluster import Cluster
 from doorman.runtime.credentials import Credentials, kubeconfig, load_or_make, write_private
 from doorman.runtime.settings import Settings
 from doorman.server.asgi import Application
-from doorman.server.authentication import TokenAuthenticator
 from doorman.server.protocol import ApiProtocol
 from doorman.store.contract import Store, Unusable
 from doorman.store.memory import MemoryStore
@@ -106,7 +105,7 @@ def _config(cluster: Cluster, credentials: Credentials, scratch: Path) -> uvicor
     write_private(certificate, credentials.server_certificate)
     write_private(key, credentials.server_key)
     config = uvicorn.Config(
-        Application(cluster.pipeline(TokenAuthenticator(credentials.admin_token))),
+        Application(cluster.pipeline(credentials)),
         http=ApiProtocol,
         proxy_headers=False,
         ws="none",

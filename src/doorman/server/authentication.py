@@ -1,51 +1,70 @@
-"""Who is asking: bearer tokens, impersonation, or nobody in particular."""
+"""Who is asking: a client certificate, a bearer token, or nobody in particular."""
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
-
-from doorman.api.identity import ADMIN, ANONYMOUS, AUTHENTICATED, User
+from doorman.api.identity import ADMIN, ANONYMOUS, User
 from doorman.base.errors import unauthorized
 from doorman.server.request import Request
+from doorman.server.service_account_tokens import ServiceAccountTokens, TokenClaims
 
 
 class Authenticator(Protocol):
-    def authenticate(self, request: Request) -> User: ...
+    def authenticate(self, request: Request) -> User:
+        """Raises the 401 when credentials are given that are worth nothing."""
+        ...
 
 
-class TokenAuthenticator:
-    """The administrator's token of this data directory. A wrong token is refused, no token is anonymous."""
+class TokenSource(Protocol):
+    def whose(self, token: str) -> TokenClaims | None: ...
 
-    def __init__(self, admin_token: str) -> None:
-        self._expected = f"Bearer {admin_token}"
+
+class CertificateUsers(Protocol):
+    def whose(self, certificate: bytes) -> User | None: ...
+
+
+class ClusterAuthenticator:
+    """The administrator's token of this data directory, service accounts' tokens, bootstrap tokens, certificates."""
+
+    def __init__(
+        self,
+        admin_token: str,
+        accounts: ServiceAccountTokens,
+        *,
+        others: Sequence[TokenSource] = (),
+        certificates: CertificateUsers | None = None,
+    ) -> None:
+        self._admin_token = admin_token.encode()
+        self._accounts = accounts
+        self._sources: tuple[TokenSource, ...] = (accounts, *others)
+        self._certificates = certificates
+
+    @property
+    def audiences(self) -> Sequence[str]:
+        return self._accounts.audiences
 
     def authenticate(self, request: Request) -> User:
+        if request.peer_certificate is not None and self._certificates is not None:
+            user = self._certificates.whose(request.peer_certificate)
+            if user is not None:
+                return user
         header = request.headers.get("authorization", "")
         if not header:
             return ANONYMOUS
-        scheme, _, token = header.partition(" ")
-        given = f"Bearer {token.strip()}" if scheme.lower() == "bearer" else header
-        if hmac.compare_digest(given.encode(), self._expected.encode()):
-            return ADMIN
-        raise unauthorized()
+        scheme, _, token = header.strip().partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            return ANONYMOUS  # no credentials that anybody here reads
+        found = self.read_token(token.strip())
+        if found is None or not any(audience in self.audiences for audience in found.audiences):
+            raise unauthorized()
+        return found.user
 
-
-def impersonated(user: User, headers: Mapping[str, str]) -> User | None:
-    """The user the caller wants to act as, or None. Whether he may is the authorizer's to say."""
-    name = headers.get("impersonate-user", "")
-    groups = tuple(group for group in headers.get("impersonate-group", "").split("\n") if group)
-    if not name:
+    def read_token(self, token: str) -> TokenClaims | None:
+        if hmac.compare_digest(token.encode(), self._admin_token):
+            return TokenClaims(user=ADMIN, audiences=tuple(self.audiences))
+        for source in self._sources:
+            found = source.whose(token)
+            if found is not None:
+                return found
         return None
-    found = tuple(dict.fromkeys((*groups, *_service_account_groups(name, groups), AUTHENTICATED)))
-    if name == ANONYMOUS.name:
-        return ANONYMOUS
-    return msgspec.structs.replace(user, name=name, groups=found, uid=headers.get("impersonate-uid", ""), extra={})
-
-
-def _service_account_groups(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    parts = name.split(":")
-    if groups or len(parts) != 4 or not name.startswith("system:serviceaccount:"):
-        return ()
-    return ("system:serviceaccounts", f"system:serviceaccounts:{parts[2]}")

@@ -1,37 +1,46 @@
-"""Who may do what, as far as it does not depend on roles: masters everything, everybody health and version."""
+"""Who may do what: masters everything, then whoever of the authorizers says yes first."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Protocol
 
 from doorman.api.identity import MASTERS, User
 from doorman.base.errors import ApiError, GroupResource, forbidden_request
 from doorman.base.gotext import quote
+from doorman.server.rbac import Decision
 from doorman.server.request import RequestInfo
 
-PUBLIC_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+_ALLOWED = Decision(True)
 
 
-class MastersAuthorizer:
-    def check(self, user: User, info: RequestInfo) -> None:
+class Decider(Protocol):
+    def decide(self, user: User, info: RequestInfo) -> Decision:
+        """Allowed, or no opinion; the reason is for whoever asks why."""
+        ...
+
+
+class Authorizer:
+    """Kubernetes' chain: `system:masters` before all others, then each in turn."""
+
+    def __init__(self, deciders: Sequence[Decider]) -> None:
+        self._deciders = tuple(deciders)
+
+    def decide(self, user: User, info: RequestInfo) -> Decision:
         if MASTERS in user.groups:
-            return
-        if not info.is_resource and info.verb == "get" and info.path in PUBLIC_PATHS:
-            return
-        raise refusal(user, info)
-
-    def check_impersonation(self, user: User, target: User) -> None:
-        if MASTERS not in user.groups:
-            info = RequestInfo(is_resource=True, verb="impersonate", path="", resource="users", name=target.name)
-            raise refusal(user, info)
-
-
-class Unrestricted:
-    """For the server's own parts."""
+            return _ALLOWED
+        reasons: list[str] = []
+        for decider in self._deciders:
+            decision = decider.decide(user, info)
+            if decision.is_allowed:
+                return decision
+            if decision.reason:
+                reasons.append(decision.reason)
+        return Decision(False, "\n".join(reasons))
 
     def check(self, user: User, info: RequestInfo) -> None:
-        """Everything is allowed."""
-
-    def check_impersonation(self, user: User, target: User) -> None:
-        """Everything is allowed."""
+        """Raises the 403 when the user may not."""
+        decision = self.decide(user, info)
+        if not decision.is_allowed:
+            raise refusal(user, info, decision.reason)
 
 
 def refusal(user: User, info: RequestInfo, reason: str = "") -> ApiError:
@@ -47,7 +56,7 @@ def refusal(user: User, info: RequestInfo, reason: str = "") -> ApiError:
         f"User {quote(name)} cannot {info.verb} resource {quote(_escaped(what))} in API group "
         f"{quote(_escaped(info.group))} {where}{tail}"
     )
-    return forbidden_request(GroupResource(info.group, info.resource), info.name, why)
+    return forbidden_request(GroupResource(info.group, info.resource), info.named, why)
 
 
 def _escaped(text: str) -> str:

@@ -1,6 +1,7 @@
 """The verbs on resources: from a request that has been let in to an answer."""
 
 import random
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ from doorman.base.errors import (
 )
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.registry import Caller, Registry
+from doorman.server.access import Access
 from doorman.server.bodies import BodyError, read_body
 from doorman.server.decoding import decode_object, field_validation
 from doorman.server.listing import list_page, parse_list_options
@@ -57,8 +59,9 @@ class Call(msgspec.Struct, kw_only=True):
 
 
 class ResourceHandlers:
-    def __init__(self, registry: Registry, clock: Clock, rng: random.Random) -> None:
+    def __init__(self, registry: Registry, access: Access, clock: Clock, rng: random.Random) -> None:
         self._registry = registry
+        self._access = access
         self._clock = clock
         self._rng = rng
         self._pods = PodOperations(registry, clock)
@@ -115,6 +118,11 @@ class ResourceHandlers:
         if kind.resource == "bindings":
             return await self._bind(call, renderer)
         doc = self._decode(call, "CreateOptions")
+        if self._access.reviews.is_about(kind):
+            answer = self._access.reviews.answer(kind, info.namespace, doc, call.user)
+            return renderer.document(answer, status=201)
+        if self._access.guard.is_about(kind):
+            self._access.guard.check(kind, info.namespace, doc, None, call.user)
         stored = await self._registry.create(kind, info.namespace, doc, caller)
         return renderer.one(kind, stored, status=201)
 
@@ -126,10 +134,10 @@ class ResourceHandlers:
             kind,
             info.namespace,
             info.name,
-            lambda _: doc,
+            self._access.guard.on(kind, info.namespace, lambda _: doc, call.user),
             caller,
             subresource=subresource,
-            create=(lambda: doc) if kind.creates_on_update and not subresource else None,
+            create=self._created(call, lambda: doc) if kind.creates_on_update and not subresource else None,
             is_unconditional=bool(subresource),
         )
         return renderer.one(kind, written.stored, status=201 if written.is_created else 200)
@@ -155,18 +163,32 @@ class ResourceHandlers:
                 kind,
                 info.namespace,
                 info.name,
-                lambda live: plan.on(live, self._clock.now()),
+                self._access.guard.on(kind, info.namespace, lambda live: plan.on(live, self._clock.now()), call.user),
                 caller,
                 subresource=subresource,
-                create=None if subresource else lambda: plan.on(None, self._clock.now()),
+                create=None if subresource else self._created(call, lambda: plan.on(None, self._clock.now())),
             )
         else:
             validation = field_validation(query, "PatchOptions")
             transform = transform_of(self._registry.schema, kind, patch, validation, call.warnings)
+            transform = self._access.guard.on(kind, info.namespace, transform, call.user)
             written = await self._registry.update(
                 kind, info.namespace, info.name, transform, caller, subresource=subresource
             )
         return renderer.one(kind, written.stored, status=201 if written.is_created else 200)
+
+    def _created(self, call: Call, make: Callable[[], Document]) -> Callable[[], Document]:
+        """The document of an object that a PUT or an apply creates, for whoever may: that takes the right to create."""
+        info = call.info
+
+        def made() -> Document:
+            self._access.guard.check_create(call.user, info)
+            doc = make()
+            if self._access.guard.is_about(call.kind):
+                self._access.guard.check(call.kind, info.namespace, doc, None, call.user)
+            return doc
+
+        return made
 
     async def _delete(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
@@ -218,6 +240,10 @@ class ResourceHandlers:
             return await self._evict(call, renderer)
         if info.subresource == "scale":
             return await self._scale(call, renderer)
+        if info.subresource == "token":
+            body = self._plain_body(call, "TokenRequest")
+            answer = self._access.token_requests.answer(info.namespace, info.name, body)
+            return renderer.document(answer, status=201)
         if info.subresource in _OBJECT_SUBRESOURCES:
             match info.verb:
                 case "get":
@@ -358,4 +384,5 @@ _PLAIN_TYPES: Final = {
     "Binding": "core.v1.Binding",
     "Eviction": "policy.v1.Eviction",
     "Scale": "autoscaling.v1.Scale",
+    "TokenRequest": "authentication.v1.TokenRequest",
 }

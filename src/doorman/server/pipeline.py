@@ -1,18 +1,20 @@
 """The way of every request: authenticate, authorize, route, handle; an `ApiError` becomes a Status in one place."""
 
 import random
-from typing import Final, Protocol
+from typing import Final
 
-from doorman.api.identity import User
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, internal, no_such_resource
 from doorman.base.names import Names
 from doorman.registry.registry import Registry
-from doorman.server.authentication import Authenticator, impersonated
+from doorman.server.access import Access
+from doorman.server.authentication import Authenticator
+from doorman.server.authorization import Authorizer
 from doorman.server.bodies import check_size
 from doorman.server.discovery import Discovery
 from doorman.server.handlers import Call, ResourceHandlers
 from doorman.server.health import Health
+from doorman.server.impersonation import impersonated
 from doorman.server.negotiation import Accepted, negotiate
 from doorman.server.openapi import OpenApi
 from doorman.server.rendering import Renderer
@@ -23,14 +25,6 @@ WARNING_BYTES_MAX: Final = 4096
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
-class Authorizer(Protocol):
-    def check(self, user: User, info: RequestInfo) -> None:
-        """Raises the 403 when the user may not."""
-        ...
-
-    def check_impersonation(self, user: User, target: User) -> None: ...
-
-
 class Pipeline:
     def __init__(
         self,
@@ -38,6 +32,7 @@ class Pipeline:
         *,
         authenticator: Authenticator,
         authorizer: Authorizer,
+        access: Access,
         health: Health,
         clock: Clock,
         names: Names,
@@ -49,7 +44,7 @@ class Pipeline:
         self._health = health
         self._clock = clock
         self._names = names
-        self._handlers = ResourceHandlers(registry, clock, rng)
+        self._handlers = ResourceHandlers(registry, access, clock, rng)
         self._discovery = Discovery(registry.kinds)
         self._openapi = OpenApi(registry.kinds)
 
@@ -71,10 +66,7 @@ class Pipeline:
         check_size(len(request.body))
         info = parse_request_info(request.method, request.path, request.query)
         user = self._authenticator.authenticate(request)
-        target = impersonated(user, request.headers)
-        if target is not None:
-            self._authorizer.check_impersonation(user, target)
-            user = target
+        user = impersonated(user, request.headers, self._authorizer) or user
         self._authorizer.check(user, info)
         if not info.is_resource:
             return self._plain(request)

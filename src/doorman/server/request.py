@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
+from doorman.api.fieldselectors import FieldSelectorError, FieldTerm, parse_field_selector
 from doorman.base.errors import bad_request
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -62,6 +63,15 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     rest: str = ""
     """What follows the subresource: `proxy` takes a path."""
+    selector: tuple[FieldTerm, ...] = ()
+    """The field selector of a request on a collection."""
+    selected_name: str = ""
+    """The one name that selector leaves: authorizers see it, handlers do not."""
+
+    @property
+    def named(self) -> str:
+        """The name that decides about rights."""
+        return self.name or self.selected_name
 
 
 class Request(msgspec.Struct, kw_only=True):
@@ -117,6 +127,7 @@ def parse_request_info(method: str, path: str, query: Query) -> RequestInfo:
         verb = "watch" if query.flag("watch") else "list"
     elif not name and verb == "delete":
         verb = "deletecollection"
+    selector = _selector(query.get("fieldSelector")) if not name and query.has("fieldSelector") else ()
     return RequestInfo(
         is_resource=True,
         verb=verb,
@@ -128,7 +139,21 @@ def parse_request_info(method: str, path: str, query: Query) -> RequestInfo:
         subresource=subresource,
         name=name,
         rest="/".join(rest[3:]),
+        selector=selector,
+        selected_name=_pinned_name(selector) if selector else "",
     )
+
+
+def _selector(text: str) -> tuple[FieldTerm, ...]:
+    """A selector that cannot be read selects nothing here; the handler says what is wrong with it."""
+    try:
+        return parse_field_selector(text)
+    except FieldSelectorError:
+        return ()
+
+
+def _pinned_name(selector: tuple[FieldTerm, ...]) -> str:
+    return next((term.value for term in selector if term.field == "metadata.name" and term.is_equal), "")
 
 
 def json_response(value: Any, *, status: int = 200, pretty: bool = False) -> Response:  # anything JSON can hold

@@ -1,0 +1,63 @@
+"""The simulated kubelets' client: each action is taken as the node it is about, with a kubelet's rights and no more."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from doorman.client.actions import Bind, Create, Delete, Patch, Update
+from doorman.registry.stored import Stored
+from doorman.registry.watchcache import WatchCache
+from doorman.runtime.loopback import LoopbackClient
+
+ClientOf = Callable[[str], LoopbackClient]
+"""The client that acts as `system:node:<name>`."""
+
+
+class NodeClients:
+    def __init__(self, cache: WatchCache, client_of: ClientOf) -> None:
+        self._cache = cache
+        self._client_of = client_of
+        self._clients: dict[str, LoopbackClient] = {}
+
+    async def create(self, action: Create) -> Stored:
+        return await self._as(self._node_of_body(action)).create(action)
+
+    async def update(self, action: Update) -> Stored:
+        return await self._as(self._node_of(action)).update(action)
+
+    async def patch(self, action: Patch) -> Stored:
+        return await self._as(self._node_of(action)).patch(action)
+
+    async def delete(self, action: Delete) -> None:
+        await self._as(self._node_of(action)).delete(action)
+
+    async def bind(self, action: Bind) -> None:
+        await self._as(action.node).bind(action)
+
+    def _as(self, node: str) -> LoopbackClient:
+        found = self._clients.get(node)
+        if found is None:
+            found = self._clients[node] = self._client_of(node)
+        return found
+
+    def _node_of_body(self, action: Create) -> str:
+        if action.resource == "events":
+            return self._node_of_event(action.body.get("involvedObject", {}))
+        return str(action.body["metadata"]["name"])
+
+    def _node_of(self, action: Patch | Update | Delete) -> str:
+        match action.resource:
+            case "pods":
+                return self._node_of_pod(f"{action.namespace}/{action.name}")
+            case "events":
+                # Whose event it was is in the event, as long as it is there.
+                stored = self._cache.collection("events").get(f"{action.namespace}/{action.name}")
+                return self._node_of_event(stored.document().get("involvedObject", {})) if stored is not None else ""
+        return action.name
+
+    def _node_of_event(self, about: Mapping[str, Any]) -> str:  # an ObjectReference as JSON
+        name = about.get("name", "")
+        return str(name) if about.get("kind") == "Node" else self._node_of_pod(f"{about.get('namespace', '')}/{name}")
+
+    def _node_of_pod(self, key: str) -> str:
+        stored = self._cache.collection("pods").get(key)
+        return str(stored.view.spec.node_name) if stored is not None else ""
