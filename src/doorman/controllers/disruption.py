@@ -17,9 +17,9 @@ Keys: `budget/<namespace>/<name>` and `pod/<namespace>/<name>`.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.disruption import PodDisruptionBudget, PodDisruptionBudgetStatus
 from doorman.api.labels import Selector, matches, selector_of
 from doorman.api.meta import Condition, controller_of
+from doorman.api.poddisruptionbudgets import PodDisruptionBudget, PodDisruptionBudgetStatus
 from doorman.api.pods import Pod
 from doorman.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from doorman.base.clock import Instant
@@ -254,7 +254,7 @@ def _expected(pods: Iterable[Pod], workloads: Workloads) -> int:
 
 
 def _condition(budget: PodDisruptionBudget, status: str, reason: str, message: str, now: Instant) -> Condition:
-    before = budget.status.condition(CONDITION)
+    before = next((one for one in budget.status.conditions if one.type == CONDITION), None)
     since = before.last_transition_time if before is not None and before.status == status else to_time(now)
     return Condition(
         type=CONDITION,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.disruption import PodDisruptionBudget
+from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from doorman.base.instants import to_time
 from doorman.client.actions import Patch
