@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from doorman.api.batch import CronJob, Job
 from doorman.api.configmaps import ConfigMap
 from doorman.api.leases import Lease
 from doorman.api.namespaces import Namespace
@@ -33,6 +34,8 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "replicasets.apps": ReplicaSet,
     "statefulsets.apps": StatefulSet,
     "controllerrevisions.apps": ControllerRevision,
+    "jobs.batch": Job,
+    "cronjobs.batch": CronJob,
     "serviceaccounts": ServiceAccount,
     "secrets": Secret,
     f"roles.{RBAC_GROUP}": Role,

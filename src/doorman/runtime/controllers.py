@@ -9,9 +9,12 @@ from doorman.api.kinds import Kinds
 from doorman.client.controller import Controller
 from doorman.client.informer import ListerOf
 from doorman.controllers.clusterrole_aggregation import CLUSTER_ROLES, ClusterRoleAggregationController
+from doorman.controllers.cronjob import CronJobController
 from doorman.controllers.daemonset import DaemonSetController, DaemonSetSettings
 from doorman.controllers.deployment import DeploymentController
+from doorman.controllers.disruption import DisruptionController, Workloads
 from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
+from doorman.controllers.job import JobController
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.pod_gc import PodGcController
@@ -19,6 +22,7 @@ from doorman.controllers.replicaset import ReplicaSetController
 from doorman.controllers.replicationcontroller import ReplicationControllerController
 from doorman.controllers.root_ca import RootCaController
 from doorman.controllers.service_account import ServiceAccountController
+from doorman.controllers.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.runtime.informers import Informers
 from doorman.runtime.settings import Settings
@@ -78,6 +82,24 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "replicaset-controller": lambda p: ReplicaSetController(p.lister("replicasets.apps"), p.lister("pods")),
     "replicationcontroller-controller": lambda p: ReplicationControllerController(
         p.lister("replicationcontrollers"), p.lister("pods")
+    ),
+    "statefulset-controller": lambda p: StatefulSetController(
+        p.lister("statefulsets.apps"),
+        p.lister("controllerrevisions.apps"),
+        p.lister("pods"),
+        p.lister("persistentvolumeclaims"),
+    ),
+    "job-controller": lambda p: JobController(p.lister("jobs.batch"), p.lister("pods")),
+    "cronjob-controller": lambda p: CronJobController(p.lister("cronjobs.batch"), p.lister("jobs.batch")),
+    "disruption-controller": lambda p: DisruptionController(
+        p.lister("poddisruptionbudgets.policy"),
+        p.lister("pods"),
+        Workloads(
+            p.lister("replicasets.apps"),
+            p.lister("deployments.apps"),
+            p.lister("statefulsets.apps"),
+            p.lister("replicationcontrollers"),
+        ),
     ),
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
