@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from doorman.api.certificatesigningrequests import CertificateSigningRequest
 from doorman.api.batch import CronJob, Job
 from doorman.api.configmaps import ConfigMap
 from doorman.api.leases import Lease
@@ -38,6 +39,7 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "cronjobs.batch": CronJob,
     "serviceaccounts": ServiceAccount,
     "secrets": Secret,
+    "certificatesigningrequests.certificates.k8s.io": CertificateSigningRequest,
     f"roles.{RBAC_GROUP}": Role,
     f"clusterroles.{RBAC_GROUP}": Role,
     f"rolebindings.{RBAC_GROUP}": RoleBinding,

@@ -30,7 +30,8 @@ SECONDS_DEFAULT: Final = 365 * 86400
 BACKDATE_SECONDS: Final = 300
 WORKERS: Final = 2
 
-_CLIENT_USAGES: Final = frozenset(("digital signature", "key encipherment", "client auth"))
+_KEY_USAGES: Final = frozenset(("digital signature", "key encipherment"))
+_CLIENT_USAGES: Final = _KEY_USAGES | {"client auth"}
 
 
 def request_keys(change: Change) -> Iterable[str]:
@@ -119,7 +120,11 @@ def sign(
         .not_valid_before(begin)
         .not_valid_after(end)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+    )
+    if usages & _KEY_USAGES:
+        built = built.add_extension(
             x509.KeyUsage(
                 digital_signature="digital signature" in usages,
                 key_encipherment="key encipherment" in usages,
@@ -133,9 +138,6 @@ def sign(
             ),
             critical=True,
         )
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
-    )
     return built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 

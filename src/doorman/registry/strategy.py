@@ -245,6 +245,45 @@ def _merge_string_data(doc: Document) -> None:
             data[name] = base64.b64encode(value.encode()).decode()
 
 
+# Requests for certificates
+
+_DECISIONS: Final = ("Approved", "Denied")
+
+
+def _update_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """What was asked for stays as it was asked for."""
+    prepare_update(kind, new, old, now)
+    _restore(new, old, "spec")
+
+
+def _certificate_request_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Everything but the decisions, which are the approval's to change."""
+    _take_only(new, old, "status")
+    _mix_conditions(new, old, now, is_decision=False)
+
+
+def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """The decisions, and nothing else."""
+    wanted = new.get("status", {}).get("conditions", [])
+    _take_only(new, old, "status")
+    new["status"] = {**old.get("status", {}), "conditions": wanted}
+    _mix_conditions(new, old, now, is_decision=True)
+
+
+def _mix_conditions(new: Document, old: Document, now: Instant, *, is_decision: bool) -> None:
+    status = new.setdefault("status", {})
+    kept = [c for c in old.get("status", {}).get("conditions", ()) if (c.get("type") in _DECISIONS) is not is_decision]
+    taken = [c for c in status.get("conditions", ()) if (c.get("type") in _DECISIONS) is is_decision]
+    conditions = [*kept, *taken]
+    for condition in conditions:
+        condition.setdefault("lastUpdateTime", to_time(now))
+        condition.setdefault("lastTransitionTime", to_time(now))
+    if conditions:
+        status["conditions"] = conditions
+    else:
+        status.pop("conditions", None)
+
+
 # Device taint rules
 
 
@@ -308,6 +347,11 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
+    "certificatesigningrequests.certificates.k8s.io": _strategy(
+        update=_update_certificate_request,
+        status=_certificate_request_status,
+        subresources={"approval": _approve_certificate_request},
+    ),
     "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
     "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
 }

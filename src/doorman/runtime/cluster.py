@@ -40,6 +40,9 @@ from doorman.scheduler.scheduler import Scheduler
 from doorman.server.access import Access
 from doorman.server.authentication import ClusterAuthenticator
 from doorman.server.authorization import Authorizer
+from doorman.server.bootstrap_tokens import BootstrapTokens
+from doorman.server.certificate_requests import CertificateRequests
+from doorman.server.certificates import ClientCertificates
 from doorman.server.escalation import EscalationGuard
 from doorman.server.health import Health
 from doorman.server.impersonation import account_groups
@@ -86,6 +89,7 @@ class Cluster:
         )
         self._names = names
         self._ca_certificate = b""
+        self._ca_key = b""
         self._pods = PodOperations(self.registry, clock)
         self._rbac = RbacAuthorizer(self.cache)
         self.authorizer = Authorizer((NodeAuthorizer(self.cache, node_rules()), self._rbac))
@@ -99,11 +103,17 @@ class Cluster:
 
     def pipeline(self, credentials: Credentials) -> Pipeline:
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
-        authenticator = ClusterAuthenticator(credentials.admin_token, tokens)
+        authenticator = ClusterAuthenticator(
+            credentials.admin_token,
+            tokens,
+            others=(BootstrapTokens(self.cache, self._clock, audiences=tokens.audiences),),
+            certificates=ClientCertificates(self._clock),
+        )
         access = Access(
             reviews=Reviews(self.authorizer, self._rbac, authenticator, self._clock),
             guard=EscalationGuard(self.authorizer, self._rbac),
             token_requests=TokenRequests(self.registry, tokens, self._clock),
+            certificate_requests=CertificateRequests(self.registry, self.authorizer),
         )
         return Pipeline(
             self.registry,
@@ -116,12 +126,13 @@ class Cluster:
             rng=random.Random(self._rng.random()),
         )
 
-    async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
+    async def prepare(self, *, port: int, ca_certificate: bytes, ca_key: bytes = b"") -> None:
         """What must be there before the first request is answered."""
         client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         await bootstrap(client, port=port, ca_certificate=ca_certificate)
         await ensure_roles(client, self._existing)
         self._ca_certificate = ca_certificate
+        self._ca_key = ca_key
 
     def start(self) -> None:
         """Start controllers, scheduler and simulated nodes."""
@@ -166,7 +177,11 @@ class Cluster:
 
     def _controllers(self) -> Iterable[Controller]:
         parts = Parts(
-            informers=self.informers, kinds=self.kinds, settings=self._settings, ca_certificate=self._ca_certificate
+            informers=self.informers,
+            kinds=self.kinds,
+            settings=self._settings,
+            ca_certificate=self._ca_certificate,
+            ca_key=self._ca_key,
         )
         for name, build in CONTROLLERS.items():
             if is_enabled(name, self._settings.controllers):

@@ -8,6 +8,8 @@ import msgspec
 from doorman.api.kinds import Kinds
 from doorman.client.controller import Controller
 from doorman.client.informer import ListerOf
+from doorman.controllers.certificate_signer import RESOURCE as CERTIFICATE_REQUESTS
+from doorman.controllers.certificate_signer import CertificateSigningController
 from doorman.controllers.clusterrole_aggregation import CLUSTER_ROLES, ClusterRoleAggregationController
 from doorman.controllers.cronjob import CronJobController
 from doorman.controllers.daemonset import DaemonSetController, DaemonSetSettings
@@ -39,6 +41,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     kinds: Kinds
     settings: Settings
     ca_certificate: bytes
+    ca_key: bytes = b""
+    """Empty: nothing is signed."""
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)
@@ -104,6 +108,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
+    "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
+        p.lister(CERTIFICATE_REQUESTS), p.ca_certificate, p.ca_key
+    ),
     "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
     "pod-garbage-collector-controller": lambda p: PodGcController(p.lister("pods"), p.lister("nodes")),
 }
@@ -111,6 +118,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 
 _ACCOUNTS: Final[Mapping[str, str]] = {
     "taint-eviction-controller": "node-controller",
+    "certificatesigningrequest-signing-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
     "daemonset-controller": "daemon-set-controller",
     "replicationcontroller-controller": "replication-controller",

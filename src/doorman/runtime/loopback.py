@@ -1,6 +1,7 @@
 """The client in process: the same registry and rules as over HTTP, without the bytes in between."""
 
-from typing import Any
+import logging
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +18,8 @@ from doorman.server.patching import Patch as ServerPatch
 from doorman.server.patching import transform_of
 from doorman.server.pods import PodOperations
 from doorman.server.request import RequestInfo
+
+_log: Final = logging.getLogger("doorman.runtime")
 
 
 class LoopbackClient:
@@ -101,4 +104,7 @@ class LoopbackClient:
             # Our components send patches where upstream's send whole objects; the roles are upstream's.
             decision = self._authorizer.decide(user, msgspec.structs.replace(info, verb="update"))
         if not decision.is_allowed:
-            raise refusal(user, info, decision.reason)
+            error = refusal(user, info, decision.reason)
+            # Somebody has changed the default roles, or a controller does what its role does not foresee.
+            _log.warning("a component may not do what it must: %s", error.message)
+            raise error

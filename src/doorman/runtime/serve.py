@@ -59,7 +59,7 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path) -> None:
     clock = SystemClock()
     credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(clock.now(), UTC))
     cluster = Cluster(store, settings, clock)
-    await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate)
+    await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
     await cluster.add_nodes(settings.nodes)
     server = _Server(_config(cluster, credentials, scratch))
@@ -104,6 +104,8 @@ def _config(cluster: Cluster, credentials: Credentials, scratch: Path) -> uvicor
     certificate, key = scratch / "server.crt", scratch / "server.key"
     write_private(certificate, credentials.server_certificate)
     write_private(key, credentials.server_key)
+    authority = scratch / "ca.crt"
+    write_private(authority, credentials.ca_certificate)
     config = uvicorn.Config(
         Application(cluster.pipeline(credentials)),
         http=ApiProtocol,
@@ -120,6 +122,8 @@ def _config(cluster: Cluster, credentials: Credentials, scratch: Path) -> uvicor
         ssl_certfile=certificate,
         ssl_keyfile=key,
         ssl_version=ssl.PROTOCOL_TLS_SERVER,
+        ssl_ca_certs=str(authority),
+        ssl_cert_reqs=ssl.CERT_OPTIONAL,
     )
     config.load()
     assert config.ssl is not None, "a certificate was given"

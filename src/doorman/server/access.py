@@ -2,6 +2,7 @@
 
 import msgspec
 
+from doorman.server.certificate_requests import CertificateRequests
 from doorman.server.escalation import EscalationGuard
 from doorman.server.reviews import Reviews
 from doorman.server.token_requests import TokenRequests
@@ -11,3 +12,4 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     reviews: Reviews
     guard: EscalationGuard
     token_requests: TokenRequests
+    certificate_requests: CertificateRequests

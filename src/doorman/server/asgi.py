@@ -13,6 +13,9 @@ Scope = MutableMapping[str, Any]  # ASGI's own loose types
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+PEER_CERTIFICATE: Final = "doorman.peer_certificate"
+"""The ASGI extension that carries the DER bytes of a verified client certificate."""
+
 _log: Final = logging.getLogger("doorman.server")
 
 
@@ -62,6 +65,7 @@ async def _read(scope: Scope, receive: Receive) -> Request:
         query=Query(scope["query_string"].decode("latin-1")),
         headers=headers,
         body=body,
+        peer_certificate=scope["extensions"][PEER_CERTIFICATE] if "extensions" in scope else None,
     )
 
 

@@ -123,6 +123,7 @@ class ResourceHandlers:
             return renderer.document(answer, status=201)
         if self._access.guard.is_about(kind):
             self._access.guard.check(kind, info.namespace, doc, None, call.user)
+        self._access.certificate_requests.prepare(kind, doc, call.user)
         stored = await self._registry.create(kind, info.namespace, doc, caller)
         return renderer.one(kind, stored, status=201)
 
@@ -245,6 +246,8 @@ class ResourceHandlers:
             answer = self._access.token_requests.answer(info.namespace, info.name, body)
             return renderer.document(answer, status=201)
         if info.subresource in _OBJECT_SUBRESOURCES:
+            if info.verb != "get":
+                self._access.certificate_requests.check_subresource(kind, info.name, info.subresource, call.user)
             match info.verb:
                 case "get":
                     return self._get(call, renderer)

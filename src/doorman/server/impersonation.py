@@ -29,10 +29,10 @@ def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer)
 
 
 def target_of(headers: Mapping[str, str]) -> User:
-    name = headers.get("impersonate-user", "")
+    name = _first(headers, "impersonate-user")
     groups = _lines(headers.get("impersonate-group", ""))
     extra = _extra(headers)
-    uid = headers.get("impersonate-uid", "")
+    uid = _first(headers, "impersonate-uid")
     if not name:
         if groups or extra or uid:
             raise _incomplete()
@@ -47,7 +47,7 @@ def target_of(headers: Mapping[str, str]) -> User:
 
 def rights_needed(headers: Mapping[str, str]) -> Iterator[RequestInfo]:
     """One question to the authorizer for each thing that is taken on."""
-    name = headers.get("impersonate-user", "")
+    name = _first(headers, "impersonate-user")
     account = split_account(name)
     if account is not None:
         yield _right("serviceaccounts", account[1], namespace=account[0])
@@ -58,8 +58,9 @@ def rights_needed(headers: Mapping[str, str]) -> Iterator[RequestInfo]:
     for key, values in _extra(headers).items():
         for value in values:
             yield _right("userextras", value, group=_GROUP, subresource=key)
-    if headers.get("impersonate-uid"):
-        yield _right("uids", headers["impersonate-uid"], group=_GROUP)
+    uid = _first(headers, "impersonate-uid")
+    if uid:
+        yield _right("uids", uid, group=_GROUP)
 
 
 def split_account(name: str) -> tuple[str, str] | None:
@@ -91,6 +92,10 @@ def _right(resource: str, name: str, *, group: str = "", namespace: str = "", su
         subresource=subresource,
         name=name,
     )
+
+
+def _first(headers: Mapping[str, str], name: str) -> str:
+    return headers.get(name, "").partition("\n")[0]
 
 
 def _lines(header: str) -> tuple[str, ...]:

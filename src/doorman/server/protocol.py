@@ -1,7 +1,8 @@
-"""uvicorn's HTTP protocol with two differences.
+"""uvicorn's HTTP protocol with three differences.
 
 A client of HTTP/1.0 that asks for it keeps its connection, as with Go's server: without that every request pays for a
-TLS handshake. And the head of an answer leaves together with its first bytes: one record, one system call.
+TLS handshake. The head of an answer leaves together with its first bytes: one record, one system call. And a client's
+certificate, which TLS has verified, goes along with each of its requests.
 """
 
 import asyncio
@@ -9,9 +10,20 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from doorman.server.asgi import PEER_CERTIFICATE
+
 
 class ApiProtocol(HttpToolsProtocol):
+    _certificate: bytes | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        self._certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+
     def on_headers_complete(self) -> None:
+        if self._certificate is not None:
+            self.scope["extensions"] = {PEER_CERTIFICATE: self._certificate}  # type: ignore[dict-item]  # bytes, not a dict
         before = self.cycle
         super().on_headers_complete()
         cycle = self.cycle
