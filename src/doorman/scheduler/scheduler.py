@@ -23,6 +23,7 @@ from doorman.scheduler.cycle import Candidate, Cycle, Fit, Misfit
 from doorman.scheduler.events import node_events, pod_update_events
 from doorman.scheduler.explain import Explainer
 from doorman.scheduler.explanation import Explanation
+from doorman.scheduler.extension import Factory, PluginError, adapted
 from doorman.scheduler.failures import Failure, Failures
 from doorman.scheduler.framework import Change, Event, Plugin, Resource
 from doorman.scheduler.nominator import Nominator
@@ -33,7 +34,7 @@ from doorman.scheduler.profile_plugins import ProfilePlugins
 from doorman.scheduler.queue import QueuedPod, SchedulingQueue
 from doorman.scheduler.registry import PluginContext, make_plugins
 from doorman.scheduler.resource_names import ResourceNames
-from doorman.scheduler.shapes import ShapeTable
+from doorman.scheduler.shapes import PodSignature, ShapeTable
 from doorman.scheduler.workloads import CONTROLLERS, Workloads
 
 
@@ -56,12 +57,13 @@ class Scheduler:
         *,
         comparison_operators: bool,
         hostname: str = "doorman",
-        plugins: Mapping[str, Plugin] | None = None,
+        plugins: Mapping[str, Factory] | None = None,
     ) -> None:
-        """`plugins` are other people's, by name; profiles that list them run them."""
+        """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them."""
         self.hostname = hostname
         resources = ResourceNames()
-        self._shapes = ShapeTable(resources)
+        others = {profile.name: _others(profile, plugins or {}) for profile in config.profiles}
+        self._shapes = ShapeTable(resources, _signatures(others))
         self._cluster = Cluster(resources, self._shapes)
         self._workloads = Workloads()
         self._nominator = Nominator(self._cluster)
@@ -70,7 +72,7 @@ class Scheduler:
         """Pods that hold a place on a node, bound or assumed."""
         self._preempting: set[str] = set()
         self._runners = {
-            profile.name: self._runner(profile, plugins or {}, comparison_operators=comparison_operators)
+            profile.name: self._runner(profile, others[profile.name], comparison_operators=comparison_operators)
             for profile in config.profiles
         }
         self._queue = SchedulingQueue(
@@ -150,11 +152,7 @@ class Scheduler:
             return None
         self._forget(record)
         self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, _on_node(record), None), now)
-        self._queue.failed(queued, now)
-        return Rejected(
-            pod=queued.pod, profile=queued.profile, reason=SCHEDULER_ERROR, message=message, nominated="",
-            attempts=queued.attempts,
-        )  # fmt: skip
+        return self._broken(queued, message, now)
 
     def preempted(self, pod_key: str, now: Instant) -> None:
         """The deletion of the pod's victims has been asked for."""
@@ -336,13 +334,17 @@ class Scheduler:
         known = None if is_nominated else self._failures.get(queued, self._state())
         if known is not None:
             return self._misfit(queued, known.misfit, known.result, now)
-        match runner.cycle.attempt(candidate):
+        try:
+            attempt = runner.cycle.attempt(candidate)
+            result = None
+            if isinstance(attempt, Misfit) and attempt.rejectors and runner.preemption is not None:
+                result = runner.preemption.attempt(pod, candidate, attempt, now)
+        except PluginError as error:
+            return self._broken(queued, str(error), now)
+        match attempt:
             case Fit() as fit:
                 return self._assume(queued, fit)
             case Misfit() as misfit:
-                result = None
-                if misfit.rejectors and runner.preemption is not None:
-                    result = runner.preemption.attempt(pod, candidate, misfit, now)
                 if not is_nominated:
                     self._failures.remember(queued, Failure(self._state(), misfit, result))
                 return self._misfit(queued, misfit, result, now)
@@ -355,6 +357,15 @@ class Scheduler:
         self._cluster.add_pod(record)
         return Placed(
             pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
+            attempts=queued.attempts,
+        )  # fmt: skip
+
+    def _broken(self, queued: QueuedPod, message: str, now: Instant) -> Rejected:
+        """A plugin or the binding failed: an error, not a rejection."""
+        self._nominator.remove(queued.key)
+        self._queue.failed(queued, now)
+        return Rejected(
+            pod=queued.pod, profile=queued.profile, reason=SCHEDULER_ERROR, message=message, nominated="",
             attempts=queued.attempts,
         )  # fmt: skip
 
@@ -390,6 +401,19 @@ class Scheduler:
             self._cluster.log_end, self._nominator.version, self._cluster.relations.version, self._workloads.version,
             self._budgets.version,
         )  # fmt: skip
+
+
+def _others(profile: Profile, plugins: Mapping[str, Factory]) -> dict[str, Plugin]:
+    """Other people's plugins that the profile lists, made with its arguments."""
+    listed = {*profile.filters, *profile.pre_enqueue, *profile.post_filters, *dict(profile.scores)}
+    return {
+        name: adapted(factory(profile.other_args.get(name, {}))) for name, factory in plugins.items() if name in listed
+    }
+
+
+def _signatures(others: Mapping[str, Mapping[str, Plugin]]) -> list[PodSignature]:
+    found = (getattr(plugin, "signature", None) for by_name in others.values() for plugin in by_name.values())
+    return [signature for signature in found if signature is not None]
 
 
 def _is_leaving(pod: Pod) -> bool:
