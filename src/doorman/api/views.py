@@ -13,6 +13,7 @@ from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
 from doorman.api.roles import RBAC_GROUP, Role, RoleBinding
 from doorman.api.serviceaccounts import Secret, ServiceAccount
+from doorman.api.services import Service
 from doorman.api.workloads import (
     ControllerRevision,
     DaemonSet,
@@ -27,6 +28,7 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "nodes": Node,
     "namespaces": Namespace,
     "configmaps": ConfigMap,
+    "services": Service,
     "replicationcontrollers": ReplicationController,
     "leases.coordination.k8s.io": Lease,
     "poddisruptionbudgets.policy": PodDisruptionBudget,
