@@ -45,6 +45,7 @@ class Schema:
     def __init__(self, types: Mapping[str, Any]) -> None:  # rows of data/types.json
         self._types = types
         self._checks: dict[str, Check] = {}
+        self._member_checks: dict[str, dict[str, Check]] = {}
 
     def fields(self, type_name: str) -> Mapping[str, Any]:  # a field is a type expression or a dict with one
         found: Mapping[str, Any] = self._types[type_name]["fields"]
@@ -54,14 +55,43 @@ class Schema:
         found: Mapping[str, Any] = self._types[type_name]
         return found
 
-    def clean(self, doc: Any, type_name: str) -> tuple[Document, list[str]]:  # any JSON value
-        """The document to store, and the strict problems found (`unknown field "spec.foo"`)."""
-        if self._check(type_name)(doc):
+    def clean(
+        self,
+        doc: Any,
+        type_name: str,
+        *,
+        known: Document | None = None,  # any JSON value
+    ) -> tuple[Document, list[str]]:
+        """The document to store, and the strict problems found (`unknown field "spec.foo"`).
+
+        `known` is a clean document that this one was made from: members they share need no second look.
+        """
+        if self._check(type_name)(doc) if known is None else self._is_clean_beside(doc, known, type_name):
             checked: Document = doc
             return checked, []
         problems: list[str] = []
         cleaned = self._clean_struct(doc, type_name, "", problems)
         return cleaned, problems
+
+    def _is_clean_beside(self, doc: Any, known: Document, type_name: str) -> bool:
+        if type(doc) is not dict:
+            return False
+        fields = self.fields(type_name)
+        for name, member in doc.items():
+            if name in known and known[name] is member:
+                continue
+            field = fields.get(name)
+            if field is None:
+                return False
+            expression = field["t"] if isinstance(field, dict) else field
+            before = known.get(name)
+            if isinstance(expression, str) and expression.startswith("@") and type(before) is dict:
+                if not self._is_clean_beside(member, before, expression[1:]):
+                    return False
+                continue
+            if not self._check_of(type_name, name)(member):
+                return False
+        return True
 
     # The quick check: compiled once a type, says whether a document needs no change at all.
 
@@ -73,11 +103,18 @@ class Schema:
             found = self._checks[type_name] = self._compile_struct(type_name)
         return found
 
+    def _check_of(self, type_name: str, name: str) -> Check:
+        """The check of one member."""
+        self._check(type_name)
+        return self._member_checks[type_name][name]
+
     def _compile_struct(self, type_name: str) -> Check:
         checks: dict[str, Check] = {}
         for name, field in self.fields(type_name).items():
             spec = field if isinstance(field, dict) else {"t": field}
             checks[name] = self._compile(spec["t"], name, bool(spec.get("req")))
+
+        self._member_checks[type_name] = checks
 
         def check(value: Any) -> bool:
             if type(value) is not dict:

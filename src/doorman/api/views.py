@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.certificatesigningrequests import CertificateSigningRequest
 from doorman.api.batch import CronJob, Job
+from doorman.api.certificatesigningrequests import CertificateSigningRequest
 from doorman.api.configmaps import ConfigMap
 from doorman.api.leases import Lease
 from doorman.api.namespaces import Namespace

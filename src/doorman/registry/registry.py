@@ -55,7 +55,7 @@ LOOKED_UP_MAX: Final = 1000
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
 Transform = Callable[[Document], Document]
-"""From the stored document (its own copy) to the wished one."""
+"""From the stored document to the wished one. It may share members with it, and does not change them."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +137,8 @@ class Registry:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         metadata.pop("resourceVersion", None)
         self._default(kind, doc)
+        # Before admission: what the server adds on the way in is nobody's.
+        self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
         attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None, name=name_hint)
         self._admission.admit(attributes, self._cluster, now)
         wants_name = not metadata.get("name") and bool(metadata.get("generateName"))
@@ -159,7 +161,6 @@ class Registry:
         metadata["uid"] = self._names.uid()
         metadata["creationTimestamp"] = to_time(now)
         strategy_of(kind).create(kind, doc, now)
-        self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
         errors = validator_of(kind.storage).create(doc, self._context(""))
         if errors:
             raise invalid_object(kind.kind, kind.group, metadata.get("name", ""), errors)
@@ -201,7 +202,12 @@ class Registry:
                     raise not_found(kind.named, name)
                 return Written(await self.create(kind, namespace, create(), caller), is_created=True)
             old = self._document(entry, kind, namespace, name)
-            new = transform(self._document(entry, kind, namespace, name))
+            if subresource == "status":
+                # Nothing below changes a member in place that a patch of status has left alone.
+                new = dict(transform(old))
+                new["metadata"] = dict(new.get("metadata", {}))
+            else:
+                new = transform(self._document(entry, kind, namespace, name))
             try:
                 proposed = self._propose_update(kind, namespace, name, subresource, new, old, caller, is_unconditional)
             except _NotWritten:
@@ -268,7 +274,8 @@ class Registry:
         now = self._clock.now()
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
         self._check_identity(kind, namespace, name, metadata, before, is_unconditional)
-        self._default(kind, new)
+        if subresource != "status":
+            self._default(kind, new)
         for field in _SERVER_OWNED:
             if field in before:
                 metadata[field] = before[field]

@@ -123,7 +123,8 @@ def _pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
             metadata[name] = before[name]
         else:
             metadata.pop(name, None)
-    status, was = new.setdefault("status", {}), old.get("status", {})
+    status, was = dict(new.get("status", {})), old.get("status", {})
+    new["status"] = status
     for name in ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration"):
         if name not in status and name in was:
             status[name] = was[name]

@@ -76,7 +76,8 @@ def transform_of(schema: Schema, kind: Kind, patch: Patch, validation: str, warn
             live = to_events_v1(live)
         patched = _patched(schema, kind, patch, live)
         found: list[str] = []
-        cleaned = _cleaned(schema, kind, patched, patch, validation, found)
+        known = None if patch.type == JSON_PATCH else live
+        cleaned = _cleaned(schema, kind, patched, patch, validation, found, known)
         warnings[:] = found
         if kind.group_resource == "events.events.k8s.io":
             cleaned = to_core(cleaned)
@@ -94,7 +95,13 @@ def _patched(schema: Schema, kind: Kind, patch: Patch, live: Document) -> Docume
 
 
 def _cleaned(
-    schema: Schema, kind: Kind, patched: Document, patch: Patch, validation: str, warnings: list[str]
+    schema: Schema,
+    kind: Kind,
+    patched: Document,
+    patch: Patch,
+    validation: str,
+    warnings: list[str],
+    known: Document | None,
 ) -> Document:
     kind_named, version = patched.get("kind"), patched.get("apiVersion")
     if kind_named != kind.kind or version != kind.group_version:
@@ -106,7 +113,7 @@ def _cleaned(
     problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
     if kind.type_name:
         try:
-            patched, unknown = schema.clean(patched, kind.type_name)
+            patched, unknown = schema.clean(patched, kind.type_name, known=known)
         except DecodeError as error:
             raise _invalid_patch(patched, str(error)) from error
         problems += unknown
