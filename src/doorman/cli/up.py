@@ -93,6 +93,16 @@ class Names(click.ParamType[tuple[str, ...]]):
 @click.option(
     "--unhealthy-zone-threshold", type=float, default=0.55, help="Share of nodes not ready in an unhealthy zone."
 )
+@click.option(
+    "--max-requests-inflight", type=click.IntRange(min=1), default=400, help="Requests that read, worked on at once."
+)
+@click.option(
+    "--max-mutating-requests-inflight",
+    type=click.IntRange(min=1),
+    default=200,
+    help="Requests that write, worked on at once.",
+)
+@click.option("--audit-log-path", type=_PATH, help="Where to log who did what, one JSON line a request.")
 @click.option("--verbose", "-v", is_flag=True, help="Log what the components do.")
 def command(**flags: Any) -> None:  # click hands flags over by name
     """Start a control plane: API server, scheduler, controllers, simulated nodes.
@@ -154,6 +164,9 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         disable_admission_plugins=flags["disable_admission_plugins"],
         default_not_ready_toleration_seconds=flags["default_not_ready_toleration_seconds"],
         default_unreachable_toleration_seconds=flags["default_unreachable_toleration_seconds"],
+        max_requests_inflight=flags["max_requests_inflight"],
+        max_mutating_requests_inflight=flags["max_mutating_requests_inflight"],
+        audit_log_path=flags["audit_log_path"],
         node_lifecycle=NodeLifecycleSettings(
             node_monitor_period_seconds=flags["node_monitor_period"],
             node_monitor_grace_period_seconds=flags["node_monitor_grace_period"],

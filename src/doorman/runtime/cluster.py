@@ -38,12 +38,14 @@ from doorman.runtime.settings import Settings, is_enabled
 from doorman.scheduler.config import SchedulerConfig
 from doorman.scheduler.scheduler import Scheduler
 from doorman.server.access import Access
+from doorman.server.audit import AuditLog
 from doorman.server.authentication import ClusterAuthenticator
 from doorman.server.authorization import Authorizer
 from doorman.server.bootstrap_tokens import BootstrapTokens
 from doorman.server.certificate_requests import CertificateRequests
 from doorman.server.certificates import ClientCertificates
 from doorman.server.escalation import EscalationGuard
+from doorman.server.flow import FlowControl
 from doorman.server.health import Health
 from doorman.server.impersonation import account_groups
 from doorman.server.node_authorizer import NODE_PREFIX, NODES_GROUP, NodeAuthorizer
@@ -101,7 +103,7 @@ class Cluster:
         user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))
         return LoopbackClient(self.registry, self._pods, self.authorizer, user, manager)
 
-    def pipeline(self, credentials: Credentials) -> Pipeline:
+    def pipeline(self, credentials: Credentials, audit: AuditLog | None = None) -> Pipeline:
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
         authenticator = ClusterAuthenticator(
             credentials.admin_token,
@@ -120,6 +122,11 @@ class Cluster:
             authenticator=authenticator,
             authorizer=self.authorizer,
             access=access,
+            flow=FlowControl(
+                mutating_max=self._settings.max_mutating_requests_inflight,
+                read_only_max=self._settings.max_requests_inflight,
+            ),
+            audit=audit,
             health=Health({"ping": lambda: True, "log": lambda: True, "etcd": lambda: True}),
             clock=self._clock,
             names=self._names,

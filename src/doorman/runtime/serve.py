@@ -17,12 +17,14 @@ from typing import Any, Final
 import uvicorn
 import uvloop
 
-from doorman.base.clock import SystemClock
+from doorman.base.clock import Clock, SystemClock
 from doorman.runtime.cluster import Cluster
 from doorman.runtime.credentials import Credentials, kubeconfig, load_or_make, write_private
 from doorman.runtime.settings import Settings
 from doorman.server.asgi import Application
-from doorman.server.protocol import ApiProtocol
+from doorman.server.audit import AuditLog
+from doorman.server.pipeline import Pipeline
+from doorman.server.protocol import SWEEP_SECONDS, ApiProtocol, sweep
 from doorman.store.contract import Store, Unusable
 from doorman.store.memory import MemoryStore
 from doorman.store.sqlite import SqliteStore
@@ -62,7 +64,8 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path) -> None:
     await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
     await cluster.add_nodes(settings.nodes)
-    server = _Server(_config(cluster, credentials, scratch))
+    audit = _open_audit_log(settings, clock, loop)
+    server = _Server(_config(cluster.pipeline(credentials, audit), credentials, scratch))
     serving = asyncio.ensure_future(server.serve(sockets=[listener]))
     await server.is_started.wait()
     address = f"https://{_host(settings.bind_address)}:{port}"
@@ -76,6 +79,20 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path) -> None:
         server.should_exit = True
         await cluster.stop()
         await serving
+        if audit is not None:
+            audit.close()
+
+
+def _open_audit_log(settings: Settings, clock: Clock, loop: asyncio.AbstractEventLoop) -> AuditLog | None:
+    if settings.audit_log_path is None:
+        return None
+    try:
+        return AuditLog(settings.audit_log_path, clock, loop.call_later)
+    except OSError as error:
+        raise Unusable(
+            f"cannot write the audit log {settings.audit_log_path}: {error.strerror}",
+            "give another place with --audit-log-path",
+        ) from error
 
 
 async def _open_store(settings: Settings) -> Store:
@@ -100,14 +117,14 @@ def _listen(address: str, port: int) -> socket.socket:
     return listener
 
 
-def _config(cluster: Cluster, credentials: Credentials, scratch: Path) -> uvicorn.Config:
+def _config(pipeline: Pipeline, credentials: Credentials, scratch: Path) -> uvicorn.Config:
     certificate, key = scratch / "server.crt", scratch / "server.key"
     write_private(certificate, credentials.server_certificate)
     write_private(key, credentials.server_key)
     authority = scratch / "ca.crt"
     write_private(authority, credentials.ca_certificate)
     config = uvicorn.Config(
-        Application(cluster.pipeline(credentials)),
+        Application(pipeline),
         http=ApiProtocol,
         proxy_headers=False,
         ws="none",
@@ -145,7 +162,14 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> Any:  # uvicorn's signature
         await super().startup(sockets=sockets)
+        self._sweep()
         self.is_started.set()
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        sweep(list(self.server_state.connections), loop.time())
+        if not self.should_exit:
+            loop.call_later(SWEEP_SECONDS, self._sweep)
 
 
 def _host(address: str) -> str:

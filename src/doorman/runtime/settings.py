@@ -25,6 +25,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     default_unreachable_toleration_seconds: int = 300
     node_lifecycle: NodeLifecycleSettings = NodeLifecycleSettings()
     taint_eviction: TaintEvictionSettings = TaintEvictionSettings()
+    max_requests_inflight: int = 400
+    max_mutating_requests_inflight: int = 200
+    audit_log_path: Path | None = None
+    """None: nothing is logged."""
     seed: int | None = None
     """Of uids, generated names and the like; None: unpredictable."""
 

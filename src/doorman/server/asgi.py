@@ -16,17 +16,23 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 PEER_CERTIFICATE: Final = "doorman.peer_certificate"
 """The ASGI extension that carries the DER bytes of a verified client certificate."""
 
+READING_BYTES_MAX: Final = 512 * 1024 * 1024
+
 _log: Final = logging.getLogger("doorman.server")
 
 
 class Application:
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
+        self._reading_bytes = 0
+        """In bodies that are still arriving."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        request = await _read(scope, receive)
+        request = await self._read(scope, receive)
+        if request is None:
+            return  # the client went away before it had said all: nothing is done on half a word
         try:
             response = await self._pipeline.handle(request)
         except Exception as error:  # noqa: BLE001  a bug must not take the connection down
@@ -36,35 +42,54 @@ class Application:
             _for_http_1_0(request, response)
         await _write(response, receive, send, is_head=request.method == "HEAD")
 
+    async def _read(self, scope: Scope, receive: Receive) -> Request | None:
+        message = await receive()
+        body = message.get("body", b"")
+        if message.get("more_body"):
+            whole = await self._read_on(body, receive)
+            if whole is None:
+                return None
+            body = whole
+        elif message["type"] == "http.disconnect":
+            return None
+        return _request(scope, body)
 
-async def _read(scope: Scope, receive: Receive) -> Request:
+    async def _read_on(self, first: bytes, receive: Receive) -> bytes | None:
+        """The rest of a long body. All of them together may take only so much memory."""
+        parts = [first]
+        size = len(first)
+        self._reading_bytes += size
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                piece = message.get("body", b"")
+                size += len(piece)
+                self._reading_bytes += len(piece)
+                if size > BODY_BYTES_MAX or self._reading_bytes > READING_BYTES_MAX:
+                    # What is over the limit is not kept, so that the answer can say so.
+                    return b"\0" * (BODY_BYTES_MAX + 1)
+                parts.append(piece)
+                if not message.get("more_body"):
+                    return b"".join(parts)
+        finally:
+            self._reading_bytes -= size
+
+
+def _request(scope: Scope, body: bytes) -> Request:
     headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}\n{value}" if name in headers else value
-    body = b""
-    message = await receive()
-    body = message.get("body", b"")
-    if message.get("more_body"):
-        parts = [body]
-        size = len(body)
-        while message.get("more_body"):
-            message = await receive()
-            size += len(message.get("body", b""))
-            # What is over the limit is not kept, only counted, so that the answer can say so.
-            parts.append(message.get("body", b"") if size <= BODY_BYTES_MAX + 1 else b"")
-            if size > BODY_BYTES_MAX:
-                parts = [b"\0" * (BODY_BYTES_MAX + 1)]
-                size = BODY_BYTES_MAX + 1
-                break
-        body = b"".join(parts)
-    raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+    client = scope.get("client")
     return Request(
         method=scope["method"],
-        path=raw_path.decode("latin-1"),
+        path=scope["path"],
         query=Query(scope["query_string"].decode("latin-1")),
         headers=headers,
         body=body,
+        client=client[0] if client else "",
         peer_certificate=scope["extensions"][PEER_CERTIFICATE] if "extensions" in scope else None,
     )
 
@@ -84,6 +109,8 @@ async def _write(response: Response, receive: Receive, send: Send, *, is_head: b
         headers.append((b"content-length", b"%d" % len(response.body)))
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     if is_head:
+        if response.stream is not None:
+            response.stream.close()
         await send({"type": "http.response.body", "body": b""})
         return
     if response.stream is not None:

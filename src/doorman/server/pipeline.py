@@ -3,15 +3,18 @@
 import random
 from typing import Final
 
+from doorman.api.identity import User
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, internal, no_such_resource
 from doorman.base.names import Names
 from doorman.registry.registry import Registry
 from doorman.server.access import Access
+from doorman.server.audit import AuditEntry, AuditLog
 from doorman.server.authentication import Authenticator
 from doorman.server.authorization import Authorizer
 from doorman.server.bodies import check_size
 from doorman.server.discovery import Discovery
+from doorman.server.flow import FlowControl
 from doorman.server.handlers import Call, ResourceHandlers
 from doorman.server.health import Health
 from doorman.server.impersonation import impersonated
@@ -33,6 +36,8 @@ class Pipeline:
         authenticator: Authenticator,
         authorizer: Authorizer,
         access: Access,
+        flow: FlowControl,
+        audit: AuditLog | None = None,
         health: Health,
         clock: Clock,
         names: Names,
@@ -41,6 +46,8 @@ class Pipeline:
         self._registry = registry
         self._authenticator = authenticator
         self._authorizer = authorizer
+        self._flow = flow
+        self._audit = audit
         self._health = health
         self._clock = clock
         self._names = names
@@ -51,22 +58,44 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         """Never raises but for a broken invariant."""
         warnings: list[str] = []
+        entry = self._audit.begin(request) if self._audit is not None else None
         try:
-            response = await self._handle(request, warnings)
+            response = await self._handle(request, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
         for text in dict.fromkeys(warnings):
             response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
-        response.headers.append(("Audit-Id", request.headers.get("audit-id") or self._names.uid()))
+        # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
+        audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()
+        response.headers.append(("Audit-Id", audit_id))
+        if self._audit is not None and entry is not None:
+            self._audit.finish(entry, response, audit_id)
         if not any(name == "Cache-Control" for name, _ in response.headers):
             response.headers.append(("Cache-Control", "no-cache, private"))
         return response
 
-    async def _handle(self, request: Request, warnings: list[str]) -> Response:
+    async def _handle(self, request: Request, warnings: list[str], entry: AuditEntry | None) -> Response:
         check_size(len(request.body))
         info = parse_request_info(request.method, request.path, request.query)
         user = self._authenticator.authenticate(request)
-        user = impersonated(user, request.headers, self._authorizer) or user
+        if entry is not None:
+            entry.info, entry.user = info, user
+        target = impersonated(user, request.headers, self._authorizer)
+        if target is not None:
+            user = target
+            if entry is not None:
+                entry.acting_as = target
+        lane = self._flow.lane_of(user, info)
+        if lane is None:
+            return await self._serve(request, info, user, warnings)
+        if not lane.try_enter():
+            await lane.wait(user.name)
+        try:
+            return await self._serve(request, info, user, warnings)
+        finally:
+            lane.leave()
+
+    async def _serve(self, request: Request, info: RequestInfo, user: User, warnings: list[str]) -> Response:
         self._authorizer.check(user, info)
         if not info.is_resource:
             return self._plain(request)
@@ -83,7 +112,10 @@ class Pipeline:
             now=self._clock.now(),
         )
         call = Call(request=request, info=info, user=user, kind=kind, warnings=warnings)
-        return await self._handlers.handle(call, renderer)
+        response = await self._handlers.handle(call, renderer)
+        if response.stream is not None:
+            response.stream = self._flow.counted(user, response.stream)
+        return response
 
     def _accepted(self, request: Request, info: RequestInfo) -> Accepted:
         is_watch = info.verb == "watch" or (info.verb == "get" and request.query.flag("watch"))

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Final, Protocol
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -16,6 +16,7 @@ class Query:
     """Query parameters: the first value of each, as Kubernetes reads them."""
 
     def __init__(self, raw: str) -> None:
+        self.raw = raw
         self._values: dict[str, list[str]] = {}
         if raw:
             for name, value in parse_qsl(raw, keep_blank_values=True, max_num_fields=100):
@@ -77,11 +78,14 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
 class Request(msgspec.Struct, kw_only=True):
     method: str
     path: str
+    """Decoded."""
     query: Query
     headers: Mapping[str, str]
     """Names in small letters."""
     body: bytes = b""
     peer_certificate: bytes | None = None
+    client: str = ""
+    """The address it came from."""
 
 
 class EventStream(Protocol):
@@ -104,13 +108,14 @@ class Response(msgspec.Struct, kw_only=True):
 
 
 def parse_request_info(method: str, path: str, query: Query) -> RequestInfo:
-    """
+    """`path` is decoded already, once: an encoded slash is a slash, as in Go, and what it was before is nobody's name.
+
     >>> info = parse_request_info("GET", "/api/v1/namespaces/default/pods/p/log", Query(""))
     >>> info.verb, info.namespace, info.resource, info.name, info.subresource
     ('get', 'default', 'pods', 'p', 'log')
     """
     verb = _VERBS.get(method, "")
-    parts = [unquote(part) for part in path.strip("/").split("/")]
+    parts = path.strip("/").split("/")
     least = 3 if parts[0] == "api" else 4
     if parts[0] not in ("api", "apis") or len(parts) < least:
         return RequestInfo(is_resource=False, verb=method.lower(), path=path)
