@@ -5,8 +5,7 @@ Rules
 1. An object whose managing owner is this one and whose labels match is its own; one whose labels do not match is
    released, unless the owner is being deleted.
 2. An object with another managing owner is none of its business.
-3. An orphan in its namespace that matches is adopted, if neither of the two is being deleted; before that the owner is
-   touched with its uid, which fails when it is gone.
+3. An orphan in its namespace that matches is adopted, if neither of the two is being deleted.
 """
 
 from collections.abc import Iterable
@@ -104,12 +103,6 @@ def decide_claim(claimant: Claimant, selector: Selector, resource: str, candidat
         elif matches and not meta.deletion_timestamp and not claimant.meta.deletion_timestamp:
             mine.append(candidate)
             adopted.append(_adopt(resource, meta, claimant))
-    if adopted:
-        touch = {"metadata": {"uid": claimant.meta.uid}}
-        adopted.insert(
-            0,
-            Patch(resource=claimant.resource, namespace=claimant.meta.namespace, name=claimant.meta.name, body=touch),
-        )
     return Claim(mine, [*released, *adopted])
 
 

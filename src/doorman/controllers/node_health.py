@@ -19,11 +19,10 @@ from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
-from doorman.client.actions import Action, ObjectReference, Patch, PatchType, RecordEvent
+from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 
 COMPONENT: Final = "node-controller"
 LEASE_NAMESPACE: Final = "kube-node-lease"
-LEASES: Final = "leases.coordination.k8s.io"
 WATCHED_CONDITIONS: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 NEVER_UPDATED: Final = ("NodeStatusNeverUpdated", "Kubelet never posted node status.")
 STOPPED: Final = ("NodeStatusUnknown", "Kubelet stopped posting node status.")
@@ -113,21 +112,17 @@ def decide_pod_not_ready(pod: Pod, now: Instant) -> list[Action]:
     ]
 
 
-def decide_mark(node: Node, memory: NodeMemory, now: Instant, *, check_lease: bool) -> list[Action]:
-    """The writes that make a silent node Unknown, and the event when it was Ready."""
+def decide_mark(node: Node, now: Instant) -> list[Action]:
+    """The write that makes a silent node Unknown, and the event when it was Ready."""
     conditions = unknown_conditions(node, now)
     if not conditions:
         return []
     name = node.metadata.name
-    actions: list[Action] = []
-    if check_lease and memory.lease is not None:
-        version = {"metadata": {"resourceVersion": memory.lease.metadata.resource_version}}
-        actions.append(Patch(resource=LEASES, namespace=LEASE_NAMESPACE, name=name, body=version, type=PatchType.MERGE))
     body = {
         "metadata": {"resourceVersion": node.metadata.resource_version},
         "status": {"conditions": conditions},
     }
-    actions.append(Patch(resource="nodes", name=name, subresource="status", body=body))
+    actions: list[Action] = [Patch(resource="nodes", name=name, subresource="status", body=body)]
     if ready_status(node) == "True":
         actions.append(node_event(node.metadata, "NodeNotReady", f"Node {name} status is now: NodeNotReady"))
     return actions

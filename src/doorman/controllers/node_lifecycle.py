@@ -6,8 +6,8 @@ failing nodes zone by zone; a tainting pass on a grid of 100 ms gives the queued
 as their zone's limiter lets it. See `node_health`, `node_taints` and `node_zones` for the rules.
 
 All taints of a node are written under one key, so that two decisions never race for its list. Before a node is marked
-Unknown its lease is touched with the version seen here: a conflict means that the cache is behind and the node may
-well be alive, and no node is judged until the cache has caught up.
+Unknown its lease is looked up where it is stored, if the controller was given a way: a newer one means that the cache
+is behind and the node may well be alive, and no node is judged until the cache has caught up.
 
 Keys: `health`, `taint`, `node/<name>`, `mark/<name>`, `flipped/<name>` and `pod/<namespace>/<name>`.
 """
@@ -25,7 +25,6 @@ from doorman.api.meta import ObjectMeta
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
-from doorman.base.errors import ApiError
 from doorman.client.actions import Action
 from doorman.client.controller import DONE, Change, Result, Retry, Source
 from doorman.client.informer import ListerOf
@@ -112,10 +111,14 @@ class NodeLifecycleController:
         pods: ListerOf[Pod],
         leases: ListerOf[Lease],
         settings: NodeLifecycleSettings | None = None,
+        *,
+        live_leases: ListerOf[Lease] | None = None,
     ) -> None:
+        """`live_leases` reads what is stored, not what an informer has heard of; None: nobody is asked."""
         self._nodes = nodes
         self._pods = pods
         self._leases = leases
+        self._live_leases = live_leases
         self._settings = settings = settings if settings is not None else NodeLifecycleSettings()
         self._memories: dict[str, NodeMemory] = {}
         self._zones = Zones(
@@ -129,9 +132,8 @@ class NodeLifecycleController:
         self._intents: dict[str, Intent] = {}
         self._marked: set[str] = set()
         """Nodes whose flip to Unknown is this controller's own doing and whose pods are to be marked for it."""
-        self._lease_gone: set[str] = set()
-        self._behind: tuple[str, str] | None = None
-        """A lease, and the version of it at which the cache was found to be behind."""
+        self._behind: tuple[str, int] | None = None
+        """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
         self._started: Instant = 0.0
         self._evictions = Counter(
             "node_collector_evictions_total", "Nodes given a NoExecute taint.", ["zone"], registry=None
@@ -171,21 +173,12 @@ class NodeLifecycleController:
                 assert kind == "flipped", f"unknown key {key}"
                 return self._flipped(rest, now)
 
-    def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives it
+    def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives them
         kind, _, name = key.partition("/")
         if kind == "node":
             self._intents.pop(name, None)
         elif kind == "mark":
             self._marked.discard(name)
-            if isinstance(error, ApiError) and (error.details or {}).get("kind") == "leases":
-                self._note_lease_trouble(name, error)
-
-    def _note_lease_trouble(self, name: str, error: ApiError) -> None:
-        memory = self._memories.get(name)
-        if error.code == 404:
-            self._lease_gone.add(name)
-        elif memory is not None and memory.lease is not None:
-            self._behind = (f"{LEASE_NAMESPACE}/{name}", memory.lease.metadata.resource_version)
 
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._nodes.get(name)
@@ -234,7 +227,6 @@ class NodeLifecycleController:
             self._zone(memory.zone).remove(name)
             self._intents.pop(name, None)
             self._marked.discard(name)
-            self._lease_gone.discard(name)
             meta = ObjectMeta(name=name, uid=memory.uid)
             actions.append(node_event(meta, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller"))
         for node in nodes:
@@ -258,16 +250,27 @@ class NodeLifecycleController:
             return False
         key, version = self._behind
         lease = self._leases.get(key)
-        if lease is not None and lease.metadata.resource_version == version:
+        if lease is not None and _version(lease) < version:
             return True
         self._behind = None
         return False
+
+    def _has_newer_lease(self, name: str, memory: NodeMemory) -> bool:
+        """Whether the node has renewed its lease and the cache has not heard of it yet."""
+        key = f"{LEASE_NAMESPACE}/{name}"
+        live = self._live_leases.get(key) if self._live_leases is not None else None
+        if live is None or (memory.lease is not None and _version(live) <= _version(memory.lease)):
+            return False
+        self._behind = (key, _version(live))
+        return True
 
     def _judge(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
         """The node's Ready status as it is, or as it will be once the node is marked."""
         name = node.metadata.name
         observe(memory, node, self._leases.get(f"{LEASE_NAMESPACE}/{name}"), now)
         if self._is_overdue(node, memory, now) and unknown_conditions(node, now):
+            if self._has_newer_lease(name, memory):
+                return ready_status(node)
             wakes.append((f"mark/{name}", now))
             memory.ready = as_unknown(memory.ready, node)
             return "Unknown"
@@ -286,9 +289,9 @@ class NodeLifecycleController:
         if node is None or memory is None:
             return DONE
         observe(memory, node, self._leases.get(f"{LEASE_NAMESPACE}/{name}"), now)
-        if not self._is_overdue(node, memory, now):
+        if not self._is_overdue(node, memory, now) or self._has_newer_lease(name, memory):
             return DONE
-        actions = decide_mark(node, memory, now, check_lease=name not in self._lease_gone)
+        actions = decide_mark(node, now)
         if not actions:
             return DONE
         memory.ready = as_unknown(memory.ready, node)
@@ -404,3 +407,7 @@ class NodeLifecycleController:
         found = self._zones.get(zone)
         assert found is not None, "a node's zone is known before the node is judged"
         return found
+
+
+def _version(lease: Lease) -> int:
+    return int(lease.metadata.resource_version or 0)

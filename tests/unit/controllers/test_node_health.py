@@ -85,20 +85,14 @@ def test_nothing_is_written_if_ready_is_unknown_already() -> None:
     assert unknown_conditions(node("Unknown", 5, MemoryPressure="False"), 100.0) == []
 
 
-def test_mark_checks_the_lease_first_and_tells_only_of_ready_nodes() -> None:
-    ready = node("True")
-    memory = remember(ready, "", 0.0)
-    observe(memory, ready, lease(1, version="9"), 0.0)
-    actions = decide_mark(ready, memory, 100.0, check_lease=True)
-    assert [type(action) for action in actions] == [Patch, Patch, RecordEvent]
-    first, second = actions[0], actions[1]
-    assert isinstance(first, Patch)
-    assert isinstance(second, Patch)
-    assert (first.resource, first.body) == ("leases.coordination.k8s.io", {"metadata": {"resourceVersion": "9"}})
-    assert second.body["metadata"] == {"resourceVersion": "3"}
-    assert [type(action) for action in decide_mark(ready, memory, 100.0, check_lease=False)] == [Patch, RecordEvent]
-    assert [type(action) for action in decide_mark(node("False"), memory, 100.0, check_lease=False)] == [Patch]
-    assert decide_mark(node("Unknown"), memory, 100.0, check_lease=True) == []
+def test_mark_carries_the_version_and_tells_only_of_ready_nodes() -> None:
+    patch, event = decide_mark(node("True"), 100.0)
+    assert isinstance(patch, Patch)
+    assert isinstance(event, RecordEvent)
+    assert (patch.subresource, patch.body["metadata"]) == ("status", {"resourceVersion": "3"})
+    assert event.message == "Node n1 status is now: NodeNotReady"
+    assert [type(action) for action in decide_mark(node("False"), 100.0)] == [Patch]
+    assert decide_mark(node("Unknown"), 100.0) == []
 
 
 @pytest.mark.parametrize(

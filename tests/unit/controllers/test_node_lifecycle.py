@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 
 from doorman.api.leases import Lease
-from doorman.base.errors import ApiError, GroupResource, not_found, stale
+from doorman.api.meta import ObjectMeta
+from doorman.base.errors import ApiError, GroupResource, stale
 from doorman.client.actions import Delete, Patch
+from doorman.client.informer import InformerCache
 from doorman.controllers.node_lifecycle import NodeLifecycleController, NodeLifecycleSettings
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
@@ -311,29 +314,27 @@ def test_user_taints_survive_and_conflicts_are_tried_again() -> None:
     assert taints(stage, "n1") == ["team:NoSchedule"]
 
 
-def test_conflict_on_the_lease_is_taken_for_a_sign_of_life() -> None:
-    stage, controller = stage_with()
+def test_lease_that_the_cache_has_not_heard_of_stops_all_judgement_until_it_has() -> None:
+    stage = Stage({LEASES: Lease})
+    caches = stage.caches
+    live: InformerCache[Lease] = InformerCache()
+    controller = NodeLifecycleController(caches["nodes"], caches["pods"], caches[LEASES], live_leases=live)
+    stage.add(controller)
+    stage.add(SimulatedNodes(caches["nodes"], caches["pods"], caches[LEASES]))
     add_nodes(stage, ["n1"], script="silent 20s-")
-    add_nodes(stage, ["n2", "n3"])
+    add_nodes(stage, ["n2"], script="silent 60s-")
+    add_nodes(stage, ["n3"])
     stage.at(30)
-    lease = stage.caches[LEASES].get("kube-node-lease/n1")
-    controller.gave_up("mark/n1", stale(GroupResource("coordination.k8s.io", "leases"), "n1"), stage.now)
+    heard = caches[LEASES].get("kube-node-lease/n1")
+    newer = str(int(heard.metadata.resource_version) + 100)
+    live.put("kube-node-lease/n1", msgspec.structs.replace(heard, metadata=ObjectMeta(resource_version=newer)))
     stage.at(200)
-    assert condition(stage, "nodes", "n1", "Ready") == "True"
-    stage.patch(LEASES, "kube-node-lease/n1", {"spec": {"holderIdentity": "someone"}})
-    assert stage.caches[LEASES].get("kube-node-lease/n1") is not lease
-    stage.at(206)
-    assert condition(stage, "nodes", "n1", "Ready") == "Unknown"
-
-
-def test_lease_that_is_gone_does_not_hold_up_the_mark() -> None:
-    stage, controller = stage_with()
-    add_nodes(stage, ["n1"], script="silent 20s-")
-    add_nodes(stage, ["n2", "n3"])
-    stage.at(30)
-    controller.gave_up("mark/n1", not_found(GroupResource("coordination.k8s.io", "leases"), "n1"), stage.now)
-    stage.at(90)
-    assert condition(stage, "nodes", "n1", "Ready") == "Unknown"
+    assert [condition(stage, "nodes", name, "Ready") for name in ("n1", "n2")] == ["True", "True"]
+    live.remove("kube-node-lease/n1")
+    caught_up = msgspec.structs.replace(heard, metadata=ObjectMeta(resource_version=newer))
+    caches[LEASES].put("kube-node-lease/n1", caught_up)
+    stage.at(211)
+    assert [condition(stage, "nodes", name, "Ready") for name in ("n1", "n2")] == ["Unknown", "Unknown"]
 
 
 def test_failed_taint_is_tried_again_by_the_next_pass() -> None:
