@@ -36,6 +36,7 @@ from doorman.nodes.pod_life import (
     life_of,
     stopped_body,
 )
+from doorman.nodes.pressure import INTERVAL_SECONDS, SHORTAGES, decide_victim, eviction_body, eviction_message
 from doorman.nodes.profile import DEFAULT_CAPACITY, node_addresses, node_info
 from doorman.nodes.resources import pod_requests
 from doorman.nodes.status import change_events, next_report, status_body, wanted_statuses
@@ -100,6 +101,8 @@ class SimulatedNodes:
         self._told_errors: dict[str, str] = {}
         self._was_silent: set[str] = set()
         self._was_ready: dict[str, bool] = {}
+        self._next_eviction: dict[str, Instant] = {}
+        """By node under pressure: when it may evict again."""
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE
@@ -140,6 +143,7 @@ class SimulatedNodes:
             self._told_errors.pop(name, None)
             self._was_silent.discard(name)
             self._was_ready.pop(name, None)
+            self._next_eviction.pop(name, None)
             return DONE
         health = _health(node, now)
         actions: list[Action] = []
@@ -164,8 +168,27 @@ class SimulatedNodes:
             actions.append(Patch(resource="nodes", name=name, subresource="status", body=body))
             actions.extend(change_events(node, wanted))
             due = now + self._settings.status_report_seconds
-        wakes.extend(_wake_at_first(f"node/{name}", due, health.changes_at))
+        evicts_at = self._relieve(node, health, actions, now)
+        wakes.extend(_wake_at_first(f"node/{name}", due, health.changes_at, evicts_at))
         return Result(actions=actions, wakes=wakes, retry=RETRY)
+
+    def _relieve(self, node: Node, health: Health, actions: list[Action], now: Instant) -> Instant | None:
+        """A node that runs short evicts one pod at a time; gives when to look again."""
+        name = node.metadata.name
+        shortage = next((one for one in SHORTAGES if health.conditions.get(one.condition) == "True"), None)
+        if shortage is None:
+            self._next_eviction.pop(name, None)
+            return None
+        at = self._next_eviction.setdefault(name, now)
+        if now < at:
+            return at
+        victim = decide_victim(shortage, self._pods.by(PODS_BY_NODE, name))
+        if victim is not None:
+            message = eviction_message(shortage, victim)
+            actions.append(_pod_event(victim, "Evicted", message))
+            actions.append(_status_patch(victim, eviction_body(victim, message, now)))
+        self._next_eviction[name] = now + INTERVAL_SECONDS
+        return now + INTERVAL_SECONDS
 
     def _must_look_at_pods(self, node: Node) -> bool:
         """The node was cut off, or has just become Ready."""

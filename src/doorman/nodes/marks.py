@@ -14,7 +14,7 @@ On a Pod:
 - `doorman.dev/runs-for: 1m`: until its containers exit;
 - `doorman.dev/exit-codes: "1,1,0"`: with which code, run after run; the last one repeats;
 - `doorman.dev/termination: 3s`: how long it takes to stop when it is deleted;
-- `doorman.dev/memory-usage: 200Mi`: what it takes up when the node is short of memory.
+- `doorman.dev/memory-usage: 200Mi`, `doorman.dev/disk-usage: 2Gi`: what it takes up, for a node that runs short.
 """
 
 from collections.abc import Mapping
@@ -33,6 +33,7 @@ RUNS_FOR: Final = PREFIX + "runs-for"
 EXIT_CODES: Final = PREFIX + "exit-codes"
 TERMINATION: Final = PREFIX + "termination"
 MEMORY_USAGE: Final = PREFIX + "memory-usage"
+DISK_USAGE: Final = PREFIX + "disk-usage"
 
 
 def is_simulated(annotations: Mapping[str, str]) -> bool:

@@ -334,3 +334,22 @@ def test_memories_of_pods_that_are_gone_are_dropped() -> None:
     stage.at(50)
     assert (agent._uids, agent._since, agent._seen_deleted) == ({}, {}, {})
     assert agent._loads.pods_of("node-1") == []
+
+
+def test_node_short_of_memory_evicts_one_pod_every_ten_seconds_while_it_lasts() -> None:
+    stage = stage_with("node-1")
+    requests = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"memory": "1Gi"}}}]}
+    stage.create("pods", pod("guaranteed", "node-1", spec=requests))
+    for name in ("a", "b", "c"):
+        stage.create("pods", pod(name, "node-1"))
+    stage.at(5)
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/conditions": "MemoryPressure=True"}}})
+    stage.at(6)
+    assert found(stage, "a")["status"]["reason"] == "Evicted"
+    stage.at(16)
+    assert found(stage, "b")["status"]["reason"] == "Evicted"
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/conditions": None}}})
+    stage.at(100)
+    phases = {name: found(stage, name)["status"]["phase"] for name in ("a", "b", "c", "guaranteed")}
+    assert phases == {"a": "Failed", "b": "Failed", "c": "Running", "guaranteed": "Running"}
+    assert [at for at, _ in stage.messages("Evicted")] == [5.0, 15.0]

@@ -1,0 +1,48 @@
+"""Orders to a simulated node of a running cluster, as merge patches of its annotations.
+
+`doorman node fail|recover|pressure` and kubectl do the same thing: they annotate the Node, and the agent obeys.
+"""
+
+from typing import Any, Final
+
+from doorman.nodes.health import parse_conditions
+from doorman.nodes.marks import CONDITIONS, SILENT
+
+Body = dict[str, Any]  # a merge patch, as JSON
+
+PRESSURES: Final = {"memory": "MemoryPressure", "disk": "DiskPressure", "pid": "PIDPressure"}
+
+
+def cut_off() -> Body:
+    """Neither status nor lease nor pods: the kubelet is dead, or the network is."""
+    return _annotate({SILENT: "true"})
+
+
+def not_ready() -> Body:
+    """The kubelet lives and says that it is not ready."""
+    return _annotate({CONDITIONS: "Ready=False"})
+
+
+def recover() -> Body:
+    """Everything that was ordered is over."""
+    return _annotate({SILENT: None, CONDITIONS: None})
+
+
+def pressure(kinds: list[str]) -> Body:
+    """Short of `memory`, `disk` or `pid`; of none of them when the list is empty. Raises KeyError for others.
+
+    >>> pressure(["memory"])
+    {'metadata': {'annotations': {'doorman.dev/conditions': 'MemoryPressure=True'}}}
+    """
+    text = ",".join(f"{PRESSURES[kind]}=True" for kind in kinds)
+    return _annotate({CONDITIONS: text or None})
+
+
+def conditions(text: str) -> Body:
+    """Any conditions, such as `Ready=False,NetworkUnavailable=True`. Raises ScriptError when they make no sense."""
+    parse_conditions(text)
+    return _annotate({CONDITIONS: text or None})
+
+
+def _annotate(annotations: dict[str, str | None]) -> Body:
+    return {"metadata": {"annotations": annotations}}
