@@ -14,34 +14,42 @@ Keys: `node/<name>`, `pod/<namespace>/<name>/<node>`, `evict/<namespace>/<name>`
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import msgspec
 from prometheus_client import Counter, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from doorman.api.meta import Condition
 from doorman.api.nodes import Node
+from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
 from doorman.api.taints import Effect, Taint, Toleration
 from doorman.base.clock import Instant
-from doorman.base.instants import from_time, to_time
-from doorman.client.actions import Action, Delete, ObjectReference, Patch, RecordEvent
+from doorman.base.instants import from_time
+from doorman.client.actions import Action, Delete, Patch
 from doorman.client.controller import DONE, Change, Result, Retry, Source
 from doorman.client.informer import ListerOf
+from doorman.controllers.eviction_budget import BudgetGate
+from doorman.controllers.eviction_words import (
+    NAME,
+    Timer,
+    Work,
+    decide_condition_patch,
+    detail_event,
+    detail_message,
+    eviction_event,
+    held_back_message,
+)
 from doorman.semantics.eviction import NEVER, At, Eviction, Never, Now, decide_eviction
 
-NAME: Final = "taint-eviction-controller"
 PODS_BY_NODE: Final = "nodeName"
 """The index of pods that the constructor's lister must have."""
 
 ATTEMPTS_MAX: Final = 5
 RETRY: Final = Retry(attempts_max=ATTEMPTS_MAX, delay_seconds=0.010, factor=1.0)
 WORKERS: Final = 64
+BUDGET_RETRY_SECONDS: Final = 5.0
 
-CONDITION_TYPE: Final = "DisruptionTarget"
-CONDITION_REASON: Final = "DeletionByTaintManager"
-CONDITION_MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
 DURATION_BUCKETS_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
@@ -57,33 +65,8 @@ class TaintEvictionSettings(msgspec.Struct, frozen=True, kw_only=True):
     timers: EvictionTimers = EvictionTimers.FROZEN
     evictions_per_second: float = 0.0
     """Zero: no limit. Otherwise pods that are due leave one after another at this pace."""
-
-
-class Timer(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned eviction, with what asked for it."""
-
-    created: Instant
-    fires: Instant
-    node: str
-    taint: Taint
-    toleration: Toleration
-
-
-class Work:
-    """An eviction under way: due since `due`, tried `attempts` times."""
-
-    __slots__ = ("attempts", "due", "node", "starts", "taint", "timer_created", "toleration")
-
-    def __init__(
-        self, due: Instant, node: str, taint: Taint, toleration: Toleration | None, timer_created: Instant | None
-    ) -> None:
-        self.due = due
-        self.node = node
-        self.taint = taint
-        self.toleration = toleration
-        self.timer_created = timer_created
-        self.attempts = 0
-        self.starts = due
+    respects_budgets: bool = False
+    """A pod that is due stays as long as a PodDisruptionBudget does not let it go."""
 
 
 def node_keys(change: Change) -> Iterable[str]:
@@ -133,54 +116,6 @@ def decide_persistent_eviction(
     return soonest
 
 
-def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
-    """The body of the status patch that says why the pod goes; None when the pod says so already."""
-    before = pod.status.condition(CONDITION_TYPE)
-    changed_at = before.last_transition_time if before is not None and before.status == "True" else to_time(now)
-    if before is not None and _is_same_condition(before, changed_at):
-        return None
-    condition = {
-        "lastProbeTime": None, "lastTransitionTime": changed_at, "message": CONDITION_MESSAGE,
-        "observedGeneration": pod.metadata.generation, "reason": CONDITION_REASON, "status": "True",
-        "type": CONDITION_TYPE,
-    }  # fmt: skip
-    order = [{"type": one.type} for one in pod.status.conditions]
-    if before is None:
-        order.append({"type": CONDITION_TYPE})
-    return {
-        "metadata": {"uid": pod.metadata.uid},
-        "status": {"$setElementOrder/conditions": order, "conditions": [condition]},
-    }
-
-
-def detail_message(work: Work) -> str:
-    """What the second event says: the taint, the toleration and the timer.
-
-    >>> work = Work(160.0, "n1", Taint(key="a", effect="NoExecute"), None, None)
-    >>> detail_message(work)
-    'Evicted from node n1 because of taint a:NoExecute: the pod has no toleration for it'
-    """
-    head = f"Evicted from node {work.node} because of taint {work.taint}: "
-    if work.toleration is None:
-        return head + "the pod has no toleration for it"
-    tail = f"tolerated for {work.toleration.toleration_seconds}s by {toleration_text(work.toleration)}"
-    if work.timer_created is None:
-        return head + tail
-    return head + f"{tail}, timer from {to_time(work.timer_created)} to {to_time(work.due)}"
-
-
-def toleration_text(toleration: Toleration) -> str:
-    """
-    >>> toleration_text(Toleration(key="a", operator="Exists", effect="NoExecute", toleration_seconds=60))
-    'toleration {key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 60}'
-    """
-    fields = {
-        "key": toleration.key, "operator": toleration.operator, "value": toleration.value,
-        "effect": toleration.effect, "tolerationSeconds": toleration.toleration_seconds,
-    }  # fmt: skip
-    return "toleration {" + ", ".join(f"{k}: {v}" for k, v in fields.items() if v not in ("", None)) + "}"
-
-
 class TaintEvictionController:
     """Owns the timers and the evictions under way."""
 
@@ -189,11 +124,21 @@ class TaintEvictionController:
     workers = WORKERS
 
     def __init__(
-        self, nodes: ListerOf[Node], pods: ListerOf[Pod], settings: TaintEvictionSettings | None = None
+        self,
+        nodes: ListerOf[Node],
+        pods: ListerOf[Pod],
+        settings: TaintEvictionSettings | None = None,
+        *,
+        budgets: ListerOf[PodDisruptionBudget] | None = None,
     ) -> None:
+        """`budgets` are needed only by settings that respect them."""
         self._nodes = nodes
         self._pods = pods
         self._settings = settings if settings is not None else TaintEvictionSettings()
+        self._gate: BudgetGate | None = None
+        if self._settings.respects_budgets:
+            assert budgets is not None, "who respects budgets must be shown them"
+            self._gate = BudgetGate(budgets, pods)
         self._tainted: dict[str, tuple[Taint, ...]] = {}
         self._timers: dict[str, Timer] = {}
         self._works: dict[str, Work] = {}
@@ -363,17 +308,33 @@ class TaintEvictionController:
         if current.attempts >= ATTEMPTS_MAX:
             del self._works[pod_key]
             return Result(wakes=[wake for wake in wakes if wake[1] > now])
+        held_back = self._hold_back(pod_key, current, now)
+        if held_back is not None:
+            return held_back
         actions = self._eviction_actions(pod_key, current, now)
         current.attempts += 1
         return Result(actions=actions, wakes=[wake for wake in wakes if wake[1] > now], retry=RETRY)
+
+    def _hold_back(self, pod_key: str, work: Work, now: Instant) -> Result | None:
+        """Later, if a budget says so; told once."""
+        pod = self._pods.get(pod_key)
+        if self._gate is None or pod is None or work.attempts > 0:
+            return None
+        budget = self._gate.refusing(pod)
+        if not budget:
+            return None
+        work.starts = now + BUDGET_RETRY_SECONDS
+        actions = () if work.is_held_back else (detail_event(pod, held_back_message(work, budget)),)
+        work.is_held_back = True
+        return Result(actions=actions, wakes=((f"evict/{pod_key}", work.starts),))
 
     def _eviction_actions(self, pod_key: str, work: Work, now: Instant) -> list[Action]:
         pod = self._pods.get(pod_key)
         actions: list[Action] = []
         if work.attempts == 0:
-            actions.append(_event(pod_key, f"Marking for deletion Pod {pod_key}"))
+            actions.append(eviction_event(pod_key, f"Marking for deletion Pod {pod_key}"))
             if pod is not None:
-                actions.append(_detail_event(pod, detail_message(work)))
+                actions.append(detail_event(pod, detail_message(work)))
         if pod is None:
             self._works.pop(pod_key, None)
             return actions
@@ -386,7 +347,7 @@ class TaintEvictionController:
 
     def _cancel_with_event(self, pod_key: str, actions: list[Action]) -> None:
         if self._timers.pop(pod_key, None) is not None:
-            actions.append(_event(pod_key, f"Cancelling deletion of Pod {pod_key}"))
+            actions.append(eviction_event(pod_key, f"Cancelling deletion of Pod {pod_key}"))
 
     def _end_work(self, pod_key: str, now: Instant) -> None:
         """The pod was marked deleted: if that was our doing, the eviction has succeeded."""
@@ -397,31 +358,8 @@ class TaintEvictionController:
             self._durations.observe(max(0.0, now - work.due))
 
 
-def _event(pod_key: str, message: str) -> RecordEvent:
-    """Without the pod's uid, as Kubernetes sends it."""
-    namespace, _, name = pod_key.partition("/")
-    regarding = ObjectReference(kind="Pod", api_version="v1", namespace=namespace, name=name)
-    return RecordEvent(regarding=regarding, reason="TaintManagerEviction", message=message, component=NAME)
-
-
-def _detail_event(pod: Pod, message: str) -> RecordEvent:
-    meta = pod.metadata
-    regarding = ObjectReference(kind="Pod", api_version="v1", namespace=meta.namespace, name=meta.name, uid=meta.uid)
-    return RecordEvent(regarding=regarding, reason="TaintEvictionDetail", message=message, component=NAME)
-
-
 def _is_same_placement(old: Pod, new: Pod) -> bool:
     return old.spec.node_name == new.spec.node_name and old.spec.tolerations == new.spec.tolerations
-
-
-def _is_same_condition(before: Condition, changed_at: str) -> bool:
-    return (
-        before.status == "True"
-        and before.reason == CONDITION_REASON
-        and before.message == CONDITION_MESSAGE
-        and before.last_transition_time == changed_at
-        and not before.last_probe_time
-    )
 
 
 def _instant_or(text: str, otherwise: Instant) -> Instant:

@@ -5,22 +5,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.pods import Pod
+from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.taints import Taint, Toleration
+from doorman.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from doorman.base.clock import VIRTUAL_START
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
 from doorman.client.actions import Create, Delete, Patch
 from doorman.client.controller import Change
+from doorman.controllers.disruption import DisruptionController, Workloads
 from doorman.controllers.taint_eviction import (
     SOURCES,
     EvictionTimers,
     TaintEvictionController,
     TaintEvictionSettings,
-    Work,
-    decide_condition_patch,
     decide_persistent_eviction,
-    detail_message,
 )
 from support.objects import node, pod, taint, taints, toleration
 from support.stage import Stage
@@ -326,30 +325,6 @@ def test_eviction_actions_are_event_detail_condition_delete() -> None:
     assert document["metadata"]["deletionGracePeriodSeconds"] == 30
 
 
-@pytest.mark.parametrize(
-    ("conditions", "written"),
-    [
-        pytest.param([], True, id="new"),
-        pytest.param([{"status": "True"}], False, id="there-already"),
-        pytest.param([{"status": "True", "observedGeneration": 9}], False, id="generation-alone"),
-        pytest.param([{"status": "False"}], True, id="status-differs"),
-        pytest.param([{"status": "True", "reason": "PreemptionByScheduler"}], True, id="reason-differs"),
-    ],
-)
-def test_condition_is_written_only_if_it_changes(conditions: list[dict[str, Any]], written: bool) -> None:
-    base = {
-        "type": "DisruptionTarget",
-        "reason": "DeletionByTaintManager",
-        "message": "Taint manager: deleting due to NoExecute taint",
-        "lastTransitionTime": "2025-01-01T00:00:00Z",
-    }
-    view = msgspec.convert({"status": {"conditions": [{**base, **one} for one in conditions]}}, Pod)
-    body = decide_condition_patch(view, VIRTUAL_START)
-    assert (body is not None) is written
-    if body is not None and conditions and conditions[0]["status"] == "True":
-        assert body["status"]["conditions"][0]["lastTransitionTime"] == "2025-01-01T00:00:00Z"
-
-
 def test_failing_delete_is_tried_five_times_ten_milliseconds_apart_and_told_once() -> None:
     stage, controller = stage_with(node("n1"))
     stage.create("pods", pod("p", "n1"))
@@ -422,32 +397,6 @@ def test_pod_updates_wake(patch: dict[str, Any], expected: list[str]) -> None:
     assert list(SOURCES[1].keys(Change("pods", old, stage.caches["pods"].get("default/p")))) == expected
 
 
-@pytest.mark.parametrize(
-    ("work", "expected"),
-    [
-        pytest.param(
-            Work(0.0, "n1", Taint(key="a", value="1", effect="NoExecute"), None, None),
-            "Evicted from node n1 because of taint a=1:NoExecute: the pod has no toleration for it",
-            id="untolerated",
-        ),
-        pytest.param(
-            Work(60.0, "n1", Taint(key="a", effect="NoExecute"), Toleration(key="a", toleration_seconds=60), 0.0),
-            "Evicted from node n1 because of taint a:NoExecute: tolerated for 60s by "
-            "toleration {key: a, tolerationSeconds: 60}, timer from 1970-01-01T00:00:00Z to 1970-01-01T00:01:00Z",
-            id="timer",
-        ),
-        pytest.param(
-            Work(0.0, "n1", Taint(key="a", effect="NoExecute"), Toleration(key="a", toleration_seconds=0), None),
-            "Evicted from node n1 because of taint a:NoExecute: tolerated for 0s by "
-            "toleration {key: a, tolerationSeconds: 0}",
-            id="zero-seconds",
-        ),
-    ],
-)
-def test_detail_names_taint_toleration_and_timer(work: Work, expected: str) -> None:
-    assert detail_message(work) == expected
-
-
 def timed(text: str, added: float) -> dict[str, Any]:
     return {**taint(text), "timeAdded": to_time(VIRTUAL_START + added)}
 
@@ -511,3 +460,42 @@ def test_nothing_but_status_patches_and_deletes_is_written() -> None:
     stage.create("pods", pod("p", "n1"))
     stage.at(60)
     assert stage.done(Create) == []
+
+
+def test_eviction_that_respects_budgets_waits_until_one_may_go() -> None:
+    kinds = {
+        "poddisruptionbudgets.policy": PodDisruptionBudget,
+        "replicasets.apps": ReplicaSet,
+        "deployments.apps": Deployment,
+        "statefulsets.apps": StatefulSet,
+        "replicationcontrollers": ReplicationController,
+    }
+    stage = Stage(kinds)
+    caches = stage.caches
+    stage.create("nodes", node("n1"))
+    budgets = caches["poddisruptionbudgets.policy"]
+    settings = TaintEvictionSettings(respects_budgets=True)
+    stage.add(TaintEvictionController(caches["nodes"], caches["pods"], settings, budgets=budgets))
+    workloads = Workloads(*(caches[name] for name in list(kinds)[1:]))
+    stage.add(DisruptionController(budgets, caches["pods"], workloads))
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    for name in ("a", "b", "c"):
+        stage.create("pods", pod(name, "n1", metadata={"labels": {"app": "x"}}, status=ready))
+    stage.create("pods", pod("free", "n1", status=ready))
+    selector = {"matchLabels": {"app": "x"}}
+    meta = {"namespace": "default", "name": "pdb"}
+    stage.create("poddisruptionbudgets.policy", {"metadata": meta, "spec": {"selector": selector, "minAvailable": 2}})
+    stage.settle()
+    stage.patch("nodes", "n1", taints("x:NoExecute"))
+    stage.at(30)
+    assert deletions(stage) == [(0.0, "a"), (0.0, "free")]
+    held = [text for _, text in stage.messages("TaintEvictionDetail") if "does not let it go" in text]
+    assert len(held) == 2
+    stage.delete("pods", "default/a", grace_seconds=0)
+    stage.create("pods", pod("d", "n2", metadata={"labels": {"app": "x"}}, status=ready))
+    stage.at(40)
+    assert [name for _, name in deletions(stage)] == ["a", "free", "b"]
+    stage.create("pods", pod("e", "n2", metadata={"labels": {"app": "x"}}, status=ready))
+    stage.delete("pods", "default/b", grace_seconds=0)
+    stage.at(60)
+    assert [name for _, name in deletions(stage)] == ["a", "free", "b", "c"]
