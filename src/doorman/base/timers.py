@@ -16,6 +16,11 @@ FORGOTTEN_ENTRIES_MIN: Final = 64
 """Below so many forgotten entries rebuilding the heap is not worth its while."""
 
 
+BULK_ENTRIES_MIN: Final = 1024
+BULK_SHARE: Final = 8
+"""When more than this many and this share of all entries were taken one by one, the rest is taken at once."""
+
+
 class TimerHeap(Generic[K]):
     """One instant a key.
 
@@ -68,12 +73,30 @@ class TimerHeap(Generic[K]):
         """Take out what is due at `now`, in order; `limit` bounds how many at once."""
         heap, numbers = self._heap, self._numbers
         due_keys: list[K] = []
+        taken = 0
         while heap and heap[0][0] <= now and (limit is None or len(due_keys) < limit):
+            if limit is None and taken > BULK_ENTRIES_MIN and taken > len(heap) // BULK_SHARE:
+                due_keys.extend(self._take_all_due(now))
+                break
             _, number, key = heapq.heappop(heap)
+            taken += 1
             if numbers.get(key) == number:
                 del numbers[key]
                 due_keys.append(key)
         return due_keys
+
+    def _take_all_due(self, now: Instant) -> list[K]:
+        """So much is due that going through everything once is cheaper than taking one after another."""
+        numbers = self._numbers
+        due = sorted(entry for entry in self._heap if entry[0] <= now)
+        self._heap = [entry for entry in self._heap if entry[0] > now]
+        heapq.heapify(self._heap)
+        keys: list[K] = []
+        for _, number, key in due:
+            if numbers.get(key) == number:
+                del numbers[key]
+                keys.append(key)
+        return keys
 
     def _compact_if_worthwhile(self) -> None:
         living = len(self._numbers)
