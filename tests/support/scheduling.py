@@ -76,8 +76,15 @@ def make_pod(
 class Desk:
     """Story verbs around one scheduler. Placed pods are bound and victims deleted at once unless told otherwise."""
 
-    def __init__(self, config: SchedulerConfig | None = None, *, binds: bool = True, **more: Any) -> None:
-        self.scheduler = Scheduler(config or SchedulerConfig(), comparison_operators=True, **more)
+    def __init__(
+        self,
+        config: SchedulerConfig | None = None,
+        *,
+        binds: bool = True,
+        comparison_operators: bool = True,
+        **more: Any,
+    ) -> None:
+        self.scheduler = Scheduler(config or SchedulerConfig(), comparison_operators=comparison_operators, **more)
         self.now = START
         self.binds = binds
         self.nodes: dict[str, Node] = {}
