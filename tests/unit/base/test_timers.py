@@ -91,6 +91,21 @@ def test_heap_agrees_with_a_sorted_list_under_random_use() -> None:
         assert timers.next_due() == min((due for due, _ in model.values()), default=None)
 
 
+def test_many_that_are_due_at_once_come_in_order_and_leave_the_others() -> None:
+    rng = random.Random(3)
+    timers = TimerHeap[int]()
+    dues = [float(rng.randrange(100)) for _ in range(20_000)]
+    for key, due in enumerate(dues):
+        timers.add(key, due)
+    for key in range(0, 20_000, 3):
+        timers.cancel(key)
+    expected = sorted((key for key in range(20_000) if key % 3), key=lambda key: (dues[key], key))
+    early = [key for key in expected if dues[key] <= 60.0]
+    assert timers.pop_due(60.0) == early
+    assert timers.pop_due(100.0) == expected[len(early) :]
+    assert timers.next_due() is None
+
+
 @pytest.mark.slow
 def test_a_pending_timer_takes_under_300_bytes_beyond_its_key() -> None:
     count = 100_000
