@@ -22,6 +22,7 @@ from doorman.client.controller import Controller
 from doorman.client.executor import Executor
 from doorman.client.recorder import EventRecorder
 from doorman.client.runner import ControllerRunner
+from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import AgentSettings, SimulatedNodes
 from doorman.nodes.profile import simulated_node
 from doorman.registry.registry import Registry
@@ -29,6 +30,7 @@ from doorman.registry.watchcache import WatchCache
 from doorman.runtime.bootstrap import bootstrap
 from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
 from doorman.runtime.credentials import Credentials
+from doorman.runtime.explaining import EXPLANATIONS, PodExplainer
 from doorman.runtime.informers import Informers
 from doorman.runtime.loopback import LoopbackClient
 from doorman.runtime.node_clients import NodeClients
@@ -122,6 +124,7 @@ class Cluster:
             authenticator=authenticator,
             authorizer=self.authorizer,
             access=access,
+            computed={EXPLANATIONS: self._explain},
             flow=FlowControl(
                 mutating_max=self._settings.max_mutating_requests_inflight,
                 read_only_max=self._settings.max_requests_inflight,
@@ -132,6 +135,16 @@ class Cluster:
             names=self._names,
             rng=random.Random(self._rng.random()),
         )
+
+    def _explain(self, namespace: str, name: str, user: User) -> Document:
+        explainer = PodExplainer(
+            self.registry,
+            self.authorizer,
+            self.scheduler.scheduler if self.scheduler is not None else None,
+            next((r.controller for r in self.runners if isinstance(r.controller, TaintEvictionController)), None),
+            self._clock,
+        )
+        return explainer.explain(namespace, name, user)
 
     async def prepare(self, *, port: int, ca_certificate: bytes, ca_key: bytes = b"") -> None:
         """What must be there before the first request is answered."""

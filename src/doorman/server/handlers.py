@@ -1,7 +1,7 @@
 """The verbs on resources: from a request that has been let in to an answer."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -48,6 +48,10 @@ _NO_RUNTIME: Final = {
 }
 
 
+Compute = Callable[[str, str, User], Document]
+"""From a namespace, a name and who asks to an object that is not stored but made when asked for."""
+
+
 class Call(msgspec.Struct, kw_only=True):
     """A request on its way: who, what, and what to warn about."""
 
@@ -59,7 +63,10 @@ class Call(msgspec.Struct, kw_only=True):
 
 
 class ResourceHandlers:
-    def __init__(self, registry: Registry, access: Access, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self, registry: Registry, access: Access, computed: Mapping[str, Compute], clock: Clock, rng: random.Random
+    ) -> None:
+        self._computed = computed
         self._registry = registry
         self._access = access
         self._clock = clock
@@ -99,6 +106,9 @@ class ResourceHandlers:
         info = call.info
         if call.request.query.flag("watch"):
             return self._watch(call, renderer)
+        compute = self._computed.get(call.kind.group_resource)
+        if compute is not None:
+            return renderer.document(compute(info.namespace, info.name, call.user))
         return renderer.one(call.kind, self._registry.get(call.kind, info.namespace, info.name))
 
     def _list(self, call: Call, renderer: Renderer) -> Response:

@@ -1,6 +1,7 @@
 """The way of every request: authenticate, authorize, route, handle; an `ApiError` becomes a Status in one place."""
 
 import random
+from collections.abc import Mapping
 from typing import Final
 
 from doorman.api.identity import User
@@ -15,7 +16,7 @@ from doorman.server.authorization import Authorizer
 from doorman.server.bodies import check_size
 from doorman.server.discovery import Discovery
 from doorman.server.flow import FlowControl
-from doorman.server.handlers import Call, ResourceHandlers
+from doorman.server.handlers import Call, Compute, ResourceHandlers
 from doorman.server.health import Health
 from doorman.server.impersonation import impersonated
 from doorman.server.negotiation import Accepted, negotiate
@@ -36,6 +37,7 @@ class Pipeline:
         authenticator: Authenticator,
         authorizer: Authorizer,
         access: Access,
+        computed: Mapping[str, Compute],
         flow: FlowControl,
         audit: AuditLog | None = None,
         health: Health,
@@ -51,7 +53,7 @@ class Pipeline:
         self._health = health
         self._clock = clock
         self._names = names
-        self._handlers = ResourceHandlers(registry, access, clock, rng)
+        self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
         self._discovery = Discovery(registry.kinds)
         self._openapi = OpenApi(registry.kinds)
 
