@@ -75,7 +75,7 @@ def test_signatures_of_plugins_set_pods_apart() -> None:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("app", "app:latest"), ("app:1", "app:1"), ("host:5000/app", "host:5000/app:latest"), ("a@sha256:b", "a@sha256:b")],
+    [("app", "app:latest"), ("app:1", "app:1"), ("h:5000/app", "h:5000/app:latest"), ("a@sha256:b", "a@sha256:b")],
 )
 def test_image_without_tag_is_the_latest(name: str, expected: str) -> None:
     assert normalised_image(name) == expected
