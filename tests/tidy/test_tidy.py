@@ -1,0 +1,70 @@
+"""Style as a test: what a reviewer would otherwise have to say every time. Reads source, runs nothing."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src" / "doorman").rglob("*.py"))
+LINES_MAX = 500
+LONGER: dict[str, int] = {
+    "registry/registry.py": 530,
+}
+"""Modules that are longer today. A ratchet: entries may shrink or go, never grow or come."""
+
+WALL_CLOCK = {"time.time", "time.monotonic", "datetime.now", "datetime.utcnow", "random.random", "random.choice"}
+MAY_READ_CLOCK = {"base/clock.py"}
+MARKERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+MACHINE_PATHS = re.compile(r"/(work|farm|root|opt/pypi)/")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT / "src" / "doorman").as_posix()
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(parsed(path)), "a module opens with a docstring"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_module_is_no_longer_than_it_may_be(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= LONGER.get(name_of(path), LINES_MAX), "split it: one noun a module"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_no_left_over_markers_or_machine_paths(path: Path) -> None:
+    text = path.read_text()
+    assert not MARKERS.search(text)
+    assert not MACHINE_PATHS.search(text)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_only_the_base_layer_reads_the_wall_clock(path: Path) -> None:
+    if name_of(path) in MAY_READ_CLOCK:
+        return
+    called = {ast.unparse(node.func) for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)}
+    assert not called & WALL_CLOCK, "take a Clock, or `now` as an argument; randomness from a named stream"
+
+
+def test_every_conformance_case_file_is_json() -> None:
+    files = [p for p in (ROOT / "tests" / "conformance" / "cases").rglob("*.json*") if p.is_file()]
+    assert len(files) > 80
+
+
+def test_no_test_sleeps() -> None:
+    sleeping = [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if "conformance" not in path.parts
+        and re.search(r"\btime\.sleep\(", path.read_text())
+        and path.name != Path(__file__).name
+    ]
+    assert sleeping == []
