@@ -85,7 +85,7 @@ def run_story(story: Callable[[Story], Coroutine[Any, Any, None]], **settings: A
         cluster = Cluster(MemoryStore(), chosen, clock)
         await cluster.prepare(port=6443, ca_certificate=b"test")
         cluster.start()
-        await cluster.add_nodes(chosen.nodes)
+        await cluster.add_nodes()
         told = Story(cluster, clock)
         await told.settle()
         try:

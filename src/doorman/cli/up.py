@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+import yaml
 
 from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
 from doorman.cli.paths import default_data_dir
 from doorman.controllers.node_lifecycle import NodeLifecycleSettings
-from doorman.controllers.taint_eviction import TaintEvictionSettings
+from doorman.controllers.taint_eviction import EvictionTimers, TaintEvictionSettings
+from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings
+from doorman.scheduler.config import SchedulerConfig
+from doorman.scheduler.config_args import ConfigError
+from doorman.scheduler.config_file import read_config
 from doorman.store.contract import Unusable
 
 _PATH: Final = click.Path(path_type=Path)
@@ -103,6 +108,16 @@ class Names(click.ParamType[tuple[str, ...]]):
     help="Requests that write, worked on at once.",
 )
 @click.option("--audit-log-path", type=_PATH, help="Where to log who did what, one JSON line a request.")
+@click.option(
+    "--eviction-timers",
+    type=click.Choice([timers.value for timers in EvictionTimers]),
+    default=EvictionTimers.FROZEN.value,
+    help="frozen: as Kubernetes; persistent: from the taint's timeAdded, through restarts.",
+)
+@click.option("--eviction-respect-pdb", is_flag=True, help="NoExecute waits for disruption budgets.")
+@click.option("--eviction-rate", type=click.FloatRange(min=0), default=0.0, help="Pods evicted a second; 0: no limit.")
+@click.option("--config", type=_PATH, help="A KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1).")
+@click.option("--nodes-config", type=_PATH, help="Simulated nodes by profile, instead of --nodes.")
 @click.option("--verbose", "-v", is_flag=True, help="Log what the components do.")
 def command(**flags: Any) -> None:  # click hands flags over by name
     """Start a control plane: API server, scheduler, controllers, simulated nodes.
@@ -176,8 +191,39 @@ def settings_of(flags: dict[str, Any]) -> Settings:
             large_cluster_size_threshold=flags["large_cluster_size_threshold"],
             unhealthy_zone_threshold=flags["unhealthy_zone_threshold"],
         ),
-        taint_eviction=TaintEvictionSettings(comparison_operators=gates.comparison_operators),
+        taint_eviction=TaintEvictionSettings(
+            comparison_operators=gates.comparison_operators,
+            timers=EvictionTimers(flags["eviction_timers"]),
+            respects_budgets=flags["eviction_respect_pdb"],
+            evictions_per_second=flags["eviction_rate"],
+        ),
+        scheduler=_scheduler_config(flags["config"]),
+        fleet=_fleet(flags["nodes_config"]),
     )
+
+
+def _scheduler_config(file: Path | None) -> SchedulerConfig:
+    if file is None:
+        return SchedulerConfig()
+    try:
+        return read_config(file.read_text())
+    except OSError as error:
+        raise click.UsageError(f"--config {file}: {error.strerror}\nhint: is the path right?") from error
+    except ConfigError as error:
+        raise click.UsageError(
+            f"--config {file}: {error}\nhint: kind KubeSchedulerConfiguration, version v1"
+        ) from error
+
+
+def _fleet(file: Path | None) -> Fleet | None:
+    if file is None:
+        return None
+    try:
+        return parse_fleet(yaml.safe_load(file.read_text()))
+    except OSError as error:
+        raise click.UsageError(f"--nodes-config {file}: {error.strerror}\nhint: is the path right?") from error
+    except (FleetError, yaml.YAMLError) as error:
+        raise click.UsageError(f"--nodes-config {file}: {error}\nhint: see examples/nodes.yaml") from error
 
 
 def _announce(address: str, kubeconfig: Path) -> None:

@@ -24,6 +24,7 @@ from doorman.client.recorder import EventRecorder
 from doorman.client.runner import ControllerRunner
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import AgentSettings, SimulatedNodes
+from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
 from doorman.registry.registry import Registry
 from doorman.registry.watchcache import WatchCache
@@ -37,7 +38,7 @@ from doorman.runtime.node_clients import NodeClients
 from doorman.runtime.roles import ensure_roles, node_rules
 from doorman.runtime.scheduling import WATCHED, SchedulerRunner
 from doorman.runtime.settings import Settings, is_enabled
-from doorman.scheduler.config import SchedulerConfig
+from doorman.scheduler.extension import find_plugins
 from doorman.scheduler.scheduler import Scheduler
 from doorman.server.access import Access
 from doorman.server.audit import AuditLog
@@ -160,7 +161,10 @@ class Cluster:
         for controller in self._controllers():
             self._add(controller)
         scheduler = Scheduler(
-            SchedulerConfig(), comparison_operators=settings.gates.comparison_operators, hostname=HOST
+            settings.scheduler,
+            comparison_operators=settings.gates.comparison_operators,
+            hostname=HOST,
+            plugins=find_plugins(),
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
         recorder = EventRecorder(client, self._clock, host=HOST)
@@ -174,13 +178,18 @@ class Cluster:
         for runner in self.runners:
             runner.start()
 
-    async def add_nodes(self, count: int) -> None:
-        """The simulated nodes `node-1` to `node-<count>` that are not there yet."""
+    async def add_nodes(self) -> None:
+        """The simulated nodes of the settings that are not there yet."""
         client = self.client_as(_SYSTEM, "doorman", MASTERS)
         now = self._clock.now()
-        for number in range(1, count + 1):
+        fleet = self._settings.fleet
+        if fleet is not None:
+            manifests = fleet_manifests(fleet, now=now)
+        else:
+            manifests = [simulated_node(f"node-{number}", now=now) for number in range(1, self._settings.nodes + 1)]
+        for manifest in manifests:
             try:
-                await client.create(Create(resource="nodes", body=simulated_node(f"node-{number}", now=now)))
+                await client.create(Create(resource="nodes", body=manifest))
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise

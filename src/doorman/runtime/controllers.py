@@ -74,7 +74,10 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("nodes"), p.lister("pods"), p.lister(LEASES), p.settings.node_lifecycle
     ),
     "taint-eviction-controller": lambda p: TaintEvictionController(
-        p.lister("nodes"), p.lister("pods"), p.settings.taint_eviction
+        p.lister("nodes"),
+        p.lister("pods"),
+        p.settings.taint_eviction,
+        budgets=p.lister("poddisruptionbudgets.policy"),
     ),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),

@@ -63,7 +63,7 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path) -> None:
     cluster = Cluster(store, settings, clock)
     await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
-    await cluster.add_nodes(settings.nodes)
+    await cluster.add_nodes()
     audit = _open_audit_log(settings, clock, loop)
     server = _Server(_config(cluster.pipeline(credentials, audit), credentials, scratch))
     serving = asyncio.ensure_future(server.serve(sockets=[listener]))

@@ -7,6 +7,8 @@ import msgspec
 from doorman.base.gates import FeatureGates
 from doorman.controllers.node_lifecycle import NodeLifecycleSettings
 from doorman.controllers.taint_eviction import TaintEvictionSettings
+from doorman.nodes.fleet import Fleet
+from doorman.scheduler.config import SchedulerConfig
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +31,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_mutating_requests_inflight: int = 200
     audit_log_path: Path | None = None
     """None: nothing is logged."""
+    scheduler: SchedulerConfig = SchedulerConfig()
+    fleet: Fleet | None = None
+    """Simulated nodes by profile, instead of `nodes`."""
     seed: int | None = None
     """Of uids, generated names and the like; None: unpredictable."""
 
