@@ -10,6 +10,7 @@ Example: node `a` (row 0) and node `b` (row 1) appear, then a pod asking one cor
     requested[cpu]    [   0, 1000]
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -55,11 +56,15 @@ class PodRecord:
         self.row = -1
         self._started: Instant | None = None
 
-    def started(self, now: Instant) -> Instant:
-        """When the pod started; one that has not is taken to start now."""
-        if self._started is None and self.pod.status.start_time:
-            self._started = from_time(self.pod.status.start_time)
-        return now if self._started is None else self._started
+    @property
+    def started(self) -> Instant:
+        """When the pod started; one that has not starts after all that have."""
+        if self._started is None:
+            text = self.pod.status.start_time
+            if not text:
+                return math.inf
+            self._started = from_time(text)
+        return self._started
 
 
 class Cluster:
@@ -104,8 +109,10 @@ class Cluster:
         self.log_start = 0
         """Position of the first entry that is kept; positions count from the beginning of time."""
         self._rank: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
+        self._ordered: RowArray = np.zeros(0, dtype=np.intp)
         self._rank_is_stale = False
         self._rank_version = 0
+        self._touched_at: list[int] = []
         self.ensure_resources()
 
     @property
@@ -136,8 +143,12 @@ class Cluster:
 
     def rows_in_order(self) -> RowArray:
         """Rows that hold a node, in the order of nodes."""
-        rows = np.flatnonzero(self.present[: self.size])
-        return rows[np.argsort(self.rank()[rows], kind="stable")]
+        self._refresh_rank()
+        return self._ordered
+
+    def touched_at(self, row: int) -> int:
+        """The position in the log at which the row last changed."""
+        return self._touched_at[row]
 
     def labels(self, key: str) -> ValueColumn[str | None]:
         """The values of one label; a column is made when first asked for."""
@@ -292,6 +303,7 @@ class Cluster:
             self.layout_version += 1
             self.nodes.append(None)
             self.pods.append({})
+            self._touched_at.append(0)
             if self.size > self._capacity:
                 self._grow(2 * self._capacity)
         self._rows[name] = row
@@ -333,6 +345,7 @@ class Cluster:
 
     def _touch(self, row: int, *, node: bool = False) -> None:
         self.log.append(2 * row + node)
+        self._touched_at[row] = self.log_start + len(self.log)
         if len(self.log) > LOG_ENTRIES_MAX:
             dropped = LOG_ENTRIES_MAX // 2
             del self.log[:dropped]
@@ -343,6 +356,7 @@ class Cluster:
             self._rank_is_stale = False
             self._rank_version += 1
             rows = [self._rows[name] for name in self.order.names()]
+            self._ordered = np.array(rows, dtype=np.intp)
             self._rank[rows] = np.arange(len(rows))
 
 

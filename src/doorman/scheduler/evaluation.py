@@ -12,7 +12,7 @@ usually) has changed.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -54,7 +54,8 @@ class ScoreJudge:
         self.scope = scope
         self.weight = weight
         self.scorer = scorer
-        self.normaliser = scorer if isinstance(scorer, Normaliser) else None
+        # Asking a protocol costs as much as scoring, so only one of its names is looked for.
+        self.normaliser = cast(Normaliser, scorer) if hasattr(scorer, "normalised") else None
 
     def scores(self, raw: Column) -> Column:
         """From raw scores of all feasible rows to scores from 0 to 100."""

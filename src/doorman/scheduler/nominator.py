@@ -20,40 +20,42 @@ OVERLAYS_MAX: Final = 16
 class Overlay:
     """What pods of at least some priority, nominated to rows, will take there."""
 
-    def __init__(self) -> None:
-        self._pods: dict[int, int] = {}
-        self._amounts: dict[int, dict[int, int]] = {}
-        """By resource, then row."""
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._pods: Column = np.zeros(size, dtype=np.int64)
+        self._amounts: dict[int, Column] = {}
+        """By resource."""
         self._rows: RowArray | None = None
 
     def __len__(self) -> int:
-        return len(self._pods)
+        return len(self.rows())
 
     def add(self, record: PodRecord, row: int, sign: int) -> None:
-        count = self._pods.get(row, 0) + sign
-        if count:
-            self._pods[row] = count
-        else:
-            del self._pods[row]
+        self._pods[row] += sign
         for index, amount in record.shape.demand.amounts:
-            by_row = self._amounts.setdefault(index, {})
-            by_row[row] = by_row.get(row, 0) + sign * amount
+            column = self._amounts.get(index)
+            if column is None:
+                column = self._amounts[index] = np.zeros(self._size, dtype=np.int64)
+            column[row] += sign * amount
         self._rows = None
 
     def rows(self) -> RowArray:
         if self._rows is None:
-            self._rows = np.fromiter(self._pods, dtype=np.intp, count=len(self._pods))
+            self._rows = np.flatnonzero(self._pods)
         return self._rows
 
     def pods(self) -> Column:
-        return np.fromiter(self._pods.values(), dtype=np.int64, count=len(self._pods))
+        """For each of `rows`."""
+        return self._pods[self.rows()]
 
     def amounts(self) -> Mapping[int, Column]:
-        rows = self._pods
-        return {
-            index: np.fromiter((by_row.get(row, 0) for row in rows), dtype=np.int64, count=len(rows))
-            for index, by_row in self._amounts.items()
-        }
+        """By resource, for each of `rows`."""
+        rows = self.rows()
+        return {index: column[rows] for index, column in self._amounts.items()}
+
+    def on_row(self, row: int) -> tuple[int, Mapping[int, int]]:
+        """Pods and amounts by resource for one row."""
+        return int(self._pods[row]), {index: int(column[row]) for index, column in self._amounts.items()}
 
 
 class Nominator:
@@ -65,6 +67,7 @@ class Nominator:
         self._by_node: dict[str, dict[str, PodRecord]] = {}
         self._overlays: dict[int, Overlay] = {}
         self._membership_version = -1
+        self._node_versions: dict[str, int] = {}
         self.version = 0
 
     def __len__(self) -> int:
@@ -110,15 +113,23 @@ class Nominator:
         if overlay is None:
             if len(self._overlays) >= OVERLAYS_MAX:
                 self._overlays.clear()
-            overlay = self._overlays[priority_min] = Overlay()
+            overlay = self._overlays[priority_min] = Overlay(self._cluster.size)
             for record in self._records.values():
                 row = self._cluster.row_or_none(record.node)
                 if record.priority >= priority_min and row is not None:
                     overlay.add(record, row, +1)
         return overlay
 
+    def version_on(self, node: str) -> int:
+        """Changes when nominations to the node do."""
+        return self._node_versions.get(node, 0)
+
     def _change(self, record: PodRecord, sign: int) -> None:
         self.version += 1
+        if record.node in self._by_node:
+            self._node_versions[record.node] = self.version
+        else:
+            self._node_versions.pop(record.node, None)  # back to where it was before the first
         row = self._cluster.row_or_none(record.node)
         if self._membership_version != self._cluster.membership_version:
             self._overlays.clear()

@@ -15,9 +15,11 @@ Rules
    raised by 2**31; fewest victims; latest earliest start among the victims of highest priority; first found.
 """
 
+import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import msgspec
@@ -26,7 +28,6 @@ import numpy as np
 from doorman.api.labels import NOTHING, Selector, selector_of
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
-from doorman.base.clock import Instant
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import RowArray
 from doorman.scheduler.cycle import Candidate, Cycle, Misfit, unavailable
@@ -39,6 +40,8 @@ from doorman.scheduler.profile_plugins import PluginReject
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 _PRIORITY_SHIFT: Final = 2**31
+KNOWN_MAX: Final = 64
+"""Kinds of pods for which it is remembered what clearing nodes came to."""
 
 
 class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +77,8 @@ class Budgets:
 
     def broken_by(self, records: Iterable[PodRecord]) -> set[str]:
         """Rule 6: keys of the pods whose leaving, in this order, breaks a budget."""
+        if not self._budgets:
+            return set()
         allowed = {key: budget.status.disruptions_allowed for key, (budget, _) in self._budgets.items()}
         broken = set()
         for record in records:
@@ -95,7 +100,16 @@ class _Clearing(msgspec.Struct, frozen=True):
 
     row: int
     victims: tuple[PodRecord, ...]
-    broken_budgets: int
+    badness: tuple[int, int, int, int, float]
+    """Rule 7: of two, the smaller is the better node."""
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What clearing a row came to, good as long as neither the row nor its nominations change."""
+
+    touched_at: int
+    nominations: int
+    result: _Clearing | int
 
 
 class Preemption:
@@ -117,8 +131,11 @@ class Preemption:
         self._budgets = budgets
         self._percentage = candidates_percentage_min
         self._absolute = candidates_absolute_min
+        self._known: dict[tuple[int, int], dict[int, _Known]] = {}
+        """By demand and priority, then row: what likes of this pod have found out."""
+        self._known_budgets = -1
 
-    def attempt(self, pod: Pod, candidate: Candidate, misfit: Misfit, now: Instant) -> PostFilterResult:
+    def attempt(self, pod: Pod, candidate: Candidate, misfit: Misfit) -> PostFilterResult:
         refusal = self._refusal(pod, candidate, misfit)
         if refusal:
             return PostFilterResult(message=f"preemption: not eligible due to {refusal}.", nominated=None)
@@ -131,11 +148,11 @@ class Preemption:
         if without := int(len(curable) - with_victims.sum()):
             reasons[NO_VICTIMS] += without
         rows = self._in_turn(curable[with_victims], pod)
-        clearings = self._clearings(candidate, rows, len(curable), reasons, now) if len(rows) else []
+        clearings = self._clearings(candidate, rows, len(curable), reasons) if len(rows) else []
         if not clearings:
             message = unavailable(self._cluster.node_count, reasons)
             return PostFilterResult(message=f"preemption: {message}", nominated="")
-        best = _best(clearings, now)
+        best = min(clearings, key=lambda clearing: clearing.badness)
         node = self._cluster.node(best.row).metadata.name
         message = (
             f"preemption: found a potential placement for pod on node {node}, preempting {len(best.victims)} victims"
@@ -157,45 +174,77 @@ class Preemption:
 
     def _in_turn(self, rows: RowArray, pod: Pod) -> RowArray:
         """Rule 3: in the order of nodes, beginning somewhere."""
-        ordered = rows[np.argsort(self._cluster.rank()[rows], kind="stable")]
+        chosen = np.zeros(self._cluster.size, dtype=np.bool_)
+        chosen[rows] = True
+        in_order = self._cluster.rows_in_order()
+        ordered = in_order[chosen[in_order]]
         offset = zlib.crc32(pod.metadata.uid.encode()) % len(ordered) if len(ordered) else 0
         return np.roll(ordered, -offset)
 
-    def _clearings(
-        self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str], now: Instant
-    ) -> list[_Clearing]:
+    def _clearings(self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str]) -> list[_Clearing]:
         enough = min(max(curable * self._percentage // 100, self._absolute), curable)
         try:
             judges, cluster_judges = self._cycle.judges_for(candidate.shape)
         except PluginReject:
             return []
-        fit = next((judge.filter for judge in judges.row_filters if isinstance(judge.filter, FitFilter)), None)
-        simple = fit if len(judges.row_filters) == 1 and not cluster_judges else None
+        simple = self._fit_or_none(judges) if not cluster_judges else None
+        known = self._known_for(candidate)
         found: list[_Clearing] = []
         unbroken = False
         for row in rows.tolist():
-            clearing = self._clear_simply(candidate, judges, simple, row, now) if simple is not None else None
-            if clearing is None:
-                clearing = self._clear(candidate, judges, row, now)
+            if simple is not None:
+                clearing = self._clear_as_known(candidate, judges, simple, known, row)
+            else:
+                clearing = self._clear(candidate, judges, row)
             if isinstance(clearing, int):
                 for reason in self._cycle.reasons(clearing, (*judges.filters, *cluster_judges)):
                     reasons[reason] += 1
                 continue
             found.append(clearing)
-            unbroken = unbroken or not clearing.broken_budgets
-            if len(found) >= enough and unbroken:
+            unbroken = unbroken or not clearing.badness[0]
+            if unbroken and len(found) >= enough:
                 break
         return found
 
-    def _clear(self, candidate: Candidate, judges: Judges, row: int, now: Instant) -> _Clearing | int:
+    def _fit_or_none(self, judges: Judges) -> FitFilter | None:
+        """The filter of resources, if it is the only one that leaving pods can change."""
+        if len(judges.row_filters) != 1:
+            return None
+        judge = judges.row_filters[0].filter
+        return judge if isinstance(judge, FitFilter) else None
+
+    def _known_for(self, candidate: Candidate) -> dict[int, _Known]:
+        if self._known_budgets != self._budgets.version or len(self._known) >= KNOWN_MAX:
+            self._known_budgets = self._budgets.version
+            self._known.clear()
+        return self._known.setdefault((candidate.shape.demand.id, candidate.priority), {})
+
+    def _clear_as_known(
+        self, candidate: Candidate, judges: Judges, fit: FitFilter, known: dict[int, _Known], row: int
+    ) -> _Clearing | int:
+        touched_at = self._cluster.touched_at(row)
+        node = self._cluster.node(row).metadata.name
+        nominations = self._nominator.version_on(node)
+        before = known.get(row)
+        if before is not None and before.touched_at == touched_at and before.nominations == nominations:
+            return before.result
+        if self._nominator.node_of(candidate.key) == node:
+            return self._clear(candidate, judges, row)
+        result = self._clear_simply(candidate, judges, fit, row)
+        if result is None:
+            result = self._clear(candidate, judges, row)
+        known[row] = _Known(touched_at, nominations, result)
+        return result
+
+    def _clear(self, candidate: Candidate, judges: Judges, row: int) -> _Clearing | int:
         """Rule 4 by trial: pods are taken off the columns and put back. A verdict if nothing helps."""
         cluster = self._cluster
-        leaving = self._lower(candidate, row, now)
+        leaving = self._lower(candidate, row)
         for record in leaving:
             cluster.try_remove(record)
         verdict = self._cycle.verdict_with_nominated(candidate, judges, row)
         victims: list[PodRecord] = []
-        broken = self._budgets.broken_by(leaving) if len(self._budgets) else set()
+        broken = self._budgets.broken_by(leaving)
         if verdict == PASS:
             for record in sorted(leaving, key=lambda record: record.key not in broken):
                 cluster.try_add(record, row)
@@ -207,31 +256,31 @@ class Preemption:
         if verdict != PASS:
             return verdict
         chosen = {record.key for record in victims}
-        return _Clearing(row, tuple(r for r in leaving if r.key in chosen), len(broken & chosen))
+        return _clearing(row, [record for record in leaving if record.key in chosen], broken)
 
-    def _clear_simply(
-        self, candidate: Candidate, judges: Judges, fit: FitFilter, row: int, now: Instant
-    ) -> _Clearing | int | None:
-        """Rule 4 by sums, where only resources are in the way; None when it takes a trial to say."""
+    def _clear_simply(self, candidate: Candidate, judges: Judges, fit: FitFilter, row: int) -> _Clearing | int | None:
+        """Rule 4 by sums, where only resources are in the way; None when it takes a trial to say.
+
+        Pods nominated to the node count as if they were there; what fits beside them fits without them too.
+        """
         cluster = self._cluster
-        node = cluster.node(row).metadata.name
-        if self._nominator.on_node(node, priority_min=candidate.priority, but=candidate.key):
-            return None
         if any(int(judge.filter.codes(row)) for judge in judges.node_filters):
             return None
-        leaving = self._lower(candidate, row, now)
+        leaving = self._lower(candidate, row)
         asked = fit.amounts
         amounts = [_amounts(record, asked) for record in leaving]
-        pods_free = int(cluster.pods_max[row] - cluster.pod_count[row]) + len(leaving) - 1
+        guests, guest_amounts = self._guests(candidate, row)
+        pods_free = int(cluster.pods_max[row] - cluster.pod_count[row]) + len(leaving) - 1 - guests
         free = [
-            int(cluster.allocatable[index][row] - cluster.requested[index][row]) - amount for index, amount in asked
+            int(cluster.allocatable[index][row] - cluster.requested[index][row]) - amount - guest_amounts.get(index, 0)
+            for index, amount in asked
         ]
         for taken in amounts:
             for at, amount in enumerate(taken):
                 free[at] += amount
         if pods_free < 0 or any(left < 0 for left in free):
             return None
-        broken = self._budgets.broken_by(leaving) if len(self._budgets) else set()
+        broken = self._budgets.broken_by(leaving)
         order = sorted(range(len(leaving)), key=lambda at: leaving[at].key not in broken)
         chosen = set()
         for at in order:
@@ -242,13 +291,18 @@ class Preemption:
             pods_free -= 1
             for position, amount in enumerate(taken):
                 free[position] -= amount
-        victims = tuple(record for at, record in enumerate(leaving) if at in chosen)
-        return _Clearing(row, victims, sum(record.key in broken for record in victims))
+        return _clearing(row, [record for at, record in enumerate(leaving) if at in chosen], broken)
 
-    def _lower(self, candidate: Candidate, row: int, now: Instant) -> list[PodRecord]:
+    def _guests(self, candidate: Candidate, row: int) -> tuple[int, Mapping[int, int]]:
+        """Pods nominated to the row that count for the candidate, and what they will take."""
+        if not len(self._nominator):
+            return 0, {}
+        return self._nominator.overlay(candidate.priority).on_row(row)
+
+    def _lower(self, candidate: Candidate, row: int) -> list[PodRecord]:
         """Rule 5: pods that may have to leave, most important first."""
         lower = [record for record in self._cluster.records_on(row) if record.priority < candidate.priority]
-        lower.sort(key=lambda record: (-record.priority, record.started(now), record.key))
+        lower.sort(key=lambda record: (-record.priority, record.started, record.key))
         return lower
 
 
@@ -258,17 +312,13 @@ def _amounts(record: PodRecord, asked: Sequence[tuple[int, int]]) -> list[int]:
     return [held.get(index, 0) for index, _ in asked]
 
 
-def _best(clearings: Sequence[_Clearing], now: Instant) -> _Clearing:
-    """Rule 7."""
-
-    def badness(clearing: _Clearing) -> tuple[int, int, int, int, float]:
-        victims = clearing.victims
-        highest = max((victim.priority for victim in victims), default=-_PRIORITY_SHIFT)
-        total = sum(victim.priority + _PRIORITY_SHIFT for victim in victims)
-        earliest = min((victim.started(now) for victim in victims if victim.priority == highest), default=now)
-        return clearing.broken_budgets, highest, total, len(victims), -earliest
-
-    return min(clearings, key=badness)
+def _clearing(row: int, victims: Sequence[PodRecord], broken: AbstractSet[str]) -> _Clearing:
+    """With rule 7 worked out."""
+    highest = max((victim.priority for victim in victims), default=-_PRIORITY_SHIFT)
+    total = sum(victim.priority + _PRIORITY_SHIFT for victim in victims)
+    earliest = min((victim.started for victim in victims if victim.priority == highest), default=math.inf)
+    broken_budgets = sum(victim.key in broken for victim in victims)
+    return _Clearing(row, tuple(victims), (broken_budgets, highest, total, len(victims), -earliest))
 
 
 def _is_leaving_by_preemption(pod: Pod) -> bool:

@@ -104,11 +104,11 @@ def average_of_positive(shares: Sequence[Share], scores: Sequence[C]) -> C:
     return mean
 
 
-def balance(shares: Sequence[Share]) -> Any:  # whole numbers as floats, Column-shaped when the shares are
+def balance(shares: Sequence[Share]) -> Any:  # a Column or an int, as the shares are
     """Rule 5.
 
     >>> balance([Share(500, 1000), Share(0, 1000)]), balance([Share(500, 1000), Share(0, 0)])
-    (75.0, 100.0)
+    (75, 100)
     """
     fractions, present = [], []
     for share in shares:
@@ -121,16 +121,17 @@ def balance(shares: Sequence[Share]) -> Any:  # whole numbers as floats, Column-
         deviation = abs((fractions[0] - fractions[1]) / 2) * (present[0] & present[1])
     else:
         deviation = _deviation_of_many(fractions, present)
-    return (1 - deviation) * SCORE_MAX // 1
+    even = (1 - deviation) * SCORE_MAX
+    return int(even) if isinstance(even, float) else even.astype(np.int64)
 
 
 def balance_score(with_pod: Any, without: Any) -> Any:  # as `balance` gives them
-    """Rule 6.
+    """Rule 6. No deviation exceeds a half, so what is halved (by shifting, which is faster) is never negative.
 
-    >>> balance_score(75.0, 100.0), balance_score(100.0, 75.0), balance_score(100.0, 100.0)
-    (62.0, 87.0, 75.0)
+    >>> balance_score(75, 100), balance_score(100, 75), balance_score(100, 100)
+    (62, 87, 75)
     """
-    return 50 + (50 + with_pod - without) // 2
+    return 50 + (50 + with_pod - without >> 1)
 
 
 def _deviation_of_many(fractions: Sequence[Any], present: Sequence[Any]) -> Any:

@@ -338,7 +338,7 @@ class Scheduler:
             attempt = runner.cycle.attempt(candidate)
             result = None
             if isinstance(attempt, Misfit) and attempt.rejectors and runner.preemption is not None:
-                result = runner.preemption.attempt(pod, candidate, attempt, now)
+                result = runner.preemption.attempt(pod, candidate, attempt)
         except PluginError as error:
             return self._broken(queued, str(error), now)
         match attempt:

@@ -77,8 +77,8 @@ def test_balance(shares: list[Share], expected: int) -> None:
 
 @pytest.mark.parametrize(
     ("with_pod", "without", "expected"),
-    [(75.0, 100.0, 62), (100.0, 75.0, 87), (75.0, 75.0, 75)],
+    [(75, 100, 62), (100, 75, 87), (75, 75, 75)],
     ids=["rule-6-worse", "rule-6-better", "rule-6-neutral"],
 )
-def test_balance_score(with_pod: float, without: float, expected: int) -> None:
+def test_balance_score(with_pod: int, without: int, expected: int) -> None:
     assert balance_score(with_pod, without) == expected

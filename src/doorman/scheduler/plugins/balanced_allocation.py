@@ -40,5 +40,5 @@ class _Scorer:
             used, cap = cluster.requested[index][rows], cluster.allocatable[index][rows]
             without.append(Share(used, cap))
             with_pod.append(Share(used + amount, cap))
-        score: Column = balance_score(balance(with_pod), balance(without)).astype("int64")
+        score: Column = balance_score(balance(with_pod), balance(without))
         return score

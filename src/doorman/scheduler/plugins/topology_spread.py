@@ -274,7 +274,7 @@ class _Scorer:
                 size_of_topology = int(scored.sum())
                 counts: Column = pods.counts[:size][rows]
             else:
-                size_of_topology = len(np.unique(numbers[scored]))
+                size_of_topology = int(np.count_nonzero(np.bincount(numbers[scored])))
                 counts = sums_by_domain(column, pods.counts, self._policies.apply(constraint, counted))[numbers]
             score = counts * math.log(size_of_topology + 2) + (constraint.max_skew - 1)
             total += np.where(numbers > 0, score, 0.0)
