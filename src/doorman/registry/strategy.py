@@ -283,6 +283,8 @@ def _mix_conditions(new: Document, old: Document, now: Instant, *, is_decision: 
         status["conditions"] = conditions
     else:
         status.pop("conditions", None)
+        if not status and "status" not in old:
+            del new["status"]
 
 
 # Device taint rules
