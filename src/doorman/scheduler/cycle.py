@@ -6,7 +6,7 @@ does the same with arrays made for the occasion.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -14,7 +14,7 @@ import numpy as np
 
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
-from doorman.scheduler.evaluation import CODE_MASK, Evaluation, FilterJudge, Judges
+from doorman.scheduler.evaluation import CODE_MASK, Evaluation, FilterJudge, Judges, counted
 from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.plugins.resources_fit import FitFilter, MoreInUse
@@ -45,6 +45,8 @@ class Misfit(msgspec.Struct, frozen=True, kw_only=True):
     """Plugins that rejected the pod somewhere; empty means it was an error and not a rejection."""
     verdicts: Column
     """By row."""
+    counts: Mapping[int, int]
+    """Rows by verdict."""
 
 
 Attempt: TypeAlias = Fit | Misfit
@@ -70,7 +72,7 @@ class Cycle:
     def attempt(self, pod: Candidate) -> Attempt:
         cluster = self._cluster
         if not cluster.node_count:
-            return Misfit(message=NO_NODES, rejectors=frozenset(), verdicts=np.zeros(0, dtype=np.int64))
+            return Misfit(message=NO_NODES, rejectors=frozenset(), verdicts=np.zeros(0, dtype=np.int64), counts={})
         try:
             names, by = self._plugins.node_names(pod.shape)
             filters = self._plugins.cluster_filters(pod.shape, cluster)
@@ -147,7 +149,7 @@ class Cycle:
         scorers = self._plugins.cluster_scorers(pod.shape, self._cluster)
         if not filters and not scorers and verdicts is evaluation.verdicts:
             if not evaluation.feasible_count:
-                return self._misfit(verdicts, evaluation.judges.filters)
+                return self._misfit(verdicts, evaluation.judges.filters, counts=evaluation.counts())
             row = int(evaluation.keys.argmax())
             return Fit(row, Evaluation.score_of(evaluation.keys.item(row)), evaluation.feasible_count)
         for judge in filters:
@@ -217,11 +219,18 @@ class Cycle:
             totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(feasible))
         return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
 
-    def _misfit(self, verdicts: Column, judges: Sequence[FilterJudge], by: Sequence[str] = ()) -> Misfit:
-        values, counts = np.unique(verdicts, return_counts=True)
+    def _misfit(
+        self,
+        verdicts: Column,
+        judges: Sequence[FilterJudge],
+        by: Sequence[str] = (),
+        *,
+        counts: Mapping[int, int] | None = None,
+    ) -> Misfit:
+        found = counted(verdicts) if counts is None else {value: count for value, count in counts.items() if count}
         reasons: Counter[str] = Counter()
         rejectors = set(by)
-        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        for value, count in found.items():
             if value == _OUTSIDE:
                 reasons[_outside_reason(by)] += count
             elif value != ABSENT:
@@ -229,7 +238,7 @@ class Cycle:
                 for reason in self.reasons(value, judges):
                     reasons[reason] += count
         message = unavailable(self._cluster.node_count, reasons)
-        return Misfit(message=message, rejectors=frozenset(rejectors), verdicts=verdicts)
+        return Misfit(message=message, rejectors=frozenset(rejectors), verdicts=verdicts, counts=found)
 
     def _rejected_by(self, rejected: PluginReject) -> Misfit:
         """A PreFilter's no counts for every node, and its words stand alone."""
@@ -237,7 +246,8 @@ class Cycle:
         verdict = _OUTSIDE if rejected.reject.final else _OUTSIDE & ~FINAL
         verdicts: Column = np.where(cluster.present[: cluster.size], np.int64(verdict), np.int64(ABSENT))
         message = f"0/{cluster.node_count} nodes are available: {rejected.reject.message}."
-        return Misfit(message=message, rejectors=frozenset({rejected.plugin}), verdicts=verdicts)
+        rejectors = frozenset({rejected.plugin})
+        return Misfit(message=message, rejectors=rejectors, verdicts=verdicts, counts=counted(verdicts))
 
 
 def unavailable(nodes: int, reasons: Counter[str]) -> str:

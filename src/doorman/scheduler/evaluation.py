@@ -28,6 +28,12 @@ ROWS_AT_ONCE_MAX: Final = 4
 """So many touched rows are judged one by one; more of them as an array."""
 
 
+def counted(verdicts: Column) -> dict[int, int]:
+    """How many rows have which verdict."""
+    values, counts = np.unique(verdicts, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
 class FilterJudge:
     """A filter bound to a demand or shape, with its plugin's place in the order."""
 
@@ -108,6 +114,8 @@ class Evaluation:
         self.verdicts: Column = np.zeros(0, dtype=np.int64)
         self.keys: Column = np.zeros(0, dtype=np.int64)
         self.feasible_count = 0
+        self._counts: dict[int, int] | None = None
+        """Rows by verdict; worked out when asked for and then kept up to date."""
         plain = [judge for judge in judges.scorers if judge.normaliser is None]
         self._fixed_scorers = [judge for judge in plain if judge.scope is Scope.NODE]
         self._row_scorers = [judge for judge in plain if judge.scope is Scope.ROW]
@@ -142,6 +150,12 @@ class Evaluation:
             self._fix()
             self._make_keys()
 
+    def counts(self) -> dict[int, int]:
+        """How many rows have which verdict."""
+        if self._counts is None:
+            self._counts = counted(self.verdicts)
+        return self._counts
+
     def totals(self, rows: RowArray) -> Column:
         """Weighted scores when exactly these rows are feasible."""
         total = self._fixed[rows] + self._own[rows]
@@ -163,6 +177,7 @@ class Evaluation:
     def _rebuild(self) -> None:
         cluster = self._cluster
         rows = cluster.all_rows
+        self._counts = None
         self._layout_version = cluster.layout_version
         self._position = cluster.log_end
         self._rank()
@@ -179,6 +194,7 @@ class Evaluation:
     def _update_many(self) -> None:
         """Judge the touched rows again, all at once."""
         cluster = self._cluster
+        self._counts = None
         entries = np.array(cluster.log[self._position - cluster.log_start :], dtype=np.intp)
         rows: RowArray = np.unique(entries >> 1)
         changed_nodes: RowArray = np.unique(entries[(entries & 1) == 1] >> 1)
@@ -215,8 +231,12 @@ class Evaluation:
                 if code:
                     verdict = min(verdict, judge.tag | code)
                     break
-        was_feasible = self.verdicts.item(row) == PASS
+        before = self.verdicts.item(row)
+        was_feasible = before == PASS
         feasible = verdict == PASS
+        if self._counts is not None and before != verdict:
+            self._counts[before] -= 1
+            self._counts[verdict] = self._counts.get(verdict, 0) + 1
         self.verdicts[row] = verdict
         self.feasible_count += feasible - was_feasible
         own = 0

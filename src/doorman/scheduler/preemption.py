@@ -140,6 +140,9 @@ class Preemption:
         if refusal:
             return PostFilterResult(message=f"preemption: not eligible due to {refusal}.", nominated=None)
         verdicts = misfit.verdicts
+        if all(verdict == ABSENT or verdict & FINAL for verdict in misfit.counts):
+            message = unavailable(self._cluster.node_count, Counter({NOT_HELPFUL: self._cluster.node_count}))
+            return PostFilterResult(message=f"preemption: {message}", nominated="")
         curable: RowArray = np.flatnonzero((verdicts != ABSENT) & (verdicts & FINAL == 0))
         reasons: Counter[str] = Counter()
         if len(hopeless := range(self._cluster.node_count - len(curable))):
