@@ -51,6 +51,7 @@ from doorman.server.escalation import EscalationGuard
 from doorman.server.flow import FlowControl
 from doorman.server.health import Health
 from doorman.server.impersonation import account_groups
+from doorman.server.issuer import IssuerDiscovery
 from doorman.server.node_authorizer import NODE_PREFIX, NODES_GROUP, NodeAuthorizer
 from doorman.server.pipeline import Pipeline
 from doorman.server.pods import PodOperations
@@ -119,6 +120,7 @@ class Cluster:
             guard=EscalationGuard(self.authorizer, self._rbac),
             token_requests=TokenRequests(self.registry, tokens, self._clock),
             certificate_requests=CertificateRequests(self.registry, self.authorizer),
+            issuer=IssuerDiscovery(tokens),
         )
         return Pipeline(
             self.registry,

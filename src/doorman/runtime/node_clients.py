@@ -1,12 +1,16 @@
 """The simulated kubelets' client: each action is taken as the node it is about, with a kubelet's rights and no more."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
+from doorman.base.errors import GroupResource, not_found
 from doorman.client.actions import Bind, Create, Delete, Patch, Update
 from doorman.registry.stored import Stored
 from doorman.registry.watchcache import WatchCache
 from doorman.runtime.loopback import LoopbackClient
+
+_PODS: Final = GroupResource("", "pods")
+_EVENTS: Final = GroupResource("", "events")
 
 ClientOf = Callable[[str], LoopbackClient]
 """The client that acts as `system:node:<name>`."""
@@ -51,7 +55,9 @@ class NodeClients:
             case "events":
                 # Whose event it was is in the event, as long as it is there.
                 stored = self._cache.collection("events").get(f"{action.namespace}/{action.name}")
-                return self._node_of_event(stored.document().get("involvedObject", {})) if stored is not None else ""
+                if stored is None:
+                    raise not_found(_EVENTS, action.name)
+                return self._node_of_event(stored.document().get("involvedObject", {}))
         return action.name
 
     def _node_of_event(self, about: Mapping[str, Any]) -> str:  # an ObjectReference as JSON
@@ -59,5 +65,8 @@ class NodeClients:
         return str(name) if about.get("kind") == "Node" else self._node_of_pod(f"{about.get('namespace', '')}/{name}")
 
     def _node_of_pod(self, key: str) -> str:
+        """A pod that has just gone is not found, as the server would say: nobody knows whose it was."""
         stored = self._cache.collection("pods").get(key)
-        return str(stored.view.spec.node_name) if stored is not None else ""
+        if stored is None:
+            raise not_found(_PODS, key.rpartition("/")[2])
+        return str(stored.view.spec.node_name)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import resource
 import signal
 import socket
 import ssl
@@ -31,6 +32,7 @@ from doorman.store.sqlite import SqliteStore
 
 BACKLOG: Final = 4096
 KEEP_ALIVE_SECONDS: Final = 120
+FILES_MAX: Final = 65_536
 STOP_SECONDS_MAX: Final = 1
 SWITCH_SECONDS: Final = 0.001
 """How long the event loop may keep the interpreter from the store's writer thread."""
@@ -44,10 +46,19 @@ Announce = Callable[[str, Path], None]
 
 def serve(settings: Settings, announce: Announce) -> None:
     """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way."""
+    _allow_many_files()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*GC_THRESHOLDS)
     with tempfile.TemporaryDirectory(prefix="doorman-") as scratch:
         uvloop.run(_serve(settings, announce, Path(scratch)))
+
+
+def _allow_many_files() -> None:
+    """As many connections as the system allows a process: the usual limit is a user's, not a server's."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, FILES_MAX)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _serve(settings: Settings, announce: Announce, scratch: Path) -> None:

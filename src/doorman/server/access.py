@@ -4,6 +4,7 @@ import msgspec
 
 from doorman.server.certificate_requests import CertificateRequests
 from doorman.server.escalation import EscalationGuard
+from doorman.server.issuer import IssuerDiscovery
 from doorman.server.reviews import Reviews
 from doorman.server.token_requests import TokenRequests
 
@@ -13,3 +14,4 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     guard: EscalationGuard
     token_requests: TokenRequests
     certificate_requests: CertificateRequests
+    issuer: IssuerDiscovery

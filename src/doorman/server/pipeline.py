@@ -54,6 +54,7 @@ class Pipeline:
         self._clock = clock
         self._names = names
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
+        self._issuer = access.issuer
         self._discovery = Discovery(registry.kinds)
         self._openapi = OpenApi(registry.kinds)
 
@@ -129,6 +130,8 @@ class Pipeline:
         found = self._health.answer(request) or self._discovery.answer(request) or self._openapi.answer(request)
         if found is not None:
             return found
+        if path.startswith(("/.well-known", "/openid")):
+            return self._issuer.answer(request) or _page_not_found()
         if path == "/version":
             return json_response(VERSION, pretty=True)
         if path == "/":

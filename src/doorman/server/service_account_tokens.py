@@ -1,5 +1,6 @@
 """Service account tokens: JSON web tokens signed by the server, bound to what must still be there to use them."""
 
+import base64
 import hashlib
 import hmac
 from collections import OrderedDict
@@ -74,6 +75,16 @@ class ServiceAccountTokens:
         self._names = names
         self.audiences = (ISSUER,)
         self._verified: OrderedDict[str, _Claims] = OrderedDict()
+
+    @property
+    def public_jwk(self) -> dict[str, str]:
+        """The key that checks signatures, as a JSON web key."""
+        numbers = self._public.public_numbers()
+        x, y = (
+            base64.urlsafe_b64encode(number.to_bytes(32, "big")).decode().rstrip("=")
+            for number in (numbers.x, numbers.y)
+        )
+        return {"use": "sig", "kty": "EC", "kid": self.key_id, "crv": "P-256", "alg": ALGORITHM, "x": x, "y": y}
 
     def issue(
         self,

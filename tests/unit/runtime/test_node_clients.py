@@ -1,0 +1,67 @@
+"""Every action of the simulated kubelets is taken as the node it is about."""
+
+from typing import Any
+
+import pytest
+
+from doorman.base.errors import ApiError
+from doorman.client.actions import Action, Create, Delete, Patch
+from doorman.runtime.node_clients import NodeClients
+from support.api import Api, running_api
+
+EVENT = {"metadata": {"name": "e", "namespace": "default"}, "reason": "R", "message": "m", "type": "Normal"}
+
+
+async def given(api: Api) -> NodeClients:
+    await api.given_account("default")
+    for node in ("n1", "n2"):
+        await api.given("nodes", {"metadata": {"name": node}})
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1"}
+    await api.given("pods", {"metadata": {"name": "p"}, "spec": spec}, namespace="default")
+    return NodeClients(api.cluster.cache, api.cluster._kubelet)
+
+
+def about(kind: str, name: str, namespace: str = "") -> dict[str, Any]:
+    return {**EVENT, "involvedObject": {"kind": kind, "name": name, "namespace": namespace}}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        pytest.param(Patch(resource="nodes", name="n2", subresource="status", body={"status": {}}), id="node-status"),
+        pytest.param(
+            Patch(resource="pods", namespace="default", name="p", subresource="status", body={"status": {}}),
+            id="pod-status",
+        ),
+        pytest.param(Delete(resource="pods", namespace="default", name="p", grace_seconds=0), id="pod-deleted"),
+        pytest.param(
+            Create(
+                resource="leases.coordination.k8s.io",
+                namespace="kube-node-lease",
+                body={"metadata": {"name": "n1", "namespace": "kube-node-lease"}, "spec": {}},
+            ),
+            id="lease",
+        ),
+        pytest.param(Create(resource="events", namespace="default", body=about("Node", "n2")), id="node-event"),
+        pytest.param(Create(resource="events", namespace="default", body=about("Pod", "p", "default")), id="pod-event"),
+    ],
+)
+async def test_kubelet_may_do_what_it_does(action: Action) -> None:
+    async with running_api() as api:
+        clients = await given(api)
+        match action:
+            case Patch():
+                await clients.patch(action)
+            case Create():
+                await clients.create(action)
+            case Delete():
+                await clients.delete(action)
+
+
+async def test_pod_that_is_gone_is_not_found() -> None:
+    async with running_api() as api:
+        clients = await given(api)
+        gone = Patch(resource="pods", namespace="default", name="gone", subresource="status", body={"status": {}})
+        with pytest.raises(ApiError) as caught:
+            await clients.patch(gone)
+        assert caught.value.code == 404
