@@ -11,8 +11,10 @@ Example: node `a` (row 0) and node `b` (row 1) appear, then a pod asking one cor
 """
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -33,6 +35,9 @@ from doorman.scheduler.shapes import Shape, ShapeTable
 CAPACITY_MIN: Final = 64
 LOG_ENTRIES_MAX: Final = 65_536
 """Readers that fall further behind start afresh."""
+
+LABEL_COLUMNS_MAX: Final = 128
+"""Columns of labels kept although nobody uses them at the moment, the most recent ones."""
 
 NO_PODS_PRIORITY: Final = 2**62
 """Lowest priority on a row without pods."""
@@ -103,7 +108,9 @@ class Cluster:
         self.allocatable: list[Column] = []
         self.requested: list[Column] = []
         self.taints = ValueColumn[TaintSet]((), CAPACITY_MIN)
-        self._labels: dict[str, ValueColumn[str | None]] = {}
+        self._labels: WeakValueDictionary[str, ValueColumn[str | None]] = WeakValueDictionary()
+        """Columns somebody uses; pods may name any number of labels, so nobody else keeps them all."""
+        self._recent_labels: OrderedDict[str, ValueColumn[str | None]] = OrderedDict()
         self.log: list[int] = []
         """Twice the row touched, plus one when the node itself changed and not only the pods on it."""
         self.log_start = 0
@@ -152,12 +159,19 @@ class Cluster:
 
     def labels(self, key: str) -> ValueColumn[str | None]:
         """The values of one label; a column is made when first asked for."""
+        column = self._recent_labels.get(key)
+        if column is not None:
+            self._recent_labels.move_to_end(key)
+            return column
         column = self._labels.get(key)
         if column is None:
             column = self._labels[key] = ValueColumn[str | None](None, self._capacity)
             for row, node in enumerate(self.nodes):
                 if node is not None:
                     column.set(row, node.metadata.labels.get(key))
+        self._recent_labels[key] = column
+        if len(self._recent_labels) > LABEL_COLUMNS_MAX:
+            self._recent_labels.popitem(last=False)
         return column
 
     def set_node(self, node: Node) -> None:

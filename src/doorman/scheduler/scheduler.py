@@ -141,14 +141,17 @@ class Scheduler:
         queued = self._queue.get(pod_key)
         assert queued is None or pod_key in self._records, "a pod that was bound holds a place"
 
-    def bind_failed(self, pod_key: str, message: str, now: Instant) -> Outcome | None:
+    def bind_failed(self, pod_key: str, message: str, now: Instant, *, uid: str = "") -> Outcome | None:
         """The pod is not bound after all: others may have its place, and it is tried again after a while.
 
-        None when that is not news: the pod has been seen bound meanwhile, or is gone.
+        None when that is not news: the pod has been seen bound meanwhile, or is gone. With `uid`, a namesake that came
+        since is left alone.
         """
         record = self._records.get(pod_key)
         queued = self._queue.get(pod_key)
         if record is None or not record.assumed or queued is None:
+            return None
+        if uid and record.pod.metadata.uid != uid:
             return None
         self._forget(record)
         self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, _on_node(record), None), now)

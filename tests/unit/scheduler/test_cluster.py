@@ -1,5 +1,7 @@
 """Columns: nodes come and go, pods follow, rows are used again."""
 
+import pytest
+
 from doorman.scheduler.cluster import CAPACITY_MIN, NO_PODS_PRIORITY, Cluster, PodRecord
 from doorman.scheduler.resource_names import CPU_INDEX, ResourceNames
 from doorman.scheduler.shapes import ShapeTable
@@ -92,3 +94,16 @@ def test_trial_leaves_no_trace() -> None:
     assert cluster.pod_count[0] == 0
     cluster.try_add(held, 0)
     assert (cluster.pod_count[0], cluster.log_end) == (1, before)
+
+
+def test_label_columns_nobody_uses_are_let_go_and_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doorman.scheduler.cluster.LABEL_COLUMNS_MAX", 2)
+    cluster, _ = yard()
+    cluster.set_node(make_node("n1", labels={"a": "1"}))
+    held = cluster.labels("a")
+    for key in ("b", "c", "d"):
+        cluster.labels(key)
+    cluster.set_node(make_node("n1", labels={"a": "2", "b": "3"}))
+    assert held.value(0) == "2", "a column that is in use follows the nodes although it is not recent"
+    assert cluster.labels("a") is held
+    assert cluster.labels("b").value(0) == "3"

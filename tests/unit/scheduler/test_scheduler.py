@@ -335,3 +335,28 @@ def test_image_on_a_node_attracts(desk: Desk) -> None:
     desk.pod("p")
     desk.settle()
     assert desk.where("p") == "n2"
+
+
+def test_bind_failure_of_a_pod_long_gone_leaves_its_namesake_alone() -> None:
+    desk = Desk(binds=False)
+    desk.node("n1")
+    desk.pod("p")
+    desk.run()
+    desk.remove_pod("p")
+    desk.pod("p", metadata={"uid": "second"})
+    (again,) = desk.run()
+    assert isinstance(again, Placed)
+    assert desk.scheduler.bind_failed("default/p", "no", desk.now, uid="uid-p") is None
+    assert desk.run() == []
+
+
+def test_pods_deleted_while_their_binding_is_under_way_give_their_place_back() -> None:
+    desk = Desk(binds=False)
+    desk.node("n1", cpu="1")
+    desk.pod("p", requests={"cpu": "1"})
+    desk.run()
+    desk.remove_pod("p")
+    desk.pod("q", requests={"cpu": "1"})
+    (placed,) = desk.run()
+    assert isinstance(placed, Placed)
+    assert desk.scheduler.bind_failed("default/p", "gone", desk.now) is None
