@@ -12,6 +12,7 @@ _COMMANDS: Final = {
     "taint": ("doorman.cli.taint", "Update the taints on one or more nodes, as kubectl taint does."),
     "get": ("doorman.cli.get", "Show nodes, pods and everything else that is served."),
     "apply": ("doorman.cli.apply", "Create or update objects from a file."),
+    "node": ("doorman.cli.node", "Add, fail, recover, press or remove simulated nodes."),
     "why": ("doorman.cli.why", "Say why a pod is where it is, is not placed, or is gone."),
     "delete": ("doorman.cli.delete", "Delete objects by name or from a file."),
 }

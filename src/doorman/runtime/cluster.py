@@ -22,6 +22,7 @@ from doorman.client.controller import Controller
 from doorman.client.executor import Executor
 from doorman.client.recorder import EventRecorder
 from doorman.client.runner import ControllerRunner
+from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import AgentSettings, SimulatedNodes
 from doorman.nodes.fleet import fleet_manifests
@@ -61,6 +62,7 @@ from doorman.server.service_account_tokens import ServiceAccountTokens
 from doorman.server.token_requests import TokenRequests
 from doorman.store.contract import Store
 
+ZONES: Final = "zones.doorman.dev"
 HOST: Final = "doorman"
 _SYSTEM: Final = "system:apiserver"
 
@@ -127,7 +129,7 @@ class Cluster:
             authenticator=authenticator,
             authorizer=self.authorizer,
             access=access,
-            computed={EXPLANATIONS: self._explain},
+            computed={EXPLANATIONS: self._explain, ZONES: self._list_zones},
             flow=FlowControl(
                 mutating_max=self._settings.max_mutating_requests_inflight,
                 read_only_max=self._settings.max_requests_inflight,
@@ -148,6 +150,25 @@ class Cluster:
             self._clock,
         )
         return explainer.explain(namespace, name, user)
+
+    def _list_zones(self, _namespace: str, _name: str, _user: User) -> Document:
+        """How the zones are doing, as the node lifecycle controller sees them."""
+        found = next((r.controller for r in self.runners if isinstance(r.controller, NodeLifecycleController)), None)
+        reports = found.zones() if found is not None else []
+        return {
+            "items": [
+                {
+                    "metadata": {"name": report.zone},
+                    "state": report.state,
+                    "ready": report.nodes - report.unhealthy,
+                    "notReady": report.unhealthy,
+                    "waiting": list(report.waiting),
+                    "nodesPerSecond": report.nodes_per_second,
+                    "haltedBecause": report.halted_because,
+                }
+                for report in reports
+            ]
+        }
 
     async def prepare(self, *, port: int, ca_certificate: bytes, ca_key: bytes = b"") -> None:
         """What must be there before the first request is answered."""

@@ -71,7 +71,11 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "namespace-controller": lambda p: NamespaceController(p.lister("namespaces"), p.contents()),
     "garbage-collector-controller": lambda p: GarbageCollector(p.collectable(), kind_finder(p.kinds)),
     "node-lifecycle-controller": lambda p: NodeLifecycleController(
-        p.lister("nodes"), p.lister("pods"), p.lister(LEASES), p.settings.node_lifecycle
+        p.lister("nodes"),
+        p.lister("pods"),
+        p.lister(LEASES),
+        p.settings.node_lifecycle,
+        live_leases=p.informers.live(LEASES),
     ),
     "taint-eviction-controller": lambda p: TaintEvictionController(
         p.lister("nodes"),

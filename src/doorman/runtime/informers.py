@@ -1,14 +1,14 @@
 """Informers in process: each follows one kind in the watch cache, fills its cache and tells its listeners."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import Kinds
 from doorman.client.controller import Change
 from doorman.client.informer import Indexer, InformerCache
 from doorman.registry.selection import Selection
-from doorman.registry.watchcache import EventType, Stream, WatchCache
+from doorman.registry.watchcache import Collection, EventType, Stream, WatchCache
 
 Listener = Callable[[Change], None]
 
@@ -101,5 +101,28 @@ class Informers:
     def lister(self, resource: str) -> InformerCache[Any]:
         return self.of(resource).cache
 
+    def live(self, resource: str) -> "LiveLister":
+        """Reads what is published now, not what an informer has told of."""
+        return LiveLister(self._cache.collection(self._kinds.named(resource).storage))
+
     def all(self) -> Iterable[Informer]:
         return list(self._informers.values())
+
+
+class LiveLister:
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    def __len__(self) -> int:
+        return len(self._collection.objects)
+
+    def get(self, key: str) -> Any:  # the view of the kind
+        found = self._collection.get(key)
+        return found.view if found is not None else None
+
+    def list(self) -> Sequence[Any]:
+        return [stored.view for stored in self._collection.objects.values()]
+
+    def by(self, index: str, value: str) -> Sequence[Any]:
+        indexer = _COMMON[index]
+        return [view for view in self.list() if value in indexer(view)]

@@ -49,7 +49,10 @@ _NO_RUNTIME: Final = {
 
 
 Compute = Callable[[str, str, User], Document]
-"""From a namespace, a name and who asks to an object that is not stored but made when asked for."""
+"""From a namespace, a name and who asks to an object that is not stored but made when asked for.
+
+Asked for a list the name is empty and the answer has `items`.
+"""
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -112,6 +115,9 @@ class ResourceHandlers:
         return renderer.one(call.kind, self._registry.get(call.kind, info.namespace, info.name))
 
     def _list(self, call: Call, renderer: Renderer) -> Response:
+        compute = self._computed.get(call.kind.group_resource)
+        if compute is not None:
+            return renderer.documents(call.kind, compute(call.info.namespace, "", call.user)["items"])
         options = parse_list_options(call.kind, call.info.namespace, call.request.query)
         return renderer.page(call.kind, list_page(self._registry, call.kind, options))
 

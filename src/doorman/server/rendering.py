@@ -87,6 +87,15 @@ class Renderer:
             case other:
                 raise unusable_for_list(other)
 
+    def documents(self, kind: Kind, docs: list[Document]) -> Response:
+        """A list of objects that are not stored."""
+        metadata: Document = {"resourceVersion": "0"}
+        if self._accepted.conversion == "Table":
+            return self._document(self._table(kind, docs, metadata))
+        return self._document(
+            {"kind": f"{kind.kind}List", "apiVersion": kind.group_version, "metadata": metadata, "items": docs}
+        )
+
     def document(self, doc: Any, *, status: int = 200) -> Response:  # any JSON value
         """An answer that is no stored object."""
         return self._document(doc, status)

@@ -215,6 +215,15 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("ShortNames", lambda doc, _now: ",".join(at(doc, "spec.names.shortNames") or []), wide=True),
         Column("Established", lambda doc, _now: _condition(doc, "Established") == "True", type="boolean", wide=True),
     ),
+    "zones.doorman.dev": (
+        name_column(),
+        text("State", "state"),
+        number("Ready", "ready"),
+        number("Not-Ready", "notReady"),
+        Column("Waiting", lambda doc, _now: len(doc.get("waiting") or []), type="integer"),
+        Column("Rate", lambda doc, _now: f"{doc.get('nodesPerSecond', 0):g}/s"),
+        text("Halted", "haltedBecause", empty="<none>"),
+    ),
     "priorityclasses.scheduling.k8s.io": (
         name_column(),
         Column("Value", lambda doc, _now: doc.get("value", 0), type="integer"),
