@@ -10,6 +10,7 @@ anti          required anti-affinity by host, the newcomer's and the residents'
 affinity      required affinity by zone
 preferred     preferred affinity and anti-affinity
 service       pods of a service: default spreading, scored only
+daemon        every pod names its node, as those of a DaemonSet do
 preemption    every node full of low pods, high ones arrive
 unschedulable basic, with as many pods that fit nowhere between them
 """
@@ -61,6 +62,12 @@ def affinity(kind: str, key: str, app: str, *, preferred: bool = False) -> dict:
     return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
+def named(name: str) -> dict:
+    fields = [{"key": "metadata.name", "operator": "In", "values": [name]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchFields": fields}]}}}  # fmt: skip
+
+
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 SPREAD = [
     {"maxSkew": 5, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
@@ -97,6 +104,7 @@ WORKLOADS: dict[str, Callable[[int], Pod]] = {
         f"p{at}", labels={"app": "x"}, affinity=affinity("podAntiAffinity", HOST, "x", preferred=True)
     ),
     "service": lambda at: pod(f"p{at}", labels={"app": "x"}),
+    "daemon": lambda at: pod(f"p{at}", affinity=named(f"node-{at}")),
     "preemption": lambda at: pod(f"p{at}", cpu="3", priority=10),
     "unschedulable": lambda at: pod(f"p{at}") if at % 2 else pod(f"p{at}", cpu="64"),
 }
@@ -119,7 +127,7 @@ def prepared(workload: str, nodes: int) -> Scheduler:
 
 def run(workload: str, nodes: int, pods: int) -> dict[str, Any]:
     """Pods arrive, are decided one by one, and come back bound; only `schedule` is timed as a cycle."""
-    if workload in ("anti", "preemption"):
+    if workload in ("anti", "preemption", "daemon"):
         pods = min(pods, nodes)
     scheduler = prepared(workload, nodes)
     waiting = [WORKLOADS[workload](at) for at in range(pods)]
