@@ -68,6 +68,10 @@ class Stored:
             self._view = self._decoder(self.json(ITEM_HEAD))
         return self._view
 
+    def forget_view(self) -> None:
+        """A version that is past is kept for its bytes; its view is made again should somebody want it."""
+        self._view = None
+
     @property
     def labels(self) -> dict[str, str]:
         found: dict[str, str] = self.view.metadata.labels

@@ -197,6 +197,8 @@ class Collection:
             self._changes_bytes -= len(forgotten.value)
             self.oldest = gone.revision
         self._dispatch(change)
+        if change.old is not None:
+            change.old.forget_view()
 
     def load(self, stored: Stored) -> None:
         """An object that was there before this process: no change to anybody."""
