@@ -1,7 +1,7 @@
 """`doorman why POD`: the explanation, for people."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 import msgspec
@@ -10,8 +10,8 @@ import yaml
 from doorman.base.errors import ApiError
 from doorman.cli.connection import connect, fail_with, kubeconfig_option
 from doorman.client.http import Unreachable
-
-SCORES_SHOWN_MAX: Final = 10
+from doorman.scheduler.explanation import Explanation
+from doorman.scheduler.explanation_text import explanation_text
 
 
 @click.command("why")
@@ -47,7 +47,8 @@ def lines(found: dict[str, Any]) -> list[str]:  # a PodExplanation
     if not found["exists"]:
         out.append(f"{name} is gone.")
     else:
-        out += _scheduling(name, found.get("scheduling", {}))
+        if "scheduling" in found:
+            out += explanation_text(msgspec.convert(found["scheduling"], Explanation)).splitlines()
         if "eviction" in found:
             coming = found["eviction"]
             out.append(
@@ -57,46 +58,4 @@ def lines(found: dict[str, Any]) -> list[str]:  # a PodExplanation
     if found.get("history"):
         out += ["", "What happened:"]
         out += [f"  {event['time']}  {event['reason']}: {event['message']}" for event in found["history"]]
-    return out
-
-
-def _scheduling(name: str, what: dict[str, Any]) -> list[str]:
-    match what.get("state"):
-        case "Bound":
-            head = f"{name} is on {what['boundTo']}."
-        case "Schedulable":
-            head = f"{name} fits {what['feasibleNodes']} node(s); it would go to {what.get('best', '')}."
-        case "Gated":
-            head = f"{name} waits: {what.get('message', '')}"
-        case "Unschedulable":
-            head = f"{name} fits no node. {what.get('message', '')}"
-        case _:
-            head = f"{name} is another scheduler's ({what.get('profile', '')})."
-    out = [head]
-    for group in what.get("groups", ()):
-        names = ", ".join(group.get("nodes", ()))
-        more = group["count"] - len(group.get("nodes", ()))
-        listed = names + (f" and {more} more" if names and more > 0 else "")
-        out += ["", f"{group['count']} node(s) refuse it{': ' + listed if listed else ''}"]
-        for objection in group["objections"]:
-            detail = f" ({objection['what']})" if objection.get("what") else ""
-            out.append(f"  {objection['plugin']}: {objection['reason']}{detail}")
-        if group.get("tolerations"):
-            out.append("  this would let it in:")
-            text = yaml.safe_dump({"tolerations": list(group["tolerations"])}, sort_keys=False)
-            out += [f"    {line}" for line in text.splitlines()]
-    return out + _scores(what)
-
-
-def _scores(what: dict[str, Any]) -> list[str]:
-    fits = sorted((node for node in what.get("nodes", ()) if node["fits"]), key=lambda node: -node.get("total", 0))
-    if not fits or not fits[0].get("scores"):
-        return []
-    shown = fits[:SCORES_SHOWN_MAX]
-    out = ["", "Scores (weight × score):"]
-    for node in shown:
-        parts = ", ".join(f"{s['plugin']} {s['weight']}×{s['score']}" for s in node["scores"])
-        out.append(f"  {node['node']}  {node.get('total', 0)}  = {parts}")
-    if len(fits) > len(shown):
-        out.append(f"  … and {len(fits) - len(shown)} more that fit")
     return out

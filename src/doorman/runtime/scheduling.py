@@ -110,9 +110,8 @@ class SchedulerRunner:
         try:
             await self._client.bind(Bind(namespace=meta.namespace, name=meta.name, uid=meta.uid, node=placed.node))
         except ApiError as error:
-            outcome = self.scheduler.bind_failed(
-                meta.key, f'running Bind plugin "DefaultBinder": {error.message}', self._clock.now()
-            )
+            message = f'running Bind plugin "DefaultBinder": {error.message}'
+            outcome = self.scheduler.bind_failed(meta.key, message, self._clock.now(), uid=meta.uid)
             if outcome is not None:
                 self._carry_out(outcome)
             self.soon()

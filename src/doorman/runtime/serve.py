@@ -156,7 +156,7 @@ def _config(pipeline: Pipeline, credentials: Credentials, scratch: Path) -> uvic
     config.load()
     assert config.ssl is not None, "a certificate was given"
     config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # an upgrade that is refused is answered, not logged
     return config
 
 
