@@ -1,0 +1,145 @@
+"""Scheduling through the HTTP API: pods a second from the first POST until the last pod has a node.
+
+    .venv/bin/python bench/api.py [WORKLOAD ...] [--nodes N] [--pods M] [--in-memory]
+
+basic          identical pods
+mixed          a fifth of the nodes tainted, half of the pods tolerate it
+spread         hard topology spread over three zones
+anti           required anti-affinity by host
+unschedulable  basic, with a tenth as many pods that fit nowhere before them
+"""
+
+import argparse
+import concurrent.futures
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+loader = importlib.machinery.SourceFileLoader("burst", str(ROOT / "bench" / "burst"))
+spec = importlib.util.spec_from_loader("burst", loader)
+burst = importlib.util.module_from_spec(spec)
+loader.exec_module(burst)
+
+NAMESPACE = "/api/v1/namespaces/bench/pods"
+
+
+def node(number: int, workload: str) -> dict:
+    doc = burst.node(number)
+    tainted = workload == "mixed" and number % 5 == 0
+    doc["spec"]["taints"] = [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}] if tainted else []
+    return doc
+
+
+def pods(workload: str, count: int) -> list[tuple[dict, int]]:
+    """Bodies and how many of each."""
+    plain = burst.pod(False)
+    plain["metadata"]["labels"] = {"app": "bench"}
+    match workload:
+        case "mixed":
+            tolerant = burst.pod(True)
+            return [(plain, count // 2), (tolerant, count // 2)]
+        case "spread":
+            selector = {"matchLabels": {"app": "bench"}}
+            rule = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+            plain["spec"]["topologySpreadConstraints"] = [{**rule, "labelSelector": selector}]
+        case "anti":
+            term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "bench"}}}
+            required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+            plain["spec"]["affinity"] = {"podAntiAffinity": required}
+    return [(plain, count // 2), (plain, count // 2)]
+
+
+def run(workload: str, options: argparse.Namespace) -> dict:
+    with tempfile.TemporaryDirectory() as scratch:
+        kubeconfig = f"{scratch}/kubeconfig"
+        place = ["--in-memory"] if options.in_memory else ["--data-dir", f"{scratch}/data"]
+        flags = ["--nodes", "0", "--secure-port", "0", "--kubeconfig-out", kubeconfig, *place]
+        server = subprocess.Popen(
+            [sys.executable, "-m", "doorman", "up", *flags],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            server.stdout.readline()
+            return measure(workload, options, burst.Api.from_kubeconfig(kubeconfig), server.pid)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(20)
+
+
+def measure(workload: str, options: argparse.Namespace, api, pid: int) -> dict:
+    api.request("POST", "/api/v1/namespaces", {"metadata": {"name": "bench"}})
+    burst.wait(
+        lambda: api.request("GET", "/api/v1/namespaces/bench/serviceaccounts/default")[0] == 200, 20, "service account"
+    )
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: api.request("POST", "/api/v1/nodes", node(n, workload)), range(options.nodes)))
+    clean = lambda: b"not-ready" not in json.dumps(api.request("GET", "/api/v1/nodes")[2]).encode()  # noqa: E731
+    burst.wait(clean, 120, "nodes without the not-ready taint")
+    wanted = min(options.pods, options.nodes) if workload == "anti" else options.pods
+    if workload == "unschedulable":
+        misfit = burst.pod(False)
+        misfit["spec"]["nodeSelector"] = {"nope": "nope"}
+        misfit["metadata"]["labels"] = {"app": "misfit"}
+        post(api, misfit, wanted // 10, 8)
+    threading.excepthook = lambda _: None  # the counter's watch ends with the server
+    counter = burst.Counter(api, NAMESPACE)
+    counter.start()
+    burst.wait(lambda: counter.rewatches == 0, 10, "the watch")
+    began, worked = time.monotonic(), cpu_seconds(pid)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(post, api, body, count, 8) for body, count in pods(workload, wanted)]
+        total = sum(job.result() for job in jobs)
+    posted = time.monotonic()
+    burst.wait(lambda: len(counter.bound) >= total, 600, "all pods bound")
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return {
+        "workload": workload, "nodes": options.nodes, "pods": total, "create_per_s": round(total / (posted - began)),
+        "bound_per_s": round(total / (counter.last_bound - began)),
+        "server_cpu_us_per_pod": round((cpu_seconds(pid) - worked) / total * 1e6),
+        "memory_mb": int(status.split("VmHWM:")[1].split()[0]) // 1024,
+    }  # fmt: skip
+
+
+def cpu_seconds(pid: int) -> float:
+    """What the server has worked, whatever else the machine did."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def post(api, body: dict, count: int, clients: int) -> int:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(body, file)
+        file.flush()
+        url = f"https://{api.host}:{api.port}{NAMESPACE}"
+        command = ["ab", "-q", "-k", "-n", str(count), "-c", str(clients), "-p", file.name, "-T", "application/json"]
+        command += ["-s", "120", "-H", f"Authorization: Bearer {api.token}", url]
+        text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        assert "Non-2xx" not in text, text
+    return count
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("workloads", nargs="*", default=["basic", "mixed", "spread", "anti", "unschedulable"])
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--pods", type=int, default=10000)
+    parser.add_argument("--in-memory", action="store_true")
+    options = parser.parse_args()
+    for workload in options.workloads:
+        print(json.dumps(run(workload, options)), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
