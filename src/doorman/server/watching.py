@@ -19,6 +19,9 @@ from doorman.server.request import Query
 BOOKMARK_SECONDS: Final = 60.0
 BOOKMARK_BEFORE_END_SECONDS: Final = 2.0
 TIMEOUT_SECONDS_MIN: Final = 1800.0
+WRITE_PAUSE_SECONDS: Final = 0.005
+"""The least time between two writes of one watch; the first event after a quiet time leaves at once."""
+
 WRITE_EVENTS_MAX: Final = 512
 """So many events are joined into one write."""
 
@@ -114,9 +117,15 @@ class Watch:
                 yield batch
             next_bookmark = loop.time() + BOOKMARK_SECONDS
             last_sent = self._start_revision
+            next_write = 0.0
             while not stream.is_closed and loop.time() < ends:
                 wake.clear()
+                if loop.time() < next_write:
+                    # A busy stream gathers: many events in one write cost little more than one.
+                    await asyncio.sleep(next_write - loop.time())
                 events = stream.take()
+                if events:
+                    next_write = loop.time() + WRITE_PAUSE_SECONDS
                 for start in range(0, len(events), WRITE_EVENTS_MAX):
                     some = events[start : start + WRITE_EVENTS_MAX]
                     yield b"".join([self._renderer.event(self._kind, e.type, e.object) for e in some])

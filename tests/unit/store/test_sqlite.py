@@ -112,6 +112,17 @@ async def test_failed_write_is_not_acknowledged_and_stops_the_store(tmp_path: Pa
     await store.close()
 
 
+async def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    under_way = [asyncio.ensure_future(store.commit(Write(f"k{i}", b"v", ABSENT))) for i in range(50)]
+    await asyncio.sleep(0)
+    await store.close()
+    assert all(task.done() and task.exception() is None for task in under_way)
+    again = await SqliteStore.open(tmp_path)
+    assert len(list(again.entries())) == 50
+    await again.close()
+
+
 _WRITER = """
 import asyncio, sys
 from pathlib import Path
