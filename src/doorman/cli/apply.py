@@ -81,7 +81,7 @@ def _apply(client: HttpClient, doc: dict[str, Any], namespace: str, force: bool,
     space = (namespace or metadata.get("namespace") or client.namespace) if resource.namespaced else ""
     path = resource.path(space, name)
     try:
-        before = client.request("GET", path)["metadata"]["resourceVersion"]
+        before = client.request("GET", path)
     except ApiError as error:
         if error.code != 404:
             raise
@@ -93,6 +93,13 @@ def _apply(client: HttpClient, doc: dict[str, Any], namespace: str, force: bool,
     if before is None:
         verb = "created"
     else:
-        verb = "unchanged" if answer["metadata"]["resourceVersion"] == before else "configured"
+        verb = "unchanged" if _wishes(answer) == _wishes(before) else "configured"
     suffix = " (server dry run)" if dry_run == "server" else ""
     return f"{resource.qualified}/{name} {verb}{suffix}"
+
+
+def _wishes(doc: dict[str, Any]) -> dict[str, Any]:
+    """What people ask for in an object; status and bookkeeping change without them."""
+    kept = ("labels", "annotations", "finalizers", "ownerReferences")
+    metadata = {name: value for name, value in doc["metadata"].items() if name in kept}
+    return {**{name: value for name, value in doc.items() if name != "status"}, "metadata": metadata}

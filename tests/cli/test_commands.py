@@ -1,0 +1,122 @@
+"""get, apply, delete, why and node against a real server: what they print and how they end."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.server import Server, fetch
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(tmp_path_factory.mktemp("server"), "--nodes", "2") as running:
+        yield running
+
+
+def test_get_prints_the_servers_table(server: Server) -> None:
+    done = server.doorman("get", "nodes")
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["NAME", "STATUS", "ROLES", "AGE", "VERSION"]
+    assert [line.split()[:2] for line in lines[1:]] == [["node-1", "Ready"], ["node-2", "Ready"]]
+
+
+@pytest.mark.parametrize("typed", ["no", "node", "Nodes"])
+def test_get_takes_every_name_of_a_resource(server: Server, typed: str) -> None:
+    assert server.doorman("get", typed, "-o", "name").stdout == "node/node-1\nnode/node-2\n"
+
+
+def test_get_of_an_unknown_resource_exits_1(server: Server) -> None:
+    done = server.doorman("get", "widgets")
+    assert (done.returncode, done.stderr) == (1, 'error: the server doesn\'t have a resource type "widgets"\n')
+
+
+def test_get_of_an_object_that_is_not_there_exits_1(server: Server) -> None:
+    done = server.doorman("get", "nodes", "nope")
+    assert (done.returncode, done.stderr) == (1, 'Error from server (NotFound): nodes "nope" not found\n')
+
+
+def test_get_json_is_one_object_or_a_list(server: Server) -> None:
+    assert json.loads(server.doorman("get", "node", "node-1", "-o", "json").stdout)["kind"] == "Node"
+    listed = json.loads(server.doorman("get", "nodes", "-o", "json").stdout)
+    assert (listed["kind"], len(listed["items"])) == ("List", 2)
+
+
+def test_get_in_all_namespaces_has_a_namespace_column(server: Server) -> None:
+    lines = server.doorman("get", "serviceaccounts", "-A").stdout.splitlines()
+    assert lines[0].split()[:2] == ["NAMESPACE", "NAME"]
+    assert ["kube-system", "default"] in [line.split()[:2] for line in lines]
+
+
+def test_apply_says_created_unchanged_configured_and_delete_deletes(server: Server) -> None:
+    manifest = (EXAMPLES / "pod-with-toleration.yaml").read_text()
+    assert server.doorman("apply", "-f", "-", stdin=manifest).stdout == "pod/tolerant created\n"
+    assert server.doorman("apply", "-f", "-", stdin=manifest).stdout == "pod/tolerant unchanged\n"
+    changed = manifest.replace("app: demo", "app: other")
+    assert server.doorman("apply", "-f", "-", stdin=changed).stdout == "pod/tolerant configured\n"
+    done = server.doorman("delete", "pod", "tolerant", "--now")
+    assert done.stdout == 'pod "tolerant" deleted from default namespace\n'
+
+
+@pytest.mark.parametrize(
+    ("manifest", "complaint"),
+    [
+        pytest.param("a: [", "error parsing standard input", id="malformed-yaml"),
+        pytest.param("a: 1", "without kind and apiVersion", id="no-manifest"),
+        pytest.param(
+            "apiVersion: v1\nkind: Widget\nmetadata: {name: w}", 'no matches for kind "Widget"', id="unknown-kind"
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nope: 1}", "field not declared in schema",
+            id="unknown-field",
+        ),
+    ],
+)  # fmt: skip
+def test_apply_of_something_wrong_exits_1_and_says_why(server: Server, manifest: str, complaint: str) -> None:
+    done = server.doorman("apply", "-f", "-", stdin=manifest)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
+def test_why_names_the_taint_and_the_missing_toleration(server: Server) -> None:
+    server.doorman("taint", "nodes", "--all", "gpu=yes:NoSchedule")
+    body = {"metadata": {"name": "plain"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    assert fetch(server, "POST", "/api/v1/namespaces/default/pods", body=json.dumps(body).encode())[0] == 201
+    done = server.doorman("why", "plain")
+    assert "TaintToleration: node(s) had untolerated taint(s): gpu=yes:NoSchedule" in done.stdout
+    assert "- key: gpu" in done.stdout
+    server.doorman("taint", "nodes", "--all", "gpu-")
+    assert server.doorman("why", "nobody").returncode == 1
+
+
+def test_node_orders_are_annotations(server: Server) -> None:
+    assert server.doorman("node", "add", "extra", "--zone", "z1").stdout == "node/extra added\n"
+    assert server.doorman("node", "fail", "extra").stdout == "node/extra failed\n"
+    node = json.loads(server.doorman("get", "node", "extra", "-o", "json").stdout)
+    assert node["metadata"]["annotations"]["doorman.dev/silent"] == "true"
+    assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "z1"
+    assert server.doorman("node", "recover", "extra").stdout == "node/extra recovered\n"
+    assert server.doorman("node", "remove", "extra").stdout == "node/extra removed\n"
+    assert server.doorman("node", "remove", "extra").returncode == 1
+
+
+def test_zones_are_listed(server: Server) -> None:
+    assert server.doorman("get", "zones").stdout.splitlines()[0].split()[:2] == ["NAME", "STATE"]
+
+
+def test_without_a_server_the_hint_says_how_to_start_one(tmp_path: Path, server: Server) -> None:
+    dead = tmp_path / "kubeconfig"
+    dead.write_text(server.kubeconfig.read_text().replace(server.address, "https://127.0.0.1:1"))
+    done = server.doorman("get", "nodes", "--kubeconfig", str(dead))
+    assert done.returncode == 1
+    assert "was refused - did you specify the right host or port?" in done.stderr
+    assert "doorman up" in done.stderr
+
+
+def test_kubeconfig_that_is_not_there_exits_1(server: Server, tmp_path: Path) -> None:
+    done = server.doorman("get", "nodes", "--kubeconfig", str(tmp_path / "nope"))
+    assert done.returncode == 1
+    assert "hint:" in done.stderr
