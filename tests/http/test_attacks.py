@@ -177,8 +177,8 @@ def test_encoded_paths_mean_what_they_say(server: Server, path: str) -> None:
     subject = {"kind": "User", "apiGroup": group, "name": "jane"}
     ref = {"apiGroup": group, "kind": "Role", "name": "r"}
     binding = {"metadata": {"name": "r"}, "roleRef": ref, "subjects": [subject]}
-    for resource, body in (("roles", role), ("rolebindings", binding)):
-        fetch(server, "POST", f"/apis/{group}/v1/namespaces/default/{resource}", body=json.dumps(body).encode())
+    for plural, body in (("roles", role), ("rolebindings", binding)):
+        fetch(server, "POST", f"/apis/{group}/v1/namespaces/default/{plural}", body=json.dumps(body).encode())
     status, _, _ = fetch(server, "GET", path, headers={"Impersonate-User": "jane"})
     assert status in (400, 403, 404, 405)
 
