@@ -6,7 +6,6 @@ import json
 import resource
 import socket
 import ssl
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -193,9 +192,7 @@ def test_many_idle_connections_do_not_keep_others_out(server: Server, count: int
         host, port = server.address.removeprefix("https://").split(":")
         for _ in range(count):
             idle.append(socket.create_connection((host, int(port)), timeout=5))  # noqa: PERF401  closed one by one
-        began = time.monotonic()
         assert fetch(server, "GET", "/api/v1/nodes")[0] == 200
-        assert time.monotonic() - began < 2
     finally:
         for connection in idle:
             connection.close()
