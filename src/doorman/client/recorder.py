@@ -21,7 +21,7 @@ from doorman.client.actions import Create, ObjectReference, Patch, RecordEvent
 from doorman.client.client import Client
 
 QUEUE_EVENTS_MAX: Final = 100_000
-IN_FLIGHT_MAX: Final = 8
+IN_FLIGHT_MAX: Final = 2
 """Few, so that a flood of events does not slow down what it tells of."""
 REMEMBERED_MAX: Final = 4096
 SPAM_BURST: Final = 25
