@@ -19,6 +19,7 @@ from doorman.admission.resource_quota import ResourceQuota
 from doorman.admission.runtime_class import RuntimeClass
 from doorman.admission.service_account import ServiceAccount
 from doorman.admission.taint_nodes_by_condition import TaintNodesByCondition
+from doorman.admission.taint_record import TaintRecorder
 from doorman.api.taints import Toleration
 from doorman.base.clock import Instant
 
@@ -53,6 +54,7 @@ ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
     "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
     "RuntimeClass": lambda _: RuntimeClass(),
     "PodTopologyLabels": lambda _: PodTopologyLabels(),
+    "TaintRecord": lambda _: TaintRecorder(),
     "ResourceQuota": lambda _: ResourceQuota(),
 }
 """Every plugin there is, in the order in which they run. All of them are on by default."""

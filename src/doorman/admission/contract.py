@@ -36,6 +36,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     namespace: str = ""
     name: str = ""
     user: User
+    manager: str = ""
+    """Who is to own the fields, as the request says."""
     dry_run: bool = False
     obj: Document | None = None
     old: Document | None = None

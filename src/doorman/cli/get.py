@@ -10,6 +10,7 @@ import yaml
 
 from doorman.base.errors import ApiError
 from doorman.cli.connection import connect, fail, fail_with, kubeconfig_option
+from doorman.cli.get_taints import print_taints
 from doorman.cli.output import print_object, print_table
 from doorman.cli.resources import NoSuchResource, Resource, find_resource
 from doorman.client.http import TABLE, HttpClient, Unreachable
@@ -44,8 +45,12 @@ def command(
     doorman get nodes
     doorman get pods -o wide -w
     doorman get deployments -A
+    doorman get taints [NODE ...]   who tainted what, when, why and until when
     """
     client = connect(kubeconfig)
+    if resource in ("taint", "taints"):
+        print_taints(client, names, selector, output)
+        return
     query = {"labelSelector": selector, "fieldSelector": field_selector}
     query = {name: value for name, value in query.items() if value}
     try:

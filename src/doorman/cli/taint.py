@@ -7,11 +7,13 @@ import click
 import msgspec
 
 from doorman.api.taints import Taint
+from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
 from doorman.cli.connection import connect, fail, fail_with, kubeconfig_option
 from doorman.cli.output import print_object
 from doorman.cli.resources import NoSuchResource, find_resource
 from doorman.client.http import HttpClient, Unreachable
+from doorman.semantics.taint_records import ANNOTATION, wish_annotation
 from doorman.semantics.taint_spec import (
     Refused,
     TaintChange,
@@ -29,6 +31,13 @@ FIELD_MANAGER: Final = "kubectl-taint"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
+class _Wish(msgspec.Struct, frozen=True):
+    """What the taints that are added are to be remembered with."""
+
+    reason: str
+    span: str
+
+
 class _Problem(Exception):
     """Something wrong with one node; the others go on."""
 
@@ -44,6 +53,8 @@ class _Problem(Exception):
 @click.option(
     "-o", "--output", type=click.Choice(["", "name", "json", "yaml"]), default="", help="How to print the nodes."
 )
+@click.option("--reason", default="", help="Why; `doorman get taints` shows it.")
+@click.option("--for", "span", default="", metavar="DURATION", help="Take the taints off again after so long: 30m, 2h.")
 @click.option("--field-manager", default=FIELD_MANAGER, show_default=True, help="Who is to own the taints.")
 @kubeconfig_option
 def command(
@@ -53,6 +64,8 @@ def command(
     selector: str,
     dry_run: str,
     output: str,
+    reason: str,
+    span: str,
     field_manager: str,
     kubeconfig: Path | None,
 ) -> None:
@@ -63,8 +76,10 @@ def command(
     doorman taint nodes node-1 key1:NoSchedule-          take it away
     doorman taint nodes node-1 key1-                     take all taints of that key away
     doorman taint nodes --all key1=:NoExecute --overwrite
+    doorman taint nodes node-1 maintenance:NoExecute --reason "new disks" --for 2h
     """
     names, change = _parsed(arguments)
+    wish = _wish(change, reason, span)
     client = connect(kubeconfig)
     _check_resource(client, names[0])
     try:
@@ -74,7 +89,7 @@ def command(
     nodes, problems = _nodes(client, names[1:], everything, selector)
     for node in nodes:
         try:
-            _taint(client, node, change, overwrite, dry_run, output, field_manager)
+            _taint(client, node, change, wish, overwrite, dry_run, output, field_manager)
         except (_Problem, ApiError, Unreachable) as error:
             problems += [_Problem(text) for text in error.args[0]] if isinstance(error, _Problem) else [error]
     if problems:
@@ -93,6 +108,19 @@ def _parsed(arguments: tuple[str, ...]) -> tuple[list[str], TaintChange]:
         _usage(error)
     except TaintCommandError as error:
         fail(f"error: {error}")
+
+
+def _wish(change: TaintChange, reason: str, span: str) -> _Wish | None:
+    if not reason and not span:
+        return None
+    if not change.additions:
+        fail("error: --reason and --for need a taint to add")
+    try:
+        if span and parse_duration(span) <= 0:
+            fail(f"error: --for must be more than nothing: {span}")
+    except ValueError as error:
+        fail(f"error: --for: {error}\nhint: write 90s, 30m or 2h")
+    return _Wish(reason, span)
 
 
 def _usage(error: Exception) -> NoReturn:
@@ -137,6 +165,7 @@ def _taint(
     client: HttpClient,
     node: dict[str, Any],
     change: TaintChange,
+    wish: _Wish | None,
     overwrite: bool,
     dry_run: str,
     output: str,
@@ -153,6 +182,10 @@ def _taint(
         if dry_run == "server":
             query["dryRun"] = "All"
         body: dict[str, Any] = {"spec": {"taints": taints or None}} if tuple(before) != outcome.taints else {}
+        if wish is not None:
+            known = (node["metadata"].get("annotations") or {}).get(ANNOTATION)
+            text = wish_annotation(known, change.additions, reason=wish.reason, span=wish.span)
+            body["metadata"] = {"annotations": {ANNOTATION: text}}
         node = client.request("PATCH", f"/api/v1/nodes/{name}", query=query, body=body, content_type=_STRATEGIC)
     else:
         node = {**node, "spec": {**node.get("spec", {}), "taints": taints}}

@@ -26,6 +26,7 @@ from doorman.controllers.root_ca import RootCaController
 from doorman.controllers.service_account import ServiceAccountController
 from doorman.controllers.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction import TaintEvictionController
+from doorman.controllers.taint_expiry import TaintExpiryController
 from doorman.runtime.informers import Informers
 from doorman.runtime.settings import Settings
 
@@ -83,6 +84,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.settings.taint_eviction,
         budgets=p.lister("poddisruptionbudgets.policy"),
     ),
+    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),
         p.lister("controllerrevisions.apps"),

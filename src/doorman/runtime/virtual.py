@@ -5,6 +5,7 @@ milliseconds, and because nothing happens at the same time as anything else, one
 """
 
 import asyncio
+import math
 import selectors
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -41,7 +42,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return bool(waiting)
 
     def advance(self, seconds: float) -> None:
-        self._clock.advance_to(self._clock.now() + seconds)
+        """By that much, and by something in any case: less than the clock can show would be no time at all."""
+        now = self._clock.now()
+        self._clock.advance_to(max(now + seconds, math.nextafter(now, math.inf)))
 
 
 class _PassingSelector(selectors.SelectSelector):

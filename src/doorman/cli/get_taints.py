@@ -1,0 +1,76 @@
+"""`doorman get taints`: every taint of every node with its record: who, when, why, until when."""
+
+from typing import Any
+
+import click
+import msgspec
+import yaml
+
+from doorman.api.taints import Taint
+from doorman.base.clock import Instant, SystemClock
+from doorman.base.durations import human_span
+from doorman.base.errors import ApiError
+from doorman.base.instants import from_time
+from doorman.cli.connection import fail, fail_with
+from doorman.cli.output import print_columns
+from doorman.client.http import HttpClient, Unreachable
+from doorman.semantics.taint_records import ANNOTATION, TaintRecord, expiry_or_none, read_records
+
+HEADER = ("NODE", "TAINT", "AGE", "BY", "MANAGER", "EXPIRES", "REASON")
+
+
+def print_taints(client: HttpClient, names: tuple[str, ...], selector: str, output: str) -> None:
+    try:
+        if names:
+            nodes = [client.request("GET", f"/api/v1/nodes/{name}") for name in names]
+        else:
+            query = {"labelSelector": selector} if selector else None
+            nodes = client.request("GET", "/api/v1/nodes", query=query)["items"]
+    except (ApiError, Unreachable) as error:
+        fail_with([error])
+    found = [(node["metadata"]["name"], record) for node in nodes for record in records_of(node)]
+    if output in ("json", "yaml"):
+        _print_documents(found, output)
+    elif output == "name":
+        fail("error: taints have no names of their own; use -o json or -o yaml")
+    elif not found:
+        click.echo("No taints found.", err=True)
+    else:
+        now = SystemClock().now()
+        print_columns([HEADER, *(row(node, record, now) for node, record in found)])
+
+
+def records_of(node: dict[str, Any]) -> list[TaintRecord]:
+    """One for each taint, also for those nobody has kept a record of."""
+    known = {r.identity: r for r in read_records((node["metadata"].get("annotations") or {}).get(ANNOTATION))}
+    records = []
+    for taint in msgspec.convert(node.get("spec", {}).get("taints") or [], list[Taint]):
+        plain = TaintRecord(key=taint.key, value=taint.value, effect=taint.effect, added=taint.time_added)
+        records.append(known.get(plain.identity, plain))
+    return records
+
+
+def row(node: str, record: TaintRecord, now: Instant) -> tuple[str, ...]:
+    """
+    >>> row("n", TaintRecord(key="k", effect="NoSchedule", expires="1970-01-01T00:01:00Z"), 0.0)[:6]
+    ('n', 'k:NoSchedule', '<unknown>', '<unknown>', '<unknown>', 'in 60s')
+    """
+    taint = str(Taint(key=record.key, value=record.value, effect=record.effect))
+    expiry = expiry_or_none(record)
+    return (
+        node,
+        taint,
+        human_span(now - from_time(record.added)) if record.added else "<unknown>",
+        record.user or "<unknown>",
+        record.manager or "<unknown>",
+        "<never>" if expiry is None else f"in {human_span(expiry - now)}" if expiry > now else "now",
+        record.reason or "<none>",
+    )
+
+
+def _print_documents(found: list[tuple[str, TaintRecord]], output: str) -> None:
+    docs = [{"node": node, **msgspec.to_builtins(record)} for node, record in found]
+    if output == "json":
+        print(msgspec.json.format(msgspec.json.encode(docs), indent=4).decode())
+    else:
+        print(yaml.safe_dump(docs, sort_keys=True, allow_unicode=True), end="")
