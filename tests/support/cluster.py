@@ -17,14 +17,30 @@ from doorman.runtime.cluster import Cluster
 from doorman.runtime.settings import Settings
 from doorman.runtime.virtual import VirtualLoop
 from doorman.semantics.taint_spec import Changed, apply_taint_change, parse_taint_change
+from doorman.store.contract import Store
 from doorman.store.memory import MemoryStore
 
 
 class Story:
-    def __init__(self, cluster: Cluster, clock: ManualClock) -> None:
-        self.cluster = cluster
+    def __init__(self, store: Store, settings: Settings, clock: ManualClock) -> None:
+        self._store = store
+        self._settings = settings
         self.clock = clock
-        self.client = cluster.client_as("admin", "story", "system:masters")
+        self.cluster = Cluster(store, settings, clock)
+        self.client = self.cluster.client_as("admin", "story", "system:masters")
+
+    async def start(self) -> None:
+        await self.cluster.prepare(port=6443, ca_certificate=b"test")
+        self.cluster.start()
+        await self.cluster.add_nodes()
+        await self.settle()
+
+    async def restart(self) -> None:
+        """The server ends and a new one takes up what was stored; all that was only remembered is lost."""
+        await self.cluster.stop()
+        self.cluster = Cluster(self._store, self._settings, self.clock)
+        self.client = self.cluster.client_as("admin", "story", "system:masters")
+        await self.start()
 
     async def settle(self) -> None:
         """Let everything that can happen now happen."""
@@ -56,12 +72,25 @@ class Story:
         )
         await self.settle()
 
+    async def order(self, node: str, body: dict[str, Any]) -> None:
+        """A merge patch of the node, such as those of `doorman.nodes.orders`."""
+        await self.client.patch(Patch(resource="nodes", name=node, body=body, type=PatchType.MERGE))
+        await self.settle()
+
     async def delete_pod(self, name: str, *, namespace: str = "default") -> None:
         await self.client.delete(Delete(resource="pods", namespace=namespace, name=name))
         await self.settle()
 
     def pod(self, name: str, *, namespace: str = "default") -> Any:
         return self.cluster.informers.lister("pods").get(f"{namespace}/{name}")
+
+    def node(self, name: str) -> Any:
+        return self.cluster.informers.lister("nodes").get(name)
+
+    def taints(self, node: str) -> list[str]:
+        """As `key:effect`, without the prefix of Kubernetes' own keys."""
+        taints = self.node(node).spec.taints
+        return [f"{t.key.removeprefix('node.kubernetes.io/')}:{t.effect}" for t in taints]
 
     def expect_running(self, name: str, *, on: str | None = None) -> None:
         pod = self.pod(name)
@@ -82,16 +111,12 @@ def run_story(story: Callable[[Story], Coroutine[Any, Any, None]], **settings: A
     loop = VirtualLoop(clock)
 
     async def main() -> None:
-        cluster = Cluster(MemoryStore(), chosen, clock)
-        await cluster.prepare(port=6443, ca_certificate=b"test")
-        cluster.start()
-        await cluster.add_nodes()
-        told = Story(cluster, clock)
-        await told.settle()
+        told = Story(MemoryStore(), chosen, clock)
+        await told.start()
         try:
             await story(told)
         finally:
-            await cluster.stop()
+            await told.cluster.stop()
 
     try:
         loop.run_until_complete(main())

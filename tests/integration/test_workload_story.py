@@ -1,0 +1,135 @@
+"""Workloads whose pods are evicted: who comes back, who stays, and how evictions are held back or paced."""
+
+from typing import Any
+
+from doorman.client.actions import Create
+from doorman.controllers.taint_eviction import TaintEvictionSettings
+from doorman.nodes.marks import STARTUP
+from doorman.nodes.orders import cut_off
+from support.cluster import Story, run_story
+
+LABELS = {"app": "web"}
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": LABELS, "annotations": {STARTUP: "3s"}},
+    "spec": {"containers": [{"name": "c", "image": "registry.k8s.io/pause:3.10"}]},
+}
+
+
+async def given(story: Story, resource: str, spec: dict[str, Any]) -> None:
+    body = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": LABELS}, **spec}}
+    await story.client.create(Create(resource=resource, namespace="default", body=body))
+    await story.advance(10)
+
+
+def pods(story: Story) -> list[Any]:
+    found = story.cluster.informers.lister("pods").list()
+    return sorted((pod for pod in found if pod.metadata.labels.get("app") == "web"), key=lambda p: p.metadata.name)
+
+
+def staying(story: Story, *, node: str = "") -> list[str]:
+    """Pods that are not being deleted, on one node or on any."""
+    return [
+        pod.metadata.name
+        for pod in pods(story)
+        if not pod.metadata.deletion_timestamp and (not node or pod.spec.node_name == node)
+    ]
+
+
+def test_pods_of_a_deployment_come_back_elsewhere() -> None:
+    async def story(cluster: Story) -> None:
+        await given(cluster, "deployments.apps", {"replicas": 6, "template": TEMPLATE})
+        assert len(staying(cluster, node="node-1")) == 2
+        await cluster.order("node-1", cut_off())
+        await cluster.advance(340)
+        assert len(pods(cluster)) == 6
+        await cluster.advance(30)
+        assert staying(cluster, node="node-1") == []
+        assert len(staying(cluster)) == 6
+        # The dead node's own pods stay until it can say that they have ended.
+        assert len(pods(cluster)) == 8
+        deployment = cluster.cluster.informers.lister("deployments.apps").get("default/web")
+        assert deployment.status.available_replicas == 6
+
+    run_story(story)
+
+
+def test_pods_of_a_daemon_set_stay_on_an_unreachable_node() -> None:
+    async def story(cluster: Story) -> None:
+        await given(cluster, "daemonsets.apps", {"template": TEMPLATE})
+        before = staying(cluster)
+        assert len(before) == 3
+        await cluster.order("node-1", cut_off())
+        await cluster.advance(7200)
+        assert "unreachable:NoExecute" in cluster.taints("node-1")
+        assert staying(cluster) == before
+        await cluster.taint("node-2", "maintenance=now:NoExecute")
+        await cluster.advance(60)
+        assert staying(cluster, node="node-2") == []
+        assert len(staying(cluster)) == 2
+
+    run_story(story)
+
+
+def test_pod_of_a_stateful_set_is_not_replaced_until_the_dead_node_is_out_of_service() -> None:
+    async def story(cluster: Story) -> None:
+        await given(cluster, "statefulsets.apps", {"replicas": 1, "serviceName": "web", "template": TEMPLATE})
+        (pod,) = pods(cluster)
+        dead = pod.spec.node_name
+        await cluster.order(dead, cut_off())
+        await cluster.advance(3600)
+        assert [p.metadata.uid for p in pods(cluster)] == [pod.metadata.uid]
+        assert staying(cluster) == []
+        await cluster.taint(dead, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")
+        await cluster.advance(30)
+        cluster.expect_running("web-0")
+        assert cluster.pod("web-0").spec.node_name != dead
+
+    run_story(story)
+
+
+def test_evictions_that_respect_budgets_let_one_pod_go_after_another() -> None:
+    async def story(cluster: Story) -> None:
+        await given(cluster, "deployments.apps", {"replicas": 3, "template": TEMPLATE})
+        await given(cluster, "poddisruptionbudgets.policy", {"minAvailable": 2})
+        fewest = 3
+        for node in ("node-1", "node-2"):
+            await cluster.taint(node, "maintenance=now:NoExecute")
+        for _ in range(60):
+            await cluster.advance(1)
+            ready = [p for p in pods(cluster) if not p.metadata.deletion_timestamp and is_ready(p)]
+            fewest = min(fewest, len(ready))
+        assert fewest == 2
+        assert len(staying(cluster, node="node-3")) == 3
+
+    run_story(story, taint_eviction=TaintEvictionSettings(respects_budgets=True))
+
+
+def test_budgets_are_not_asked_by_default() -> None:
+    async def story(cluster: Story) -> None:
+        await given(cluster, "deployments.apps", {"replicas": 3, "template": TEMPLATE})
+        await given(cluster, "poddisruptionbudgets.policy", {"minAvailable": 3})
+        first = staying(cluster)
+        for node in ("node-1", "node-2", "node-3"):
+            await cluster.taint(node, "maintenance=now:NoExecute")
+        assert not set(first) & set(staying(cluster))
+
+    run_story(story)
+
+
+def test_paced_evictions_leave_at_their_rate() -> None:
+    async def story(cluster: Story) -> None:
+        for number in range(5):
+            await cluster.given_pod(f"p-{number}")
+        await cluster.taint("node-1", "maintenance=now:NoExecute")
+        left = []
+        for _ in range(5):
+            left.append(sum(cluster.pod(f"p-{number}") is None for number in range(5)))
+            await cluster.advance(2)
+        assert left == [1, 2, 3, 4, 5]
+
+    run_story(story, nodes=1, taint_eviction=TaintEvictionSettings(evictions_per_second=0.5))
+
+
+def is_ready(pod: Any) -> bool:
+    condition = pod.status.condition("Ready")
+    return condition is not None and condition.status == "True"
