@@ -131,7 +131,7 @@ class Applier:
         if shape is Shape.STRUCT:
             return self._prune_struct(field.struct, value, gone)
         if shape is Shape.MAP:
-            return {name: item for name, item in value.items() if not is_member(gone.get("f:" + name))}
+            return self._prune_map(field.inner or FieldType(Shape.LEAF), value, gone)
         if shape is Shape.SET:
             encoded = {element[2:] for element in gone if element.startswith("v:")}
             return [item for item in value if msgspec.json.encode(item).decode() not in encoded]
@@ -145,6 +145,16 @@ class Applier:
                     out.append(self._prune_struct(field.struct, item, node))
             return out
         return value
+
+    def _prune_map(self, inner: FieldType, value: Document, gone: FieldSet) -> Document:
+        out: Document = {}
+        for name, item in value.items():
+            node = gone.get("f:" + name)
+            if node is None:
+                out[name] = item
+            elif not is_member(node):
+                out[name] = self._prune(inner, item, node)
+        return out
 
     def _field(self, type_name: str | None, name: str) -> FieldType:
         return self._walker.field(type_name, name)

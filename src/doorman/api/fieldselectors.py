@@ -3,7 +3,7 @@
 A kind's fields are read from its view. Kinds without a row here know only metadata.name and metadata.namespace.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -35,7 +35,7 @@ def _meta(namespaced: bool) -> dict[str, Reader]:
     return readers
 
 
-def _raw(path: str) -> Reader:
+def path_reader(path: str) -> Reader:
     """Reads a path of a document, for kinds whose view is only their metadata."""
     steps = path.split(".")
 
@@ -77,24 +77,24 @@ def _event_source(doc: Any) -> str:
 
 
 DOCUMENT_FIELDS: Final[Mapping[str, Mapping[str, Reader]]] = {
-    "namespaces": {"status.phase": _raw("status.phase")},
-    "secrets": {"type": _raw("type")},
-    "services": {"spec.clusterIP": _raw("spec.clusterIP"), "spec.type": _raw("spec.type")},
-    "replicationcontrollers": {"status.replicas": lambda d: _raw("status.replicas")(d) or "0"},
-    "jobs.batch": {"status.successful": lambda d: _raw("status.succeeded")(d) or "0"},
+    "namespaces": {"status.phase": path_reader("status.phase")},
+    "secrets": {"type": path_reader("type")},
+    "services": {"spec.clusterIP": path_reader("spec.clusterIP"), "spec.type": path_reader("spec.type")},
+    "replicationcontrollers": {"status.replicas": lambda d: path_reader("status.replicas")(d) or "0"},
+    "jobs.batch": {"status.successful": lambda d: path_reader("status.succeeded")(d) or "0"},
     "events": {
-        **{f"involvedObject.{field}": _raw(f"involvedObject.{field}") for field in _INVOLVED},
-        "reason": _raw("reason"),
-        "reportingComponent": _raw("reportingComponent"),
+        **{f"involvedObject.{field}": path_reader(f"involvedObject.{field}") for field in _INVOLVED},
+        "reason": path_reader("reason"),
+        "reportingComponent": path_reader("reportingComponent"),
         "source": _event_source,
-        "type": _raw("type"),
+        "type": path_reader("type"),
     },
     "resourceslices.resource.k8s.io": {
-        "spec.nodeName": _raw("spec.nodeName"),
-        "spec.driver": _raw("spec.driver"),
-        "spec.pool.name": _raw("spec.pool.name"),
+        "spec.nodeName": path_reader("spec.nodeName"),
+        "spec.driver": path_reader("spec.driver"),
+        "spec.pool.name": path_reader("spec.pool.name"),
     },
-    "certificatesigningrequests.certificates.k8s.io": {"spec.signerName": _raw("spec.signerName")},
+    "certificatesigningrequests.certificates.k8s.io": {"spec.signerName": path_reader("spec.signerName")},
 }
 """By storage. Read from documents, beside metadata.name and metadata.namespace."""
 
@@ -117,12 +117,18 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
 
 
 def resolve_terms(
-    terms: Sequence[FieldTerm], *, group_resource: str, storage: str, kind: str, namespaced: bool
+    terms: Sequence[FieldTerm],
+    *,
+    group_resource: str,
+    storage: str,
+    kind: str,
+    namespaced: bool,
+    more: Iterable[str] = (),
 ) -> tuple[FieldTerm, ...]:
-    """Check that the kind has these fields, and give them the names they are stored under."""
+    """Check that the kind has these fields, and give them their stored names. `more` fields are read by path."""
     is_events_v1 = group_resource == "events.events.k8s.io"
     known = {"metadata.name"} | ({"metadata.namespace"} if namespaced else set())
-    known |= FIELDS.get(storage, {}).keys() | DOCUMENT_FIELDS.get(storage, {}).keys()
+    known |= FIELDS.get(storage, {}).keys() | DOCUMENT_FIELDS.get(storage, {}).keys() | set(more)
     resolved = []
     for term in terms:
         field = _ALIASES.get((storage, term.field), term.field)

@@ -53,6 +53,8 @@ class FieldWalker:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._types: dict[str, dict[str, FieldType]] = {}
+        self._open: set[str] = set()
+        """Types that keep members they do not know."""
 
     def held(self, value: Document, type_name: str) -> FieldSet | None:
         """The leaves of a document: what somebody who applies it owns."""
@@ -68,7 +70,7 @@ class FieldWalker:
         fields = self._types.get(type_name)
         if fields is None:
             fields = self._types[type_name] = self._read(type_name)
-        return fields.get(name, _LEAF)
+        return fields.get(name, _LEAF) if type_name not in self._open else fields.get(name, _FREE)
 
     def key(self, item: Document, field: FieldType) -> str:
         """The path element of an element of a keyed list."""
@@ -189,6 +191,8 @@ class FieldWalker:
     # Types
 
     def _read(self, type_name: str) -> dict[str, FieldType]:
+        if self._schema.row(type_name).get("keepsUnknown"):
+            self._open.add(type_name)
         fields = self._schema.fields(type_name)
         return {
             name: self._field_type(spec if isinstance(spec, dict) else {"t": spec}) for name, spec in fields.items()
@@ -197,6 +201,8 @@ class FieldWalker:
     def _field_type(self, spec: Json) -> FieldType:
         expression = spec["t"]
         if isinstance(expression, str):
+            if expression == "free":
+                return _FREE
             if not expression.startswith("@"):
                 return _LEAF
             struct = expression[1:]
@@ -221,6 +227,9 @@ class FieldWalker:
 
 
 _LEAF: Final = FieldType(Shape.LEAF)
+_FREE: Final = FieldType(Shape.MAP)
+"""Of no known shape: objects are followed member by member, everything else is one field."""
+_FREE.inner = _FREE
 
 
 def shape_of(value: Json, field: FieldType) -> Shape:

@@ -3,6 +3,10 @@
 A row comes from `data/resources.json` (names, verbs, subresources) and `data/traits.json` (who may be created by
 PUT, what DELETE answers, whose generation is kept). To serve a new kind, add a row and its types; give it a strategy
 in `registry` only if it behaves in a way of its own.
+
+The rows of one server change while it runs: `Kinds.replace` puts in and takes out those of a
+CustomResourceDefinition. Everything else looks them up when it needs them, or keeps what it made of them
+together with `Kinds.edition`.
 """
 
 import re
@@ -22,6 +26,25 @@ class Subresource(msgspec.Struct, frozen=True):
     group: str
     version: str
     verbs: tuple[str, ...]
+
+
+class PrinterColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """A column of a custom kind's table, by a JSON path."""
+
+    name: str
+    type: str
+    path: str
+    format: str = ""
+    description: str = ""
+    is_wide: bool = False
+
+
+class ScalePaths(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a custom kind keeps what its scale subresource shows; members from the outside in."""
+
+    replicas: tuple[str, ...]
+    status_replicas: tuple[str, ...]
+    selector: tuple[str, ...] = ()
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +72,15 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     has_status: bool = False
     generation: bool = False
     """Whether metadata.generation is kept."""
+    is_custom: bool = False
+    """Whether a CustomResourceDefinition made it."""
+    columns: tuple[PrinterColumn, ...] = ()
+    scale: ScalePaths | None = None
+    """None: as Kubernetes' own workloads have it."""
+    selectable: tuple[str, ...] = ()
+    """Fields a field selector may name besides those of `fieldselectors`."""
+    deprecation: str = ""
+    """What whoever uses it is warned of."""
 
     @property
     def group_version(self) -> str:
@@ -82,13 +114,24 @@ class Kinds:
     """The rows of one server, by the ways they are looked up."""
 
     def __init__(self, rows: Iterable[Kind]) -> None:
-        self.rows: tuple[Kind, ...] = tuple(rows)
+        self.edition = 0
+        """Counts changes."""
+        self._set(tuple(rows))
+
+    def _set(self, rows: tuple[Kind, ...]) -> None:
+        self.rows = rows
         self._by_path = {(row.group, row.version, row.resource): row for row in self.rows}
         self._by_group_resource: dict[str, Kind] = {}
         self._by_kind: dict[tuple[str, str, str], Kind] = {}
         for row in self.rows:
             self._by_group_resource.setdefault(row.group_resource, row)
             self._by_kind.setdefault((row.group, row.version, row.kind), row)
+
+    def replace(self, group_resource: str, rows: Iterable[Kind]) -> None:
+        """Serve a resource as these rows say, in place of what was served under its name. No rows: no longer."""
+        others = [row for row in self.rows if row.group_resource != group_resource]
+        self._set(tuple(sorted((*others, *rows), key=lambda row: version_order(row.version))))
+        self.edition += 1
 
     def at(self, group: str, version: str, resource: str) -> Kind | None:
         return self._by_path.get((group, version, resource))

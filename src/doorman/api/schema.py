@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from doorman.api.kinds import traits
 from doorman.api.quantity import QuantityError, canonical_quantity
+from doorman.api.structural import Structural, prune, type_rows
 from doorman.base.instants import from_time, to_micro_time, to_time
 
 Document = dict[str, Any]
@@ -25,6 +26,10 @@ _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z
 
 _SIX_DIGITS: Final = re.compile(r"[.,]\d{6,9}(?:[Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 _INDEX: Final = re.compile(r"\[\d+\]")
+
+_SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
+_OR_STRUCT: Final = {f"{_SCHEMA}OrBool": _SCHEMA, f"{_SCHEMA}OrArray": _SCHEMA, f"{_SCHEMA}OrStringArray": _SCHEMA}
+"""Types that are a struct or something else."""
 
 ZERO_MATTERS: Final = frozenset(traits()["zeroMatters"])
 """Fields in which 0 or false says something else than absence: upstream's pointers."""
@@ -43,9 +48,25 @@ class Schema:
     """Compiled checks for a table of types."""
 
     def __init__(self, types: Mapping[str, Any]) -> None:  # rows of data/types.json
-        self._types = types
+        self._types = dict(types)
+        self._structural: dict[str, Structural] = {}
         self._checks: dict[str, Check] = {}
         self._member_checks: dict[str, dict[str, Check]] = {}
+
+    def add(self, type_name: str, structural: Structural) -> None:
+        """A type that a CustomResourceDefinition describes. Names are used once: readers keep what they made of one."""
+        assert type_name not in self._types, f"{type_name} is already described"
+        self._structural[type_name] = structural
+        self._types.update(type_rows(type_name, structural))
+
+    def remove(self, type_name: str) -> None:
+        del self._structural[type_name]
+        for name in [name for name in self._types if name == type_name or name.startswith(type_name + ".")]:
+            del self._types[name]
+
+    def structural(self, type_name: str) -> Structural | None:
+        """The schema of a custom type."""
+        return self._structural.get(type_name)
 
     def fields(self, type_name: str) -> Mapping[str, Any]:  # a field is a type expression or a dict with one
         found: Mapping[str, Any] = self._types[type_name]["fields"]
@@ -66,12 +87,31 @@ class Schema:
 
         `known` is a clean document that this one was made from: members they share need no second look.
         """
+        if type_name in self._structural:
+            return self._clean_custom(doc, self._structural[type_name])
         if self._check(type_name)(doc) if known is None else self._is_clean_beside(doc, known, type_name):
             checked: Document = doc
             return checked, []
         problems: list[str] = []
         cleaned = self._clean_struct(doc, type_name, "", problems)
         return cleaned, problems
+
+    def _clean_custom(self, doc: Any, structural: Structural) -> tuple[Document, list[str]]:
+        """Unknown members go; wrong types stay for validation to name, but for metadata, which every object shares."""
+        if type(doc) is not dict:
+            raise DecodeError(
+                f"json: cannot unmarshal {_json_type(doc)} into Go value of type map[string]interface {{}}"
+            )
+        problems: list[str] = []
+        out: Document = prune(doc, structural, problems)
+        for name in ("kind", "apiVersion"):
+            if name in out and type(out[name]) is not str:
+                raise DecodeError(f"unable to convert {name}: json: cannot unmarshal {_json_type(out[name])}")
+        if out.get("metadata") is None:
+            out.pop("metadata", None)
+        else:
+            out["metadata"] = self._clean_struct(out["metadata"], "meta.v1.ObjectMeta", "metadata", problems)
+        return out, problems
 
     def _is_clean_beside(self, doc: Any, known: Document, type_name: str) -> bool:
         if type(doc) is not dict:
@@ -133,6 +173,10 @@ class Schema:
                 return _list_check(self._compile(expression[1], name, True), is_required)
             return _map_check(self._compile(expression[1], "", True), is_required)
         if expression.startswith("@"):
+            struct = _OR_STRUCT.get(expression[1:])
+            if struct is not None:
+                check = self._check(struct)
+                return lambda value: check(value) if type(value) is dict else value is not None
             return self._check(expression[1:])
         return _scalar_check(expression, name, is_required)
 
@@ -181,6 +225,9 @@ class Schema:
                 for key, member in value.items()
             }
         if expression.startswith("@"):
+            struct = _OR_STRUCT.get(expression[1:])
+            if struct is not None:
+                return self._clean_struct(value, struct, path, problems) if type(value) is dict else value
             return self._clean_struct(value, expression[1:], path, problems)
         return _clean_scalar(value, expression, path)
 

@@ -6,6 +6,8 @@ from typing import Any, Final
 from doorman.api.batch import CronJob, Job
 from doorman.api.certificatesigningrequests import CertificateSigningRequest
 from doorman.api.configmaps import ConfigMap
+from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
+from doorman.api.customresourcedefinitions import CustomResourceDefinition
 from doorman.api.leases import Lease
 from doorman.api.namespaces import Namespace
 from doorman.api.nodes import Node
@@ -25,6 +27,7 @@ from doorman.api.workloads import (
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
     "pods": Pod,
+    DEFINITIONS: CustomResourceDefinition,
     "nodes": Node,
     "namespaces": Namespace,
     "configmaps": ConfigMap,

@@ -12,7 +12,7 @@ from typing import Final
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.base.timers import TimerHeap
-from doorman.client.controller import Change, Controller, Result
+from doorman.client.controller import Change, Controller, Result, Source
 from doorman.client.executor import Executor
 
 KEYS_PER_TURN_MAX: Final = 256
@@ -38,7 +38,11 @@ class ControllerRunner:
         self._loop = asyncio.get_running_loop()
         self._keys_of: dict[str, list[Callable[[Change], Iterable[str]]]] = {}
         for source in controller.sources:
-            self._keys_of.setdefault(source.resource, []).append(source.keys)
+            self.follow(source)
+
+    def follow(self, source: Source) -> None:
+        """Let changes of one more kind wake keys."""
+        self._keys_of.setdefault(source.resource, []).append(source.keys)
 
     def start(self) -> None:
         self._take(self.controller.start(self._clock.now()), "")

@@ -137,6 +137,11 @@ class NamespaceController:
         self._looks: dict[str, int] = {}
         """How often each namespace was looked at while something was left."""
 
+    def add(self, resource: str, lister: ListerOf[Object]) -> None:
+        """One more kind that lives in namespaces."""
+        contents = {**self._contents, resource: lister}
+        self._contents = {name: contents[name] for name in sorted(contents)}
+
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE
 

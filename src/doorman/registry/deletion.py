@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from doorman.api.customresourcedefinitions import CLEANUP_FINALIZER
+from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
@@ -87,6 +89,8 @@ def decide_delete(kind: Kind, doc: Document, options: DeleteOptions, now: Instan
     if kind.storage == "namespaces":
         return _delete_namespace(doc, finalizers, now)
     is_marked = "deletionTimestamp" in doc["metadata"]
+    if kind.storage == DEFINITIONS and not is_marked:
+        return Mark(_terminating_definition(doc, finalizers, now))
     if is_marked and kind.storage == "pods":
         return _delete_again(doc, options, finalizers, now)
     if grace == 0 and not finalizers:
@@ -139,6 +143,23 @@ def _delete_namespace(doc: Document, finalizers: list[str], now: Instant) -> Out
     marked["metadata"].pop("deletionGracePeriodSeconds", None)
     marked["status"] = {**marked.get("status", {}), "phase": "Terminating"}
     return Mark(marked)
+
+
+def _terminating_definition(doc: Document, finalizers: list[str], now: Instant) -> Document:
+    """A definition goes when the objects it defines are gone: until then a finalizer holds it."""
+    held = finalizers if CLEANUP_FINALIZER in finalizers else [*finalizers, CLEANUP_FINALIZER]
+    marked = _marked(doc, held, 0, now)
+    status = marked.get("status", {})
+    condition = {
+        "type": "Terminating",
+        "status": "True",
+        "lastTransitionTime": to_time(now),
+        "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    }
+    others = [one for one in status.get("conditions", ()) if one["type"] != "Terminating"]
+    marked["status"] = {**status, "conditions": [*others, condition]}
+    return marked
 
 
 def _marked(doc: Document, finalizers: list[str], grace: int, now: Instant) -> Document:

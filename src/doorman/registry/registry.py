@@ -16,6 +16,7 @@ from doorman.api.identity import User
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import ManagedFields, Manager
 from doorman.api.schema import Document, Schema
+from doorman.api.structural import Structural, fill_defaults
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import (
     ApiError,
@@ -25,6 +26,7 @@ from doorman.base.errors import (
     invalid,
     invalid_object,
     name_not_generated,
+    no_such_resource,
     not_found,
     stale,
 )
@@ -45,7 +47,8 @@ from doorman.registry.strategy import strategy_of
 from doorman.registry.watchcache import Collection, WatchCache
 from doorman.store.contract import ABSENT, Conflict, Entry, Store, Write
 from doorman.validation.defaults import DEFAULTERS
-from doorman.validation.table import Context, validator_of
+from doorman.validation.structural import custom_validator
+from doorman.validation.table import Context, Validator, validator_of
 
 UPDATE_TRIES_MAX: Final = 100
 NAME_TRIES_MAX: Final = 8
@@ -161,7 +164,7 @@ class Registry:
         metadata["uid"] = self._names.uid()
         metadata["creationTimestamp"] = to_time(now)
         strategy_of(kind).create(kind, doc, now)
-        errors = validator_of(kind.storage).create(doc, self._context(""))
+        errors = self._validator(kind).create(doc, self._context(""))
         if errors:
             raise invalid_object(kind.kind, kind.group, metadata.get("name", ""), errors)
         attributes.obj = doc
@@ -291,7 +294,7 @@ class Registry:
         self._managed.track_update(kind, new, old, self._manager(caller, subresource, kind), now)
         if new == old:
             raise _NotWritten
-        errors = validator_of(kind.storage).update(new, old, self._context(subresource))
+        errors = self._validator(kind).update(new, old, self._context(subresource))
         if errors:
             raise invalid_object(kind.kind, kind.group, name, errors)
         attributes.obj = new
@@ -348,6 +351,18 @@ class Registry:
         defaulter = DEFAULTERS.get(kind.storage)
         if defaulter is not None:
             defaulter(doc)
+        elif kind.is_custom:
+            fill_defaults(doc, self._structural(kind))
+
+    def _validator(self, kind: Kind) -> Validator:
+        return custom_validator(self._structural(kind)) if kind.is_custom else validator_of(kind.storage)
+
+    def _structural(self, kind: Kind) -> Structural:
+        found = self.schema.structural(kind.type_name)
+        if found is None:
+            # Its definition was changed or deleted while the request was under way.
+            raise no_such_resource()
+        return found
 
     def _check_identity(
         self, kind: Kind, namespace: str, name: str, metadata: Document, before: Document, is_unconditional: bool
@@ -403,7 +418,6 @@ class Registry:
             namespace=namespace,
             name=name or (obj or {}).get("metadata", {}).get("name", ""),
             user=caller.user,
-            manager=caller.manager,
             dry_run=caller.dry_run,
             obj=obj,
             old=old,

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from doorman.api.fieldselectors import DOCUMENT_FIELDS, FIELDS, FieldTerm
+from doorman.api.fieldselectors import DOCUMENT_FIELDS, FIELDS, FieldTerm, path_reader
 from doorman.registry.stored import Stored
 
 
@@ -47,7 +47,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
                 found = readers[term.field](stored.view)
             else:
                 doc = doc or stored.document()
-                found = DOCUMENT_FIELDS[self.storage][term.field](doc)
+                known = DOCUMENT_FIELDS.get(self.storage, {}).get(term.field)
+                found = (known or path_reader(term.field))(doc)
             if not term.admits(found):
                 return False
         return True

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
@@ -46,7 +47,7 @@ def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: AR
 def prepare_update(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     if kind.has_status:
         _restore(new, old, "status")
-    if kind.generation and _is_changed(new, old):
+    if kind.generation and _is_changed(kind, new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
@@ -73,9 +74,9 @@ def _restore(new: Document, old: Document, member: str) -> None:
         new.pop(member, None)
 
 
-def _is_changed(new: Document, old: Document) -> bool:
-    """Whether anything but metadata and status differs."""
-    outside = ("metadata", "status", "kind", "apiVersion")
+def _is_changed(kind: Kind, new: Document, old: Document) -> bool:
+    """Whether anything but metadata differs, and but status where that is written apart."""
+    outside = ("metadata", "kind", "apiVersion", "status" if kind.has_status else "metadata")
     names = [name for name in {**new, **old} if name not in outside]
     return any(new.get(name) != old.get(name) for name in names)
 
@@ -287,6 +288,29 @@ def _mix_conditions(new: Document, old: Document, now: Instant, *, is_decision: 
             del new["status"]
 
 
+# Definitions of custom kinds
+
+
+def _create_definition(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    _note_stored_version(doc)
+
+
+def _update_definition(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    _note_stored_version(new)
+
+
+def _note_stored_version(doc: Document) -> None:
+    """Every version that objects may have been stored in is remembered."""
+    status = dict(doc.get("status", {}))
+    stored = list(status.get("storedVersions", ()))
+    for version in doc.get("spec", {}).get("versions", ()):
+        if version.get("storage") and version["name"] not in stored:
+            stored.append(version["name"])
+    doc["status"] = {**status, "storedVersions": stored}
+
+
 # Device taint rules
 
 
@@ -355,6 +379,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         status=_certificate_request_status,
         subresources={"approval": _approve_certificate_request},
     ),
+    DEFINITIONS: _strategy(create=_create_definition, update=_update_definition),
     "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
     "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
 }

@@ -4,13 +4,15 @@ The same in real and in virtual time: it runs on whatever event loop it is start
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from doorman.admission.chain import Settings as AdmissionSettings
 from doorman.admission.chain import build_chain
+from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
-from doorman.api.kinds import builtin_kinds, type_table
+from doorman.api.kinds import Kinds, builtin_kinds, type_table
+from doorman.api.meta import Object
 from doorman.api.schema import Document, Schema
 from doorman.api.views import VIEWS
 from doorman.base.clock import Clock
@@ -22,12 +24,17 @@ from doorman.client.controller import Controller
 from doorman.client.executor import Executor
 from doorman.client.recorder import EventRecorder
 from doorman.client.runner import ControllerRunner
+from doorman.controllers.custom_resource_definition import CustomResourceDefinitionController
+from doorman.controllers.garbage_collector import GarbageCollector
+from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import AgentSettings, SimulatedNodes
 from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
+from doorman.registry.custom import CustomKinds
 from doorman.registry.registry import Registry
+from doorman.registry.selection import Selection
 from doorman.registry.watchcache import WatchCache
 from doorman.runtime.bootstrap import bootstrap
 from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
@@ -74,7 +81,7 @@ class Cluster:
         self._clock = clock
         self._rng = random.Random(settings.seed)
         names = Names(random.Random(self._rng.random()))
-        self.kinds = builtin_kinds()
+        self.kinds = Kinds(builtin_kinds().rows)
         self.cache = WatchCache(store, VIEWS)
         admission = build_chain(
             AdmissionSettings(
@@ -95,6 +102,9 @@ class Cluster:
             names=names,
             comparison_operators=settings.gates.comparison_operators,
         )
+        self._custom = CustomKinds(self.cache, self.kinds, self.registry.schema)
+        self._followed: dict[str, None] = {}
+        """Custom kinds that controllers were told of."""
         self._names = names
         self._ca_certificate = b""
         self._ca_key = b""
@@ -194,6 +204,7 @@ class Cluster:
         self.scheduler = SchedulerRunner(scheduler, client, recorder, self._clock)
         for resource in ("nodes", *WATCHED, "pods"):
             self.informers.of(resource).listen(self.scheduler.changed)
+        self._custom.listen(self._follow_custom)
         for informer in self.informers.all():
             informer.start()
         for informer in self.informers.all():
@@ -239,8 +250,30 @@ class Cluster:
             if is_enabled(name, self._settings.controllers):
                 yield build(parts)
         lister = self.informers.lister
+        yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
+
+    def _instances(self, definition: str) -> Sequence[Object]:
+        """All objects of a custom kind."""
+        return [stored.view for stored in self.cache.collection(definition).select(Selection(storage=definition))]
+
+    def _follow_custom(self, resource: str) -> None:
+        """A custom kind is served from now on: its objects are collected with owners and namespaces as all others."""
+        informer = self.informers.of(resource)
+        kind = self.kinds.named(resource)
+        if informer.is_following:
+            return
+        for runner in self.runners if resource not in self._followed else ():
+            controller = runner.controller
+            if isinstance(controller, NamespaceController) and kind.namespaced:
+                controller.add(resource, informer.cache)
+            elif isinstance(controller, GarbageCollector):
+                runner.follow(controller.add(resource, informer.cache))
+                informer.listen(runner.changed)
+        self._followed[resource] = None
+        informer.start()
+        informer.announce()
 
     def _existing(self, resource: str, namespace: str, name: str) -> Document | None:
         return self.registry.newest(self.kinds.named(resource), namespace, name)
@@ -252,6 +285,8 @@ class Cluster:
         client: Client
         if isinstance(controller, SimulatedNodes):
             client = NodeClients(self.cache, self._kubelet)
+        elif isinstance(controller, CustomResourceDefinitionController):
+            client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
         recorder = EventRecorder(client, self._clock, host=HOST)

@@ -41,6 +41,10 @@ class Informer:
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
 
+    @property
+    def is_following(self) -> bool:
+        return self._stream is not None and not self._stream.is_closed
+
     def start(self) -> None:
         """Fill the cache, tell everybody what is there, follow from here on."""
         collection = self._watch_cache.collection(self._storage)
@@ -95,8 +99,12 @@ class Informers:
     def of(self, resource: str) -> Informer:
         found = self._informers.get(resource)
         if found is None:
-            found = self._informers[resource] = Informer(self._cache, resource, self._kinds.named(resource).storage)
+            found = self._informers[resource] = Informer(self._cache, resource, self._storage(resource))
         return found
+
+    def _storage(self, resource: str) -> str:
+        known = self._kinds.find(resource)
+        return known.storage if known is not None else resource
 
     def lister(self, resource: str) -> InformerCache[Any]:
         return self.of(resource).cache

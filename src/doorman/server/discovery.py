@@ -1,4 +1,4 @@
-"""Discovery: which groups, versions and resources there are. Documents are made once a set of kinds."""
+"""Discovery: which groups, versions and resources there are. Long documents are made once an edition of the kinds."""
 
 import hashlib
 from functools import lru_cache
@@ -16,7 +16,7 @@ _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDis
 class Discovery:
     def __init__(self, kinds: Kinds) -> None:
         self.kinds = kinds
-        self._bytes = lru_cache(maxsize=None)(self._encoded)
+        self._bytes = lru_cache(maxsize=4)(self._encoded)
 
     def answer(self, request: Request) -> Response | None:
         """The document at this path, or None when it is no discovery path."""
@@ -75,13 +75,13 @@ class Discovery:
         return out
 
     def _aggregated(self, root: str, request: Request) -> Response:
-        body, etag = self._bytes(root)
+        body, etag = self._bytes(root, self.kinds.edition)
         headers = [("ETag", f'"{etag}"'), ("Vary", "Accept"), ("Cache-Control", "public")]
         if request.headers.get("if-none-match") == f'"{etag}"':
             return Response(status=304, content_type=_AGGREGATED, headers=headers)
         return Response(content_type=_AGGREGATED, headers=headers, body=body)
 
-    def _encoded(self, root: str) -> tuple[bytes, str]:
+    def _encoded(self, root: str, edition: int) -> tuple[bytes, str]:  # noqa: ARG002  a key of the cache
         items = []
         for group, versions in self.kinds.group_versions().items():
             if bool(group) is (root == "apis"):

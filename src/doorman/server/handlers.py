@@ -298,14 +298,14 @@ class ResourceHandlers:
         info, kind = call.info, call.kind
         if info.verb == "get":
             stored = self._registry.get(kind, info.namespace, info.name)
-            return renderer.document(to_scale(stored.document()))
+            return renderer.document(to_scale(stored.document(), kind.scale))
         scale_kind = SCALE
         if info.verb == "update":
             caller = self._caller(call, "UpdateOptions")
             body = self._plain_body(call, "Scale")
 
             def transform(workload: Document) -> Document:
-                return with_scale(workload, body)
+                return with_scale(workload, body, kind.scale)
         else:
             patch = read_patch(scale_kind, call.request.body, call.request.headers.get("content-type", ""))
             caller = self._caller(call, "PatchOptions", patch_type=patch.type)
@@ -313,10 +313,10 @@ class ResourceHandlers:
             patched = transform_of(self._registry.schema, scale_kind, patch, validation, call.warnings)
 
             def transform(workload: Document) -> Document:
-                return with_scale(workload, patched(to_scale(workload)))
+                return with_scale(workload, patched(to_scale(workload, kind.scale)), kind.scale)
 
         written = await self._registry.update(kind, info.namespace, info.name, transform, caller)
-        return renderer.document(to_scale(written.stored.document()))
+        return renderer.document(to_scale(written.stored.document(), kind.scale))
 
     # Bodies and options
 

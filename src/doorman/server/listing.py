@@ -69,6 +69,7 @@ def parse_selection(kind: Kind, namespace: str, query: Query, *, name: str = "")
             storage=kind.storage,
             kind=kind.kind,
             namespaced=kind.namespaced,
+            more=kind.selectable,
         )
     except FieldSelectorError as error:
         raise bad_request(str(error)) from error

@@ -1,12 +1,13 @@
 """OpenAPI v3, from the type table: what `kubectl create`, `apply` and `explain` ask for. One document a version."""
 
 import hashlib
-from functools import cache
 from typing import Any, Final
 
 import msgspec
 
 from doorman.api.kinds import Kind, Kinds, type_table
+from doorman.api.schema import Schema
+from doorman.api.structural import Structural
 from doorman.server.request import Query, Request, Response, json_response
 from doorman.server.version import GIT_VERSION
 
@@ -35,9 +36,11 @@ _PREFIXES: Final = {"meta.v1": "io.k8s.apimachinery.pkg.apis.meta.v1"}
 
 
 class OpenApi:
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, kinds: Kinds, schema: Schema) -> None:
         self._kinds = kinds
-        self._document = cache(self._make)
+        self._schema = schema
+        self._made: dict[tuple[str, str], tuple[list[Kind], tuple[bytes, str]]] = {}
+        """By group and version: what it was made of, and the document with its digest."""
 
     def answer(self, request: Request) -> Response | None:
         path = request.path.rstrip("/")
@@ -77,12 +80,21 @@ class OpenApi:
             headers += [("Cache-Control", "public, immutable")]
         return Response(body=body, headers=headers)
 
-    def _make(self, group: str, version: str) -> tuple[bytes, str]:
+    def _document(self, group: str, version: str) -> tuple[bytes, str]:
         rows = self._kinds.in_version(group, version)
+        known = self._made.get((group, version))
+        if known is None or known[0] != rows:
+            known = self._made[group, version] = (rows, self._make(rows))
+        return known[1]
+
+    def _make(self, rows: list[Kind]) -> tuple[bytes, str]:
         schemas: dict[str, Any] = {}
         paths: dict[str, Any] = {}
         for row in rows:
-            if row.type_name:
+            structural = self._schema.structural(row.type_name)
+            if structural is not None:
+                _add_custom(row, structural, schemas)
+            elif row.type_name:
                 _add_schema(row.type_name, schemas)
             paths.update(_paths(row))
         body = msgspec.json.encode(
@@ -136,6 +148,19 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> None:
         ]
 
 
+def _add_custom(row: Kind, structural: Structural, schemas: dict[str, Any]) -> None:
+    """As its definition says, with the members that every object has."""
+    _add_schema("meta.v1.ObjectMeta", schemas)
+    metadata = {"allOf": [{"$ref": f"#/components/schemas/{schema_name('meta.v1.ObjectMeta')}"}]}
+    own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": metadata}
+    name = ".".join((*reversed(row.group.split(".")), row.version, row.kind))
+    schemas[name] = {
+        **structural.source,
+        "properties": {**structural.source.get("properties", {}), **own},
+        "x-kubernetes-group-version-kind": [{"group": row.group, "version": row.version, "kind": row.kind}],
+    }
+
+
 def _property(spec: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     out = dict(_expression(spec["t"], schemas))
     for key, extension in (
@@ -179,9 +204,11 @@ def _paths(row: Kind) -> dict[str, Any]:
         if verb in row.verbs:
             place[method] = _operation(verb, gvk)
     if "patch" in row.verbs:
+        # kubectl reads here whether it may send a strategic merge patch.
+        patches = [media for media in _PATCHES if not row.is_custom or "strategic" not in media]
         item["patch"] = {
             **_operation("patch", gvk),
-            "requestBody": {"content": {media: {"schema": {}} for media in _PATCHES}},
+            "requestBody": {"content": {media: {"schema": {}} for media in patches}},
         }
     found = {}
     if collection:

@@ -38,7 +38,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
     accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY]
-    if not kind.type_name:
+    if not kind.type_name or kind.is_custom:
         accepted.remove(STRATEGIC)
     wanted = media_type(content_type)
     if wanted not in accepted:

@@ -56,7 +56,7 @@ class Pipeline:
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
         self._issuer = access.issuer
         self._discovery = Discovery(registry.kinds)
-        self._openapi = OpenApi(registry.kinds)
+        self._openapi = OpenApi(registry.kinds, registry.schema)
 
     async def handle(self, request: Request) -> Response:
         """Never raises but for a broken invariant."""
@@ -107,6 +107,8 @@ class Pipeline:
             if self._discovery.has_version(info.group, info.version):
                 raise no_such_resource()
             return _page_not_found()
+        if kind.deprecation:
+            warnings.append(kind.deprecation)
         accepted = self._accepted(request, info)
         renderer = Renderer(
             accepted,

@@ -1,15 +1,23 @@
 """The scale subresource: a workload's replicas under a name autoscalers and `kubectl scale` know."""
 
+from typing import Any
+
 import msgspec
 
+from doorman.api.kinds import ScalePaths
 from doorman.api.labels import format_selector
 from doorman.api.meta import LabelSelector
 from doorman.api.schema import Document
+from doorman.base.errors import internal
+from doorman.base.gotext import quote
 
 _MEMBERS = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def to_scale(workload: Document) -> Document:
+def to_scale(workload: Document, paths: ScalePaths | None = None) -> Document:
+    """`paths` says where a custom kind keeps its replicas."""
+    if paths is not None:
+        return _custom_scale(workload, paths)
     metadata, spec, status = workload["metadata"], workload.get("spec", {}), workload.get("status", {})
     raw = spec.get("selector")
     if raw is None:
@@ -32,11 +40,48 @@ def to_scale(workload: Document) -> Document:
     return out
 
 
-def with_scale(workload: Document, scale: Document) -> Document:
+def _custom_scale(workload: Document, paths: ScalePaths) -> Document:
+    metadata = workload["metadata"]
+    replicas = _at(workload, paths.replicas)
+    if not isinstance(replicas, int):
+        what = "the spec replicas field " + quote("." + ".".join(paths.replicas))
+        raise internal(f"{what} does not exist")
+    out: Document = {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in _MEMBERS if name in metadata},
+        "spec": {"replicas": replicas},
+        "status": {"replicas": _at(workload, paths.status_replicas) or 0},
+    }
+    selector = _at(workload, paths.selector) if paths.selector else None
+    if selector:
+        out["status"]["selector"] = selector
+    return out
+
+
+def _at(value: Any, steps: tuple[str, ...]) -> Any:  # any JSON value
+    for step in steps:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(step)
+    return value
+
+
+def _with_value(value: Any, steps: tuple[str, ...], wanted: Any) -> Any:  # any JSON value
+    if not steps:
+        return wanted
+    found = value if isinstance(value, dict) else {}
+    return {**found, steps[0]: _with_value(found.get(steps[0]), steps[1:], wanted)}
+
+
+def with_scale(workload: Document, scale: Document, paths: ScalePaths | None = None) -> Document:
     """The workload with the replicas (and the lock) of a Scale."""
     metadata = dict(workload["metadata"])
     wanted = scale.get("metadata", {}).get("resourceVersion")
     if wanted:
         metadata["resourceVersion"] = wanted
     replicas = scale.get("spec", {}).get("replicas", 0)
+    if paths is not None:
+        changed: Document = _with_value({**workload, "metadata": metadata}, paths.replicas, replicas)
+        return changed
     return {**workload, "metadata": metadata, "spec": {**workload.get("spec", {}), "replicas": replicas}}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.schema import Document
+from doorman.validation.custom_resource_definition import default_definition
 from doorman.validation.pod_defaults import default_pod
 from doorman.validation.workload_defaults import (
     default_cron_job,
@@ -227,6 +228,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "cronjobs.batch": default_cron_job,
     "endpointslices.discovery.k8s.io": default_endpoint_slice,
     "priorityclasses.scheduling.k8s.io": default_priority_class,
+    "customresourcedefinitions.apiextensions.k8s.io": default_definition,
     "storageclasses.storage.k8s.io": default_storage_class,
     "csidrivers.storage.k8s.io": default_csi_driver,
     "rolebindings.rbac.authorization.k8s.io": default_role_binding,

@@ -6,6 +6,7 @@ from typing import Final
 from doorman.semantics.names import path_segment_faults
 from doorman.validation import claim, device, job, plain, workload
 from doorman.validation.context import Context, Validator
+from doorman.validation.custom_resource_definition import DEFINITION
 from doorman.validation.disruption_budget import validate_disruption_budget_create, validate_disruption_budget_update
 from doorman.validation.event import validate_event_create, validate_event_update
 from doorman.validation.lease import validate_lease_create, validate_lease_update
@@ -31,6 +32,7 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "secrets": plain.SECRET,
     "services": plain.SERVICE,
     "resourcequotas": plain.RESOURCE_QUOTA,
+    "customresourcedefinitions.apiextensions.k8s.io": DEFINITION,
     "podtemplates": job.POD_TEMPLATE,
     "replicationcontrollers": workload.REPLICATION_CONTROLLER,
     "daemonsets.apps": workload.DAEMON_SET,

@@ -10,6 +10,7 @@ from doorman.base.errors import bad_request
 from doorman.server.tables.cluster import CLUSTER_COLUMNS
 from doorman.server.tables.column import Column, name_column
 from doorman.server.tables.core import CORE_COLUMNS, pod_row_conditions
+from doorman.server.tables.custom import columns_of
 from doorman.server.tables.networking import NETWORK_COLUMNS
 from doorman.server.tables.storage import STORAGE_COLUMNS
 from doorman.server.tables.workloads import WORKLOAD_COLUMNS
@@ -36,7 +37,7 @@ def table_of(
             f'Unable to convert to Table as requested: includeObject: Invalid value: "{include_object}": '
             "must be 'Metadata', 'Object', 'None', or empty"
         )
-    columns = COLUMNS.get(kind.storage, DEFAULT_COLUMNS)
+    columns = columns_of(kind.columns) if kind.is_custom else COLUMNS.get(kind.storage, DEFAULT_COLUMNS)
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
