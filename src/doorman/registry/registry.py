@@ -418,6 +418,7 @@ class Registry:
             namespace=namespace,
             name=name or (obj or {}).get("metadata", {}).get("name", ""),
             user=caller.user,
+            manager=caller.manager,
             dry_run=caller.dry_run,
             obj=obj,
             old=old,
