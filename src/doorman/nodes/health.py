@@ -20,7 +20,9 @@ from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.marks import CONDITIONS, SCRIPT, SILENT
 
-CONDITION_TYPES: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "Ready")
+CONDITION_TYPES: Final = (
+    "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "OutOfDisk", "Ready"
+)  # fmt: skip
 _ENTRY: Final = re.compile(r"(\S+)\s+([^\s/-]+)-([^\s/-]*)(?:/(\S+))?")
 
 

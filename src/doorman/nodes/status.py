@@ -30,6 +30,10 @@ _WORDS: Final[Mapping[str, Mapping[str, tuple[str, str, str]]]] = {
         "False": ("RouteCreated", "the simulated network is there", ""),
         "True": ("NoRouteCreated", "the simulated network is not there", ""),
     },
+    "OutOfDisk": {
+        "False": ("KubeletHasSufficientDisk", "kubelet has sufficient disk space available", "NodeHasSufficientDisk"),
+        "True": ("KubeletOutOfDisk", "out of disk space", "NodeOutOfDisk"),
+    },
     "Ready": {
         "True": ("KubeletReady", "kubelet is posting ready status", "NodeReady"),
         "False": ("KubeletNotReady", "the node is simulated as not ready", "NodeNotReady"),
@@ -40,6 +44,9 @@ _WORDS: Final[Mapping[str, Mapping[str, tuple[str, str, str]]]] = {
 _GOOD: Final = {"MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True"}
 """Good health, in the order in which a kubelet reports: Ready last."""
 
+_TOLD_ONLY: Final = ("NetworkUnavailable", "OutOfDisk")
+"""OutOfDisk is what kubelets before 1.13 reported."""
+
 
 def good_conditions(time: str) -> list[dict[str, str]]:
     return [_condition(kind, status, time, time) for kind, status in _GOOD.items()]
@@ -48,13 +55,15 @@ def good_conditions(time: str) -> list[dict[str, str]]:
 def wanted_statuses(conditions: Mapping[str, str], node: Node) -> dict[str, str]:
     """Status by type that the node should report: good health but for `conditions`.
 
-    The network condition is reported only by those who were told so, and from then on.
+    Conditions that today's kubelets do not report of themselves are reported only by those who were told so, and
+    from then on.
     """
     wanted = {kind: conditions.get(kind, status) for kind, status in _GOOD.items() if kind != "Ready"}
-    if "NetworkUnavailable" in conditions:
-        wanted["NetworkUnavailable"] = conditions["NetworkUnavailable"]
-    elif node.status.condition("NetworkUnavailable") is not None:
-        wanted["NetworkUnavailable"] = "False"
+    for kind in _TOLD_ONLY:
+        if kind in conditions:
+            wanted[kind] = conditions[kind]
+        elif node.status.condition(kind) is not None:
+            wanted[kind] = "False"
     wanted["Ready"] = conditions.get("Ready", _GOOD["Ready"])
     return wanted
 

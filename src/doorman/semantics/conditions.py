@@ -9,6 +9,8 @@ Rules
 5. A NoSchedule taint with one of these seven keys belongs to the controller, whoever made it; the same key with
    another effect does not.
 6. For eviction, Ready False asks for not-ready:NoExecute and Ready Unknown for unreachable:NoExecute.
+7. Kubernetes before 1.16 knew OutOfDisk, which asks for the out-of-disk taint when True. Only on a node that reports
+   this condition does the taint belong to the controller; elsewhere it is anybody's, as in later versions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,6 +23,7 @@ from doorman.api.taints import (
     MEMORY_PRESSURE,
     NETWORK_UNAVAILABLE,
     NOT_READY,
+    OUT_OF_DISK,
     PID_PRESSURE,
     UNREACHABLE,
     UNSCHEDULABLE,
@@ -41,6 +44,9 @@ CONDITION_TAINT_KEYS: Final[Mapping[tuple[str, str], str]] = {
 OWNED_KEYS: Final = frozenset({*CONDITION_TAINT_KEYS.values(), UNSCHEDULABLE})
 """Rule 5."""
 
+LEGACY_CONDITION: Final = "OutOfDisk"
+"""Rule 7."""
+
 NOT_READY_NO_EXECUTE: Final = Taint(key=NOT_READY, effect=Effect.NO_EXECUTE)
 UNREACHABLE_NO_EXECUTE: Final = Taint(key=UNREACHABLE, effect=Effect.NO_EXECUTE)
 
@@ -51,7 +57,7 @@ def condition_taints(conditions: Iterable[Condition], *, unschedulable: bool) ->
     >>> [str(t) for t in condition_taints([Condition(type="Ready", status="Unknown")], unschedulable=True)]
     ['node.kubernetes.io/unreachable:NoSchedule', 'node.kubernetes.io/unschedulable:NoSchedule']
     """
-    keys = [CONDITION_TAINT_KEYS.get((condition.type, condition.status)) for condition in conditions]
+    keys = [_key_or_none(condition) for condition in conditions]
     if unschedulable:
         keys.append(UNSCHEDULABLE)
     return tuple(Taint(key=key, effect=Effect.NO_SCHEDULE) for key in keys if key is not None)
@@ -62,8 +68,9 @@ def desired_no_schedule_taints(node: Node) -> tuple[Taint, ...]:
 
 
 def owned_no_schedule_taints(node: Node) -> tuple[Taint, ...]:
-    """Those the node carries and the controller may remove: rule 5."""
-    return tuple(t for t in node.spec.taints if t.effect == Effect.NO_SCHEDULE and t.key in OWNED_KEYS)
+    """Those the node carries and the controller may remove: rules 5 and 7."""
+    owned = OWNED_KEYS if node.status.condition(LEGACY_CONDITION) is None else OWNED_KEYS | {OUT_OF_DISK}
+    return tuple(t for t in node.spec.taints if t.effect == Effect.NO_SCHEDULE and t.key in owned)
 
 
 def no_execute_taint_or_none(ready_status: str) -> Taint | None:
@@ -71,3 +78,9 @@ def no_execute_taint_or_none(ready_status: str) -> Taint | None:
     if ready_status == "False":
         return NOT_READY_NO_EXECUTE
     return UNREACHABLE_NO_EXECUTE if ready_status == "Unknown" else None
+
+
+def _key_or_none(condition: Condition) -> str | None:
+    if condition.type == LEGACY_CONDITION:
+        return OUT_OF_DISK if condition.status == "True" else None
+    return CONDITION_TAINT_KEYS.get((condition.type, condition.status))

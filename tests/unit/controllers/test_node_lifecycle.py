@@ -189,6 +189,15 @@ def test_all_zones_down_takes_the_no_execute_taints_off_and_adds_none() -> None:
     assert taints(stage, "a") == taints(stage, "b") == []
 
 
+def test_node_that_is_out_of_disk_is_tainted_until_it_is_not() -> None:
+    stage, _ = stage_with()
+    add_nodes(stage, ["n1"], script="OutOfDisk=True 20s-60s")
+    stage.at(21)
+    assert taints(stage, "n1") == ["out-of-disk:NoSchedule"]
+    stage.at(61)
+    assert taints(stage, "n1") == []
+
+
 def test_one_node_cluster_never_gets_the_no_execute_taint() -> None:
     stage, _ = stage_with()
     add_nodes(stage, ["n1"], script="silent 20s-")

@@ -25,6 +25,8 @@ from doorman.semantics.taint_spec import parse_taint
         pytest.param([("PIDPressure", "True")], False, ["pid-pressure"], id="rule-2-pid"),
         pytest.param([("NetworkUnavailable", "True")], False, ["network-unavailable"], id="rule-2-network"),
         pytest.param([("MemoryPressure", "Unknown"), ("Else", "True")], False, [], id="rule-2-only-when-true"),
+        pytest.param([("OutOfDisk", "True")], False, ["out-of-disk"], id="rule-7-out-of-disk"),
+        pytest.param([("OutOfDisk", "False")], False, [], id="rule-7-only-when-true"),
         pytest.param([], True, ["unschedulable"], id="rule-3-unschedulable"),
         pytest.param(
             [("PIDPressure", "True"), ("Ready", "False")],
@@ -54,6 +56,19 @@ def test_rule_5_owned_are_no_schedule_taints_with_these_keys() -> None:
     )
     assert owned_no_schedule_taints(node) == (mine,)
     assert desired_no_schedule_taints(node) == ()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_owned"),
+    [
+        pytest.param((Condition(type="OutOfDisk", status="False"),), True, id="rule-7-condition-reported"),
+        pytest.param((Condition(type="Ready", status="True"),), False, id="rule-7-condition-unheard-of"),
+    ],
+)
+def test_rule_7_out_of_disk_taint_is_owned(conditions: tuple[Condition, ...], is_owned: bool) -> None:
+    taint = parse_taint("node.kubernetes.io/out-of-disk:NoSchedule")
+    node = Node(spec=NodeSpec(taints=(taint,)), status=NodeStatus(conditions=conditions))
+    assert owned_no_schedule_taints(node) == ((taint,) if is_owned else ())
 
 
 @pytest.mark.parametrize(
