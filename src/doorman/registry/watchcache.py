@@ -12,6 +12,7 @@ again; a writer never waits for it.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from heapq import merge
 from typing import Any, Final
 
 import msgspec
@@ -126,12 +127,33 @@ class Collection:
 
     def select(self, selection: Selection) -> Iterable[Stored]:
         """Current objects, in order of keys."""
-        for stored in self._candidates(selection):
-            if selection.admits(stored):
+        return self.select_at(selection, None)
+
+    def select_at(self, selection: Selection, revision: int | None, *, after: str = "") -> Iterator[Stored]:
+        """Objects in order of keys, those after a key only. At a past revision: with later changes undone.
+
+        To be read at once, before anything changes.
+        """
+        undone = self._undone(revision) if revision is not None else {}
+        is_everything = selection.is_everything and not undone
+        for stored in self._candidates(selection, after, undone):
+            if is_everything or selection.admits(stored):
                 yield stored
 
-    def select_at(self, selection: Selection, revision: int) -> Iterator[Stored]:
-        """Objects as they were at a past revision: the current ones with later changes undone."""
+    def count_after(self, selection: Selection, key: str, revision: int | None) -> int:
+        """How many follow a key, for a selection without selectors."""
+        low, high = self.objects.bisect_right(key), len(self.objects)
+        if selection.namespace:
+            low = max(low, self.objects.bisect_left(selection.namespace + "/"))
+            high = self.objects.bisect_left(selection.namespace + "0")
+        count = int(max(high - low, 0))
+        for other, was in (self._undone(revision) if revision is not None else {}).items():
+            if other > key and other.startswith(f"{selection.namespace}/" if selection.namespace else ""):
+                count += (was is not None) - (other in self.objects)
+        return count
+
+    def _undone(self, revision: int) -> dict[str, Stored | None]:
+        """What was at a past revision where it is different now."""
         if revision < self.oldest:
             raise TooOld(self.oldest)
         undone: dict[str, Stored | None] = {}
@@ -141,14 +163,7 @@ class Collection:
             stored = change.new or change.old
             assert stored is not None
             undone[stored.key] = change.old
-        if not undone:
-            yield from self.select(selection)
-            return
-        keys = sorted(set(self.objects.keys()) | undone.keys())
-        for key in keys:
-            found = undone[key] if key in undone else self.objects[key]
-            if found is not None and selection.admits(found):
-                yield found
+        return undone
 
     def changes_after(self, revision: int) -> list[Change]:
         if revision < self.oldest:
@@ -206,21 +221,35 @@ class Collection:
         if self._by_node is not None:
             self._by_node.setdefault(stored.view.spec.node_name, {})[stored.key] = stored
 
-    def _candidates(self, selection: Selection) -> Iterable[Stored]:
-        name = selection.pin("metadata.name")
-        if name is not None and (selection.namespace or not self._is_namespaced()):
-            found = self.get(f"{selection.namespace}/{name}" if selection.namespace else name)
-            return [found] if found is not None else []
-        node = selection.pin("spec.nodeName")
-        if node is not None and self._by_node is not None:
-            filed = self._by_node.get(node, {})
-            return [filed[key] for key in sorted(filed)]
-        if selection.namespace:
-            # '0' follows '/' in byte order, so this is every key of the namespace.
-            keys = self.objects.irange(selection.namespace + "/", selection.namespace + "0", (True, False))
-            return [self.objects[key] for key in keys]
-        every: Iterable[Stored] = list(self.objects.values())
-        return every
+    def _candidates(self, selection: Selection, after: str, undone: Mapping[str, Stored | None]) -> Iterable[Stored]:
+        """A superset of the selected objects, as small as the indexes make it."""
+        if not undone and not after:
+            name = selection.pin("metadata.name")
+            if name is not None and (selection.namespace or not self._is_namespaced()):
+                found = self.get(f"{selection.namespace}/{name}" if selection.namespace else name)
+                return [found] if found is not None else []
+            node = selection.pin("spec.nodeName")
+            if node is not None and self._by_node is not None:
+                filed = self._by_node.get(node, {})
+                return [filed[key] for key in sorted(filed)]
+            if not selection.namespace:
+                every: Iterable[Stored] = list(self.objects.values())
+                return every
+        return self._in_range(selection.namespace, after, undone)
+
+    def _in_range(self, namespace: str, after: str, undone: Mapping[str, Stored | None]) -> Iterator[Stored]:
+        # '0' follows '/' in byte order, so this is every key of the namespace.
+        low, high = (namespace + "/", namespace + "0") if namespace else (None, None)
+        if after and (low is None or after > low):
+            low = after
+        keys: Iterable[str] = self.objects.irange(low, high, (low != after, False))
+        if undone:
+            gone = (key for key in undone if key not in self.objects and (not low or key > low))
+            keys = merge(keys, sorted(key for key in gone if high is None or key < high))
+        for key in keys:
+            stored = undone[key] if key in undone else self.objects[key]
+            if stored is not None:
+                yield stored
 
     def _is_namespaced(self) -> bool:
         return bool(self.objects) and "/" in self.objects.peekitem(0)[0]

@@ -23,7 +23,7 @@ from doorman.base.errors import (
 from doorman.registry.registry import Registry
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
-from doorman.registry.watchcache import TooOld
+from doorman.registry.watchcache import Collection, TooOld
 from doorman.server.request import Query
 
 _CONTINUE_TOO_OLD: Final = (
@@ -152,11 +152,10 @@ def list_page(registry: Registry, kind: Kind, options: ListOptions) -> Page:
     is_exact = options.match == "Exact" or (revision > 0 and limit > 0 and not options.match)
     if is_exact and revision < current:
         try:
-            items = list(collection.select_at(options.selection, revision))
+            return _page(collection, options.selection, revision, limit, at_revision=revision)
         except TooOld as error:
             raise expired("The resourceVersion for the provided list is too old.") from error
-        return _cut(items, revision, limit, options.selection)
-    return _cut(list(collection.select(options.selection)), current, limit, options.selection)
+    return _page(collection, options.selection, current, limit)
 
 
 def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
@@ -167,24 +166,35 @@ def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
     start = token.start.rstrip("\0")
     if token.rv < 0:
         # The client chose to go on although the consistent view is gone.
-        found = [stored for stored in collection.select(options.selection) if stored.key > start]
-        return _cut(found, registry.cache.revision, options.limit, options.selection)
+        return _page(collection, options.selection, registry.cache.revision, options.limit, after=start)
     try:
-        items = [s for s in collection.select_at(options.selection, token.rv) if s.key > start]
+        return _page(collection, options.selection, token.rv, options.limit, at_revision=token.rv, after=start)
     except TooOld as error:
         raise expired(_CONTINUE_TOO_OLD, continue_token=_write_token(-1, start)) from error
-    return _cut(items, token.rv, options.limit, options.selection)
 
 
-def _cut(items: list[Stored], revision: int, limit: int, selection: Selection) -> Page:
-    if not limit or len(items) <= limit:
+def _page(
+    collection: Collection,
+    selection: Selection,
+    revision: int,
+    limit: int,
+    *,
+    at_revision: int | None = None,
+    after: str = "",
+) -> Page:
+    found = collection.select_at(selection, at_revision, after=after)
+    if not limit:
+        return Page(items=list(found), revision=revision)
+    items = list(islice(found, limit + 1))
+    if len(items) <= limit:
         return Page(items=items, revision=revision)
-    page = list(islice(items, limit))
+    items.pop()
+    last = items[-1].key
     return Page(
-        items=page,
+        items=items,
         revision=revision,
-        continue_token=_write_token(revision, page[-1].key),
-        remaining=len(items) - limit if selection.is_everything else None,
+        continue_token=_write_token(revision, last),
+        remaining=collection.count_after(selection, last, at_revision) if selection.is_everything else None,
     )
 
 

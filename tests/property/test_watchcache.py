@@ -1,0 +1,52 @@
+"""A list at a past revision is what was there then, page by page, whatever happened since."""
+
+import random
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorman.api.meta import Object
+from doorman.registry.selection import Selection
+from doorman.registry.stored import Stored
+from doorman.registry.watchcache import Change, Collection
+from doorman.store.contract import Entry
+
+DECODE = msgspec.json.Decoder(Object).decode
+
+
+def history(rng: random.Random) -> tuple[Collection, dict[int, dict[str, int]]]:
+    """A collection after random writes, and what it held at each revision."""
+    collection = Collection("configmaps", DECODE, 0)
+    held: dict[str, int] = {}
+    past = {0: dict(held)}
+    revision = 0
+    for _ in range(rng.randrange(60)):
+        key = f"{rng.choice('ab')}/{rng.randrange(8)}"
+        old = collection.get(key)
+        if old is not None and rng.random() < 0.4:
+            new = None
+            del held[key]
+        else:
+            new = Stored(Entry(key, b'"name":"x"}}', revision + 1, revision + 1), key, DECODE)
+            held[key] = revision + 1
+        revision += 1
+        collection.apply(Change(revision, old, new))
+        past[revision] = dict(held)
+    return collection, past
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**32), namespace=st.sampled_from(["", "a", "b"]), after=st.sampled_from(["", "a/3", "b/2"]))
+def test_list_at_a_revision_is_what_was_there(seed: int, namespace: str, after: str) -> None:
+    rng = random.Random(seed)
+    collection, past = history(rng)
+    selection = Selection(storage="configmaps", namespace=namespace)
+    revision = rng.choice(sorted(past))
+    inside = [
+        (key, at) for key, at in sorted(past[revision].items()) if (not namespace or key.startswith(f"{namespace}/"))
+    ]
+    wanted = [(key, at) for key, at in inside if key > after]
+    found = [(stored.key, stored.revision) for stored in collection.select_at(selection, revision, after=after)]
+    assert found == wanted
+    assert collection.count_after(selection, after, revision) == len(wanted)
