@@ -4,7 +4,7 @@ from typing import Any
 
 from doorman.client.actions import Create
 from doorman.controllers.taint_eviction import TaintEvictionSettings
-from doorman.nodes.marks import STARTUP
+from doorman.nodes.marks import RUNS_FOR, STARTUP
 from doorman.nodes.orders import cut_off
 from support.cluster import Story, run_story
 
@@ -128,6 +128,25 @@ def test_paced_evictions_leave_at_their_rate() -> None:
         assert left == [1, 2, 3, 4, 5]
 
     run_story(story, nodes=1, taint_eviction=TaintEvictionSettings(evictions_per_second=0.5))
+
+
+def test_finished_job_goes_with_its_pods_when_its_time_is_over() -> None:
+    async def story(cluster: Story) -> None:
+        template = {
+            "metadata": {"labels": LABELS, "annotations": {RUNS_FOR: "5s"}},
+            "spec": {**TEMPLATE["spec"], "restartPolicy": "Never"},
+        }
+        body = {"metadata": {"name": "once"}, "spec": {"ttlSecondsAfterFinished": 600, "template": template}}
+        await cluster.client.create(Create(resource="jobs.batch", namespace="default", body=body))
+        jobs = cluster.cluster.informers.lister("jobs.batch")
+        await cluster.advance(600)
+        assert jobs.get("default/once").status.is_true("Complete")
+        assert len(pods(cluster)) == 1
+        await cluster.advance(20)
+        assert jobs.get("default/once") is None
+        assert pods(cluster) == []
+
+    run_story(story)
 
 
 def is_ready(pod: Any) -> bool:

@@ -13,11 +13,11 @@ Keys: `health`, `taint`, `node/<name>`, `mark/<name>`, `flipped/<name>` and `pod
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from doorman.api.leases import Lease
@@ -61,6 +61,8 @@ TAINT_PASS_SECONDS: Final = 0.1
 TAINT_RETRY_SECONDS: Final = 0.05
 MARK_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.02, factor=1.0)
 TAINT_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.1, factor=1.0)
+NODE_BUCKETS_SECONDS: Final = tuple(0.001 * 4**power for power in range(8))
+PASS_BUCKETS_SECONDS: Final = tuple(0.01 * 4**power for power in range(8))
 
 
 class NodeLifecycleSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,12 +115,17 @@ class NodeLifecycleController:
         settings: NodeLifecycleSettings | None = None,
         *,
         live_leases: ListerOf[Lease] | None = None,
+        stopwatch: Callable[[], float] | None = None,
     ) -> None:
-        """`live_leases` reads what is stored, not what an informer has heard of; None: nobody is asked."""
+        """`live_leases` reads what is stored, not what an informer has heard of; None: nobody is asked.
+
+        `stopwatch` gives seconds from any beginning, for the metrics of how long judging takes; None: it takes none.
+        """
         self._nodes = nodes
         self._pods = pods
         self._leases = leases
         self._live_leases = live_leases
+        self._stopwatch = stopwatch if stopwatch is not None else float
         self._settings = settings = settings if settings is not None else NodeLifecycleSettings()
         self._memories: dict[str, NodeMemory] = {}
         self._zones = Zones(
@@ -143,10 +150,24 @@ class NodeLifecycleController:
         self._unhealthy = Gauge(
             "node_collector_unhealthy_nodes_in_zone", "Nodes of a zone that are not ready.", ["zone"], registry=None
         )
+        self._node_seconds = Histogram(
+            "node_collector_update_node_health_duration_seconds",
+            "Seconds it took to judge one node.",
+            buckets=NODE_BUCKETS_SECONDS,
+            registry=None,
+        )
+        self._pass_seconds = Histogram(
+            "node_collector_update_all_nodes_health_duration_seconds",
+            "Seconds it took to judge all nodes.",
+            buckets=PASS_BUCKETS_SECONDS,
+            registry=None,
+        )
 
     @property
     def metrics(self) -> Sequence[MetricWrapperBase]:
-        return (self._evictions, self._health, self._sizes, self._unhealthy)
+        return (
+            self._evictions, self._health, self._sizes, self._unhealthy, self._node_seconds, self._pass_seconds
+        )  # fmt: skip
 
     def zones(self) -> list[ZoneReport]:
         """How every zone is doing, and why nothing is tainted where nothing is."""
@@ -200,6 +221,7 @@ class NodeLifecycleController:
         self._note_arrivals(nodes, now, actions, wakes)
         if self._is_behind():
             return Result(actions=actions, wakes=(*wakes, again))
+        begun = node_begun = self._stopwatch()
         ready: dict[str, int] = {}
         not_ready: dict[str, int] = {}
         for node in nodes:
@@ -210,6 +232,10 @@ class NodeLifecycleController:
                 counted[memory.zone] = counted.get(memory.zone, 0) + 1
             if current is not None:
                 self._decide_no_execute(node, memory.zone, current, now, wakes)
+            node_ended = self._stopwatch()
+            self._node_seconds.observe(node_ended - node_begun)
+            node_begun = node_ended
+        self._pass_seconds.observe(node_begun - begun)
         counts = {
             zone: ZoneCount(ready=ready.get(zone, 0), not_ready=not_ready.get(zone, 0))
             for zone in sorted({*ready, *not_ready})

@@ -1,5 +1,6 @@
 """The controllers this server can run, in the order in which they are started."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from doorman.controllers.service_account import ServiceAccountController
 from doorman.controllers.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.controllers.taint_expiry import TaintExpiryController
+from doorman.controllers.ttl_after_finished import TtlAfterFinishedController
 from doorman.runtime.informers import Informers
 from doorman.runtime.settings import Settings
 
@@ -77,6 +79,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(LEASES),
         p.settings.node_lifecycle,
         live_leases=p.informers.live(LEASES),
+        stopwatch=time.perf_counter,
     ),
     "taint-eviction-controller": lambda p: TaintEvictionController(
         p.lister("nodes"),
@@ -104,6 +107,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     ),
     "job-controller": lambda p: JobController(p.lister("jobs.batch"), p.lister("pods")),
     "cronjob-controller": lambda p: CronJobController(p.lister("cronjobs.batch"), p.lister("jobs.batch")),
+    "ttl-after-finished-controller": lambda p: TtlAfterFinishedController(p.lister("jobs.batch")),
     "disruption-controller": lambda p: DisruptionController(
         p.lister("poddisruptionbudgets.policy"),
         p.lister("pods"),

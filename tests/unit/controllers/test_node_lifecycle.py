@@ -189,6 +189,31 @@ def test_all_zones_down_takes_the_no_execute_taints_off_and_adds_none() -> None:
     assert taints(stage, "a") == taints(stage, "b") == []
 
 
+def test_durations_of_judging_are_measured() -> None:
+    readings = iter(range(1000))
+    stage = Stage({LEASES: Lease})
+    caches = stage.caches
+    controller = NodeLifecycleController(
+        caches["nodes"], caches["pods"], caches[LEASES], stopwatch=lambda: float(next(readings))
+    )
+    add_nodes(stage, ["n1", "n2", "n3"])
+    stage.add(controller)
+    stage.settle()
+    found = {
+        sample.name.removeprefix("node_collector_update_"): sample.value
+        for metric in controller.metrics
+        for family in metric.collect()
+        for sample in family.samples
+        if sample.name.endswith(("_seconds_count", "_seconds_sum"))
+    }
+    assert found == {
+        "node_health_duration_seconds_count": 3.0,
+        "node_health_duration_seconds_sum": 3.0,
+        "all_nodes_health_duration_seconds_count": 1.0,
+        "all_nodes_health_duration_seconds_sum": 3.0,
+    }
+
+
 def test_node_that_is_out_of_disk_is_tainted_until_it_is_not() -> None:
     stage, _ = stage_with()
     add_nodes(stage, ["n1"], script="OutOfDisk=True 20s-60s")
