@@ -20,17 +20,15 @@ def history(rng: random.Random) -> tuple[Collection, dict[int, dict[str, int]]]:
     collection = Collection("configmaps", DECODE, 0)
     held: dict[str, int] = {}
     past = {0: dict(held)}
-    revision = 0
-    for _ in range(rng.randrange(60)):
+    for revision in range(1, rng.randrange(60) + 1):
         key = f"{rng.choice('ab')}/{rng.randrange(8)}"
         old = collection.get(key)
         if old is not None and rng.random() < 0.4:
             new = None
             del held[key]
         else:
-            new = Stored(Entry(key, b'"name":"x"}}', revision + 1, revision + 1), key, DECODE)
-            held[key] = revision + 1
-        revision += 1
+            new = Stored(Entry(key, b'"name":"x"}}', revision, revision), key, DECODE)
+            held[key] = revision
         collection.apply(Change(revision, old, new))
         past[revision] = dict(held)
     return collection, past
