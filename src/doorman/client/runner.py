@@ -30,6 +30,9 @@ class ControllerRunner:
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._attempts: dict[str, int] = {}
+        self.adds = 0
+        """Keys that were put into the queue so far."""
+        self.retries = 0
         self._wakes: TimerHeap[str] = TimerHeap()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due: Instant = 0.0
@@ -43,6 +46,11 @@ class ControllerRunner:
     def follow(self, source: Source) -> None:
         """Let changes of one more kind wake keys."""
         self._keys_of.setdefault(source.resource, []).append(source.keys)
+
+    @property
+    def depth(self) -> int:
+        """Keys that wait."""
+        return len(self._queue)
 
     def start(self) -> None:
         self._take(self.controller.start(self._clock.now()), "")
@@ -64,6 +72,7 @@ class ControllerRunner:
             self._again.add(key)
             return
         self._queue[key] = None
+        self.adds += 1
         self._soon()
 
     def _soon(self) -> None:
@@ -130,6 +139,7 @@ class ControllerRunner:
             self.controller.gave_up(key, error, self._clock.now())
             return
         self._attempts[key] = attempts
+        self.retries += 1
         delay = min(retry.delay_seconds * retry.factor ** (attempts - 1), retry.delay_seconds_max)
         self._wakes.add(key, self._clock.now() + delay)
         self._arm()

@@ -42,6 +42,7 @@ from doorman.runtime.credentials import Credentials
 from doorman.runtime.explaining import EXPLANATIONS, PodExplainer
 from doorman.runtime.informers import Informers
 from doorman.runtime.loopback import LoopbackClient
+from doorman.runtime.measures import controller_source, scheduler_source
 from doorman.runtime.node_clients import NodeClients
 from doorman.runtime.roles import ensure_roles, node_rules
 from doorman.runtime.scheduling import WATCHED, SchedulerRunner
@@ -60,6 +61,7 @@ from doorman.server.flow import FlowControl
 from doorman.server.health import Health
 from doorman.server.impersonation import account_groups
 from doorman.server.issuer import IssuerDiscovery
+from doorman.server.metrics import Metrics, flow_source, storage_source
 from doorman.server.node_authorizer import NODE_PREFIX, NODES_GROUP, NodeAuthorizer
 from doorman.server.pipeline import Pipeline
 from doorman.server.pods import PodOperations
@@ -134,16 +136,25 @@ class Cluster:
             certificate_requests=CertificateRequests(self.registry, self.authorizer),
             issuer=IssuerDiscovery(tokens),
         )
+        flow = FlowControl(
+            mutating_max=self._settings.max_mutating_requests_inflight,
+            read_only_max=self._settings.max_requests_inflight,
+        )
+        metrics = Metrics(
+            self.kinds,
+            flow_source(flow),
+            storage_source(self.cache, self.kinds),
+            controller_source(self.runners),
+            scheduler_source(lambda: self.scheduler),
+        )
         return Pipeline(
             self.registry,
             authenticator=authenticator,
             authorizer=self.authorizer,
             access=access,
             computed={EXPLANATIONS: self._explain, ZONES: self._list_zones},
-            flow=FlowControl(
-                mutating_max=self._settings.max_mutating_requests_inflight,
-                read_only_max=self._settings.max_requests_inflight,
-            ),
+            flow=flow,
+            metrics=metrics,
             audit=audit,
             health=Health({"ping": lambda: True, "log": lambda: True, "etcd": lambda: True}),
             clock=self._clock,

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from typing import Any, Final
 
 from doorman.api.pods import Pod
@@ -40,6 +41,8 @@ class SchedulerRunner:
         self._is_stopped = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self.attempts: Counter[tuple[str, str]] = Counter()
+        """By profile and result, under the names that metrics use."""
 
     def changed(self, change: Change) -> None:
         now = self._clock.now()
@@ -87,8 +90,11 @@ class SchedulerRunner:
     def _carry_out(self, outcome: Outcome) -> None:
         match outcome:
             case Placed():
+                self.attempts[outcome.profile, "scheduled"] += 1
                 self._spawn(self._bind(outcome))
             case Rejected():
+                result = "unschedulable" if outcome.reason == "Unschedulable" else "error"
+                self.attempts[outcome.profile, result] += 1
                 self._spawn(self._report(outcome))
             case Skipped():
                 self._record(outcome.pod, outcome.profile, "Warning", "FailedScheduling", "Scheduling", outcome.message)

@@ -120,6 +120,11 @@ class FlowControl:
         self._watches[user.name] = count + 1
         return _CountedStream(stream, self, user.name)
 
+    @property
+    def watches(self) -> int:
+        """All that are open."""
+        return sum(self._watches.values())
+
     def watches_of(self, name: str) -> int:
         return self._watches.get(name, 0)
 

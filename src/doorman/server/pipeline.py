@@ -19,6 +19,7 @@ from doorman.server.flow import FlowControl
 from doorman.server.handlers import Call, Compute, ResourceHandlers
 from doorman.server.health import Health
 from doorman.server.impersonation import impersonated
+from doorman.server.metrics import Metrics
 from doorman.server.negotiation import Accepted, negotiate
 from doorman.server.openapi import OpenApi
 from doorman.server.rendering import Renderer
@@ -41,6 +42,7 @@ class Pipeline:
         flow: FlowControl,
         audit: AuditLog | None = None,
         health: Health,
+        metrics: Metrics,
         clock: Clock,
         names: Names,
         rng: random.Random,
@@ -51,6 +53,7 @@ class Pipeline:
         self._flow = flow
         self._audit = audit
         self._health = health
+        self._metrics = metrics
         self._clock = clock
         self._names = names
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
@@ -61,9 +64,11 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         """Never raises but for a broken invariant."""
         warnings: list[str] = []
+        began = self._clock.now()
+        info = parse_request_info(request.method, request.path, request.query)
         entry = self._audit.begin(request) if self._audit is not None else None
         try:
-            response = await self._handle(request, warnings, entry)
+            response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
         for text in dict.fromkeys(warnings):
@@ -73,13 +78,15 @@ class Pipeline:
         response.headers.append(("Audit-Id", audit_id))
         if self._audit is not None and entry is not None:
             self._audit.finish(entry, response, audit_id)
+        self._metrics.observe(info, response.status, self._clock.now() - began)
         if not any(name == "Cache-Control" for name, _ in response.headers):
             response.headers.append(("Cache-Control", "no-cache, private"))
         return response
 
-    async def _handle(self, request: Request, warnings: list[str], entry: AuditEntry | None) -> Response:
+    async def _handle(
+        self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
+    ) -> Response:
         check_size(len(request.body))
-        info = parse_request_info(request.method, request.path, request.query)
         user = self._authenticator.authenticate(request)
         if entry is not None:
             entry.info, entry.user = info, user
@@ -134,6 +141,8 @@ class Pipeline:
             return found
         if path.startswith(("/.well-known", "/openid")):
             return self._issuer.answer(request) or _page_not_found()
+        if path == "/metrics":
+            return self._metrics.answer()
         if path == "/version":
             return json_response(VERSION, pretty=True)
         if path == "/":
