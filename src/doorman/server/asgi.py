@@ -118,6 +118,8 @@ async def _write(response: Response, receive: Receive, send: Send, *, is_head: b
     elif response.chunks is not None:
         for piece in response.chunks:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+            # A client that reads as fast as we write would keep the loop to itself.
+            await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b""})
     else:
         await send({"type": "http.response.body", "body": response.body})
