@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.admission.contract import Attributes, Checker, Cluster, Mutator, Operation, Plugin
+from doorman.admission.dedicated_nodes import DedicatedNodesPlugin
 from doorman.admission.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
 from doorman.admission.extended_resource_toleration import ExtendedResourceToleration
 from doorman.admission.limit_ranger import LimitRanger
@@ -20,6 +21,7 @@ from doorman.admission.runtime_class import RuntimeClass
 from doorman.admission.service_account import ServiceAccount
 from doorman.admission.taint_nodes_by_condition import TaintNodesByCondition
 from doorman.admission.taint_record import TaintRecorder
+from doorman.admission.toleration_policy import TolerationPolicyPlugin
 from doorman.api.taints import Toleration
 from doorman.base.clock import Instant
 
@@ -54,6 +56,8 @@ ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
     "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
     "RuntimeClass": lambda _: RuntimeClass(),
     "PodTopologyLabels": lambda _: PodTopologyLabels(),
+    "DedicatedNodes": lambda _: DedicatedNodesPlugin(),
+    "TolerationPolicy": lambda _: TolerationPolicyPlugin(),
     "TaintRecord": lambda _: TaintRecorder(),
     "ResourceQuota": lambda _: ResourceQuota(),
 }

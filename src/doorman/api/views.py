@@ -8,6 +8,8 @@ from doorman.api.certificatesigningrequests import CertificateSigningRequest
 from doorman.api.configmaps import ConfigMap
 from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.customresourcedefinitions import CustomResourceDefinition
+from doorman.api.dedicated_nodes import RESOURCE as DEDICATED_NODES
+from doorman.api.dedicated_nodes import DedicatedNodes
 from doorman.api.leases import Lease
 from doorman.api.namespaces import Namespace
 from doorman.api.nodes import Node
@@ -16,6 +18,8 @@ from doorman.api.pods import Pod
 from doorman.api.roles import RBAC_GROUP, Role, RoleBinding
 from doorman.api.serviceaccounts import Secret, ServiceAccount
 from doorman.api.services import Service
+from doorman.api.toleration_policies import RESOURCE as TOLERATION_POLICIES
+from doorman.api.toleration_policies import TolerationPolicy
 from doorman.api.workloads import (
     ControllerRevision,
     DaemonSet,
@@ -29,6 +33,8 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "pods": Pod,
     DEFINITIONS: CustomResourceDefinition,
     "nodes": Node,
+    DEDICATED_NODES: DedicatedNodes,
+    TOLERATION_POLICIES: TolerationPolicy,
     "namespaces": Namespace,
     "configmaps": ConfigMap,
     "services": Service,

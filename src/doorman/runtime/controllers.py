@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.dedicated_nodes import RESOURCE as DEDICATED_NODES
 from doorman.api.kinds import Kinds
 from doorman.client.controller import Controller
 from doorman.client.informer import ListerOf
@@ -14,6 +15,7 @@ from doorman.controllers.certificate_signer import CertificateSigningController
 from doorman.controllers.clusterrole_aggregation import CLUSTER_ROLES, ClusterRoleAggregationController
 from doorman.controllers.cronjob import CronJobController
 from doorman.controllers.daemonset import DaemonSetController, DaemonSetSettings
+from doorman.controllers.dedicated_nodes import DedicatedNodesController
 from doorman.controllers.deployment import DeploymentController
 from doorman.controllers.disruption import DisruptionController, Workloads
 from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
@@ -87,6 +89,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.settings.taint_eviction,
         budgets=p.lister("poddisruptionbudgets.policy"),
     ),
+    "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
     "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),

@@ -215,6 +215,19 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("ShortNames", lambda doc, _now: ",".join(at(doc, "spec.names.shortNames") or []), wide=True),
         Column("Established", lambda doc, _now: _condition(doc, "Established") == "True", type="boolean", wide=True),
     ),
+    "dedicatednodes.doorman.dev": (
+        name_column(),
+        Column("Namespaces", lambda doc, _now: ",".join(at(doc, "spec.namespaces") or []) or "<none>"),
+        Column("Groups", lambda doc, _now: ",".join(at(doc, "spec.groups") or []) or "<none>"),
+        text("Effect", "spec.effect", empty="NoSchedule"),
+        age_column(),
+    ),
+    "tolerationpolicies.doorman.dev": (
+        name_column(),
+        Column("Allow", lambda doc, _now: "all" if at(doc, "spec.allow") is None else str(len(at(doc, "spec.allow")))),
+        _size("Deny", "spec.deny"),
+        age_column(),
+    ),
     "zones.doorman.dev": (
         name_column(),
         text("State", "state"),
