@@ -12,7 +12,7 @@ Rules, the first that refuses counts
 5. The first of these is reported; for a critical pod resources come last.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -21,10 +21,13 @@ from doorman.api.meta import ObjectMeta
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.api.taints import MEMORY_PRESSURE, Effect, Taint
-from doorman.nodes.resources import NATIVE, Amounts, amounts
+from doorman.semantics.host_ports import HostPort, do_conflict, host_ports
 from doorman.semantics.matching import EVICTS, first_untolerated_or_none, is_tolerated
 from doorman.semantics.node_affinity import selects_node
+from doorman.semantics.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities
 
+NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
+"""In the order in which a kubelet checks them."""
 CRITICAL_PRIORITY: Final = 2_000_000_000
 MIRROR: Final = "kubernetes.io/config.mirror"
 OS_LABEL: Final = "kubernetes.io/os"
@@ -37,11 +40,11 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What the node carries already: pods, their requests in sum, their host ports as (address, protocol, port)."""
+    """What the node carries already: pods, their requests in sum, their host ports."""
 
     pods: int = 0
     requests: Mapping[str, int] = {}
-    ports: frozenset[tuple[str, str, int]] = frozenset()
+    ports: frozenset[HostPort] = frozenset()
 
 
 def is_critical(pod: Pod) -> bool:
@@ -54,7 +57,7 @@ def is_static(meta: ObjectMeta) -> bool:
 
 
 def decide_admission(
-    pod: Pod, node: Node, load: Load, requests: Amounts, *, best_effort: bool, comparison_operators: bool
+    pod: Pod, node: Node, load: Load, requests: Mapping[str, int], *, best_effort: bool, comparison_operators: bool
 ) -> Refusal | None:
     """Rules 1 to 5; None admits."""
     refusal = _pressure_refusal(pod, node, best_effort=best_effort, comparison_operators=comparison_operators)
@@ -75,13 +78,6 @@ def decide_admission(
     return ordered[0] if ordered else None
 
 
-def host_ports(pod: Pod) -> Iterable[tuple[str, str, int]]:
-    for container in pod.spec.containers:
-        for port in container.ports:
-            if port.host_port > 0:
-                yield port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port
-
-
 def _pressure_refusal(pod: Pod, node: Node, *, best_effort: bool, comparison_operators: bool) -> Refusal | None:
     pressures = [
         kind
@@ -99,11 +95,11 @@ def _pressure_refusal(pod: Pod, node: Node, *, best_effort: bool, comparison_ope
     return Refusal("Evicted", f"The node had condition: [{' '.join(pressures)}]. ")
 
 
-def _lacking_resources(node: Node, load: Load, requests: Amounts) -> list[Refusal]:
-    capacity = amounts(node.status.allocatable)
+def _lacking_resources(node: Node, load: Load, requests: Mapping[str, int]) -> list[Refusal]:
+    capacity = counted_quantities(node.status.allocatable)
     lacking = []
-    if load.pods + 1 > capacity.get("pods", 0):
-        lacking.append(_out_of("pods", 1, load.pods, capacity.get("pods", 0)))
+    if load.pods + 1 > capacity.get(PODS, 0):
+        lacking.append(_out_of(PODS, 1, load.pods, capacity.get(PODS, 0)))
     known = (resource for resource in requests if resource not in NATIVE and resource in capacity)
     for resource in (*NATIVE, *sorted(known)):
         requested = requests.get(resource, 0)
@@ -118,7 +114,7 @@ def _other_failures(pod: Pod, node: Node, load: Load, *, comparison_operators: b
         found.append(_failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector"))
     if pod.spec.node_name != node.metadata.name:
         found.append(_failed("NodeName", "node(s) didn't match the requested node name"))
-    if any(_is_taken(port, load.ports) for port in host_ports(pod)):
+    if do_conflict(host_ports(pod.spec), load.ports):
         found.append(_failed("NodePorts", "node(s) didn't have free ports for the requested pod ports"))
     untolerated = first_untolerated_or_none(
         node.spec.taints, pod.spec.tolerations, effects=EVICTS, comparison_operators=comparison_operators
@@ -135,13 +131,3 @@ def _failed(predicate: str, text: str) -> Refusal:
 def _out_of(resource: str, requested: int, used: int, capacity: int) -> Refusal:
     text = f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
     return Refusal(f"OutOf{resource}", text)
-
-
-def _is_taken(port: tuple[str, str, int], taken: frozenset[tuple[str, str, int]]) -> bool:
-    """An address of all zeros is every address."""
-    if not taken:
-        return False
-    address, protocol, number = port
-    if address == "0.0.0.0":
-        return any((protocol, number) == one[1:] for one in taken)
-    return port in taken or ("0.0.0.0", protocol, number) in taken

@@ -38,8 +38,8 @@ from doorman.nodes.pod_life import (
 )
 from doorman.nodes.pressure import INTERVAL_SECONDS, SHORTAGES, decide_victim, eviction_body, eviction_message
 from doorman.nodes.profile import DEFAULT_CAPACITY, node_addresses, node_info
-from doorman.nodes.resources import pod_requests
 from doorman.nodes.status import change_events, next_report, status_body, wanted_statuses
+from doorman.semantics.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
 PODS_BY_NODE: Final = "nodeName"

@@ -1,8 +1,9 @@
 """What each simulated node carries: the pods it has taken, with what they ask for, summed as they come and go."""
 
 from doorman.api.pods import Pod
-from doorman.nodes.admission import Load, host_ports
-from doorman.nodes.resources import pod_requests
+from doorman.nodes.admission import Load
+from doorman.semantics.host_ports import HostPort, host_ports
+from doorman.semantics.pod_resources import pod_requests
 
 
 class _NodeLoad:
@@ -11,7 +12,7 @@ class _NodeLoad:
     def __init__(self) -> None:
         self.requests: dict[str, dict[str, int]] = {}
         self.totals: dict[str, int] = {}
-        self.ports: dict[str, tuple[tuple[str, str, int], ...]] = {}
+        self.ports: dict[str, tuple[HostPort, ...]] = {}
 
 
 class Loads:
@@ -38,7 +39,7 @@ class Loads:
         load.requests[uid] = requests
         for resource, count in requests.items():
             load.totals[resource] = load.totals.get(resource, 0) + count
-        ports = tuple(host_ports(pod))
+        ports = host_ports(pod.spec)
         if ports:
             load.ports[uid] = ports
         self._node_of[uid] = node

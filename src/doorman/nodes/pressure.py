@@ -21,7 +21,7 @@ from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.nodes.admission import is_critical
 from doorman.nodes.marks import DISK_USAGE, MEMORY_USAGE
-from doorman.nodes.resources import pod_requests
+from doorman.semantics.pod_resources import pod_requests
 
 INTERVAL_SECONDS: Final = 10.0
 IDLE_BYTES: Final = 10 << 20

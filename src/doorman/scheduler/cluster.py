@@ -28,9 +28,9 @@ from doorman.scheduler.images import ImageTable
 from doorman.scheduler.node_order import NodeOrder
 from doorman.scheduler.port_table import PortTable
 from doorman.scheduler.relations import Relations
-from doorman.scheduler.requests import PODS, counted_quantities
 from doorman.scheduler.resource_names import ResourceNames
 from doorman.scheduler.shapes import Shape, ShapeTable
+from doorman.semantics.pod_resources import PODS, counted_quantities
 
 CAPACITY_MIN: Final = 64
 LOG_ENTRIES_MAX: Final = 65_536

@@ -12,7 +12,7 @@ Rules
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.scheduler.framework import Change, Event, Resource
-from doorman.scheduler.requests import pod_requests
+from doorman.semantics.pod_resources import pod_requests
 
 WILDCARD = Event(Resource.WILDCARD, Change(0))
 

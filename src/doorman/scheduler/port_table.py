@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from doorman.scheduler.requests import HostPort
+from doorman.semantics.host_ports import HostPort
 
 
 class PortTable:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from doorman.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY
+from doorman.semantics.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY
 
 CPU_INDEX: Final = 0
 MEMORY_INDEX: Final = 1

@@ -17,8 +17,9 @@ import msgspec
 
 from doorman.api.meta import controller_of
 from doorman.api.pods import Container, Pod, PodSpec
-from doorman.scheduler.requests import HostPort, host_ports, pod_requests, scoring_requests
 from doorman.scheduler.resource_names import ResourceNames
+from doorman.semantics.host_ports import HostPort, host_ports
+from doorman.semantics.pod_resources import pod_requests, scoring_requests
 
 IDLE_SHAPES_MAX: Final = 1024
 

@@ -8,7 +8,8 @@ import pytest
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.nodes.admission import Load, decide_admission
-from doorman.nodes.resources import pod_requests
+from doorman.semantics.host_ports import HostPort
+from doorman.semantics.pod_resources import pod_requests
 from support.objects import node, pod
 
 CAPACITY = {"cpu": "4", "memory": "8Gi", "pods": "2", "example.com/gpu": "1"}
@@ -87,13 +88,13 @@ def test_taints(taints: str, tolerations: str, metadata: dict[str, Any], refused
         ),
         pytest.param(
             {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]},
-            Load(ports=frozenset({("0.0.0.0", "TCP", 80)})),
+            Load(ports=frozenset({HostPort("TCP", 80)})),
             ("NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"),
             id="port",
         ),
         pytest.param(
             {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80, "hostIP": "10.0.0.1"}]}]},
-            Load(ports=frozenset({("10.0.0.2", "TCP", 80)})), None, id="port-on-another-address",
+            Load(ports=frozenset({HostPort("TCP", 80, "10.0.0.2")})), None, id="port-on-another-address",
         ),
         pytest.param(
             {"os": {"name": "windows"}}, Load(),

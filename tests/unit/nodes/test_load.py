@@ -6,6 +6,7 @@ import msgspec
 
 from doorman.api.pods import Pod
 from doorman.nodes.load import Loads
+from doorman.semantics.host_ports import HostPort
 from support.objects import pod
 
 
@@ -21,7 +22,7 @@ def test_pods_add_up_and_go() -> None:
     loads.take(requesting("b", "500m"))
     loads.take(requesting("b", "500m"))
     carried = loads.of("n1")
-    assert (carried.pods, carried.requests, carried.ports) == (2, {"cpu": 1500}, {("0.0.0.0", "TCP", 80)})
+    assert (carried.pods, carried.requests, carried.ports) == (2, {"cpu": 1500}, {HostPort("TCP", 80)})
     assert loads.pods_of("n1") == ["a", "b"]
     loads.drop("a")
     assert (loads.of("n1").pods, loads.of("n1").ports) == (1, frozenset())

@@ -9,8 +9,8 @@ from doorman.api.pods import Pod
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.columns import Column, Rows
 from doorman.scheduler.framework import Change, Detail, Event, Hint, NodeFilter, Resource, Scope
-from doorman.scheduler.requests import HostPort, host_ports
 from doorman.scheduler.shapes import Shape
+from doorman.semantics.host_ports import HostPort, do_conflict, host_ports
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
 _TAKEN: Final = 1
@@ -31,20 +31,11 @@ class NodePorts:
         )
 
 
-def conflict(wanted: Sequence[HostPort], held: Sequence[HostPort]) -> bool:
-    """Whether two pods with these ports cannot share a node."""
-    return any(
-        one.protocol == other.protocol and one.port == other.port and one.conflicts_with(other.address)
-        for one in wanted
-        for other in held
-    )
-
-
 def _frees_a_port(shape: Shape, event: Event) -> bool:
     gone: Pod = event.old
     if not gone.spec.node_name and not gone.status.nominated_node_name:
         return False
-    return conflict(shape.demand.ports, host_ports(gone.spec))
+    return do_conflict(shape.demand.ports, host_ports(gone.spec))
 
 
 class _Filter:

@@ -16,7 +16,6 @@ from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.columns import Column, Rows
 from doorman.scheduler.config import ResourceWeight, ScoringStrategy
 from doorman.scheduler.framework import FINAL, Change, Detail, Event, Hint, NodeFilter, NodeScorer, Resource, Scope
-from doorman.scheduler.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
 from doorman.scheduler.resource_names import CPU_INDEX, MEMORY_INDEX
 from doorman.scheduler.resource_scores import (
     Share,
@@ -28,6 +27,7 @@ from doorman.scheduler.resource_scores import (
     ratio_table,
 )
 from doorman.scheduler.shapes import Demand, Shape
+from doorman.semantics.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
 
 TOO_MANY_PODS: Final = "Too many pods"
 _PODS_BIT: Final = np.int64(1)
