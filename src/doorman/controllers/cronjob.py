@@ -15,12 +15,13 @@ from doorman.api.batch import CronJob, CronJobStatus, Job, JobReference
 from doorman.api.meta import ObjectMeta, controller_of
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
-from doorman.client.actions import Action, Create, Delete, ObjectReference, Patch, PatchType, RecordEvent
+from doorman.client.actions import Action, Create, Delete, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_OWNER
 from doorman.controllers.cron_schedule import Schedule, ScheduleError, next_time, parse_schedule, times_between
 from doorman.controllers.pod_facts import owner_reference
+from doorman.controllers.reporting import reference_to, status_patch
 
 NAME: Final = "cronjob-controller"
 RESOURCE: Final = "cronjobs.batch"
@@ -223,15 +224,7 @@ def _status_patch(cron_job: CronJob, status: CronJobStatus) -> Patch | None:
         "lastScheduleTime": status.last_schedule_time or None,
         "lastSuccessfulTime": status.last_successful_time or None,
     }
-    meta = cron_job.metadata
-    return Patch(
-        resource=RESOURCE,
-        namespace=meta.namespace,
-        name=meta.name,
-        subresource="status",
-        body={"status": body},
-        type=PatchType.MERGE,
-    )
+    return status_patch(RESOURCE, cron_job.metadata, body)
 
 
 def _last_before(schedule: Schedule, now: Instant, zone: str) -> Instant | None:
@@ -257,12 +250,5 @@ def _started(job: Job) -> tuple[str, str]:
 
 
 def _event(meta: ObjectMeta, reason: str, message: str, *, kind: str = "Normal") -> RecordEvent:
-    regarding = ObjectReference(
-        kind=KIND,
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version=API_VERSION,
-        resource_version=meta.resource_version,
-    )
+    regarding = reference_to(meta, api_version=API_VERSION, kind=KIND)
     return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=NAME)

@@ -18,7 +18,7 @@ from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.api.workloads import ControllerRevision, DaemonSet, DaemonSetStatus
 from doorman.base.clock import Instant
-from doorman.client.actions import Action, ObjectReference, Patch, PatchType, RecordEvent
+from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_OWNER, Candidates, Claimant, decide_claim
@@ -35,6 +35,7 @@ from doorman.controllers.daemon_rollout import (
 )
 from doorman.controllers.pod_control import Owner, PodControl
 from doorman.controllers.pod_facts import next_available, target_node
+from doorman.controllers.reporting import reference_to, status_patch
 from doorman.controllers.revisions import HASH_LABEL, decide_cleanup, decide_history
 
 NAME: Final = "daemonset-controller"
@@ -101,15 +102,7 @@ def decide_status_patch(daemon_set: DaemonSet, status: DaemonSetStatus) -> Patch
         "numberUnavailable": status.number_unavailable or None,
         "collisionCount": status.collision_count or None,
     }
-    meta = daemon_set.metadata
-    return Patch(
-        resource=RESOURCE,
-        namespace=meta.namespace,
-        name=meta.name,
-        subresource="status",
-        body={"status": body},
-        type=PatchType.MERGE,
-    )
+    return status_patch(RESOURCE, daemon_set.metadata, body)
 
 
 class DaemonSetController:
@@ -305,14 +298,7 @@ def _pinned_node(body: dict[str, Any]) -> str:  # a pod as JSON
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:
-    return ObjectReference(
-        kind=KIND,
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version=API_VERSION,
-        resource_version=meta.resource_version,
-    )
+    return reference_to(meta, api_version=API_VERSION, kind=KIND)
 
 
 def _event(meta: ObjectMeta, kind: str, reason: str, message: str) -> RecordEvent:

@@ -16,7 +16,7 @@ from doorman.api.meta import ObjectMeta, controller_of
 from doorman.api.pods import Pod
 from doorman.api.workloads import Deployment, DeploymentStatus, ReplicaSet, Template
 from doorman.base.clock import Instant
-from doorman.client.actions import Action, Create, Delete, ObjectReference, Patch, PatchType, RecordEvent
+from doorman.client.actions import Action, Create, Delete, Patch, PatchType, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates, Claimant, decide_claim
@@ -49,6 +49,7 @@ from doorman.controllers.deployment_status import (
     replaced,
     with_condition,
 )
+from doorman.controllers.reporting import reference_to
 from doorman.controllers.revisions import template_hash
 
 NAME: Final = "deployment-controller"
@@ -392,12 +393,5 @@ def _cleanup(deployment: Deployment, old: Sequence[ReplicaSet]) -> list[Action]:
 
 
 def _event(meta: ObjectMeta, reason: str, message: str, *, kind: str = "Normal") -> RecordEvent:
-    regarding = ObjectReference(
-        kind=KIND,
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version=API_VERSION,
-        resource_version=meta.resource_version,
-    )
+    regarding = reference_to(meta, api_version=API_VERSION, kind=KIND)
     return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=NAME)

@@ -24,13 +24,14 @@ from doorman.api.pods import Pod
 from doorman.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
-from doorman.client.actions import Patch, PatchType
+from doorman.client.actions import Patch
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.amounts import scaled
 from doorman.controllers.claims import BY_NAMESPACE
 from doorman.controllers.pod_facts import is_ready
 from doorman.controllers.replicas import condition_body
+from doorman.controllers.reporting import status_patch
 
 NAME: Final = "disruption-controller"
 RESOURCE: Final = "poddisruptionbudgets.policy"
@@ -280,15 +281,7 @@ def _status_patch(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus
     }
     if disrupted:
         body["disruptedPods"] = disrupted if status.disrupted_pods else None
-    meta = budget.metadata
-    return Patch(
-        resource=RESOURCE,
-        namespace=meta.namespace,
-        name=meta.name,
-        subresource="status",
-        body={"metadata": {"resourceVersion": meta.resource_version}, "status": body},
-        type=PatchType.MERGE,
-    )
+    return status_patch(RESOURCE, budget.metadata, body, guarded=True)
 
 
 def _concerns(pod: Pod) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from doorman.api.meta import Condition, ObjectMeta, controller_of
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
-from doorman.client.actions import Action, ObjectReference, Patch, PatchType, RecordEvent
+from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_OWNER
@@ -41,6 +41,7 @@ from doorman.controllers.job_pods import (
 from doorman.controllers.pod_control import Owner, PodControl
 from doorman.controllers.pod_facts import created_order, is_active, is_ready, owner_reference
 from doorman.controllers.replicas import condition_body
+from doorman.controllers.reporting import reference_to, status_patch
 
 NAME: Final = "job-controller"
 RESOURCE: Final = "jobs.batch"
@@ -147,15 +148,7 @@ def decide_status_patch(job: Job, status: JobStatus) -> Patch | None:
         },
         "conditions": [condition_body(one) for one in status.conditions] or None,
     }
-    meta = job.metadata
-    return Patch(
-        resource=RESOURCE,
-        namespace=meta.namespace,
-        name=meta.name,
-        subresource="status",
-        body={"metadata": {"resourceVersion": meta.resource_version}, "status": body},
-        type=PatchType.MERGE,
-    )
+    return status_patch(RESOURCE, job.metadata, body, guarded=True)
 
 
 class JobController:
@@ -361,14 +354,7 @@ def _with_condition(conditions: tuple[Condition, ...], condition: Condition) -> 
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:
-    return ObjectReference(
-        kind=KIND,
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version=API_VERSION,
-        resource_version=meta.resource_version,
-    )
+    return reference_to(meta, api_version=API_VERSION, kind=KIND)
 
 
 def _event(meta: ObjectMeta, reason: str, message: str, *, kind: str = "Normal") -> RecordEvent:

@@ -24,7 +24,7 @@ from doorman.api.pods import Pod
 from doorman.api.workloads import ReplicaSetStatus, Template, template_labels
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
-from doorman.client.actions import Action, ObjectReference, Patch, PatchType
+from doorman.client.actions import Action, Patch
 from doorman.client.controller import Result
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import Candidates, Claimant, decide_claim
@@ -37,6 +37,7 @@ from doorman.controllers.pod_facts import (
     next_available,
     ready_since,
 )
+from doorman.controllers.reporting import reference_to, status_patch
 
 PODS_PER_SYNC_MAX: Final = 500
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
@@ -116,14 +117,7 @@ def decide_status_patch(owner: Replicated, status: ReplicaSetStatus) -> Patch | 
     }
     if status.conditions != owner.status.conditions:
         body["conditions"] = [condition_body(one) for one in status.conditions] or None
-    return Patch(
-        resource=owner.claimant.resource,
-        namespace=owner.meta.namespace,
-        name=owner.meta.name,
-        subresource="status",
-        body={"status": body},
-        type=PatchType.MERGE,
-    )
+    return status_patch(owner.claimant.resource, owner.meta, body)
 
 
 def condition_body(condition: Any) -> dict[str, Any]:  # a Condition view; as JSON without what is empty
@@ -141,7 +135,9 @@ class ReplicaEngine:
     def sync(self, key: str, owner: Replicated, kin_owners: Iterable[str], now: Instant) -> Result:
         """`kin_owners` are the uids of owners of the same family, this one included."""
         meta = owner.meta
-        who = Owner(key=f"set/{key}", meta=meta, reference=_reference(owner.claimant))
+        claimant = owner.claimant
+        reference = reference_to(meta, api_version=claimant.api_version, kind=claimant.kind)
+        who = Owner(key=f"set/{key}", meta=meta, reference=reference)
         claim = decide_claim(owner.claimant, owner.selector, "pods", self.candidates.of(key, meta))
         pods = [self.control.seen_as_deleting(pod) for pod in claim.mine]
         active = [pod for pod in pods if is_active(pod)]
@@ -179,18 +175,6 @@ class ReplicaEngine:
                 if is_active(pod) and pod.spec.node_name:
                     counts[pod.spec.node_name] = counts.get(pod.spec.node_name, 0) + 1
         return counts
-
-
-def _reference(claimant: Claimant) -> ObjectReference:
-    meta = claimant.meta
-    return ObjectReference(
-        kind=claimant.kind,
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version=claimant.api_version,
-        resource_version=meta.resource_version,
-    )
 
 
 def _rank(pod: Pod, kin: Kin) -> tuple[bool, int, bool, int, int]:

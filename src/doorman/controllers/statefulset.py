@@ -15,12 +15,13 @@ from doorman.api.meta import Object, ObjectMeta, controller_of
 from doorman.api.pods import Pod
 from doorman.api.workloads import ControllerRevision, StatefulSet, StatefulSetStatus
 from doorman.base.clock import Instant
-from doorman.client.actions import Action, Create, ObjectReference, Patch, PatchType
+from doorman.client.actions import Action, Create, ObjectReference, Patch
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates, Claimant, decide_claim
 from doorman.controllers.pod_control import Owner, PodControl, Texts
 from doorman.controllers.pod_facts import next_available
+from doorman.controllers.reporting import reference_to, status_patch
 from doorman.controllers.revisions import HASH_LABEL, History, decide_cleanup, decide_history
 from doorman.controllers.statefulset_pods import (
     Versions,
@@ -95,15 +96,7 @@ def decide_status_patch(stateful_set: StatefulSet, status: StatefulSetStatus) ->
         "updateRevision": status.update_revision or None,
         "collisionCount": status.collision_count,
     }
-    meta = stateful_set.metadata
-    return Patch(
-        resource=RESOURCE,
-        namespace=meta.namespace,
-        name=meta.name,
-        subresource="status",
-        body={"status": body},
-        type=PatchType.MERGE,
-    )
+    return status_patch(RESOURCE, stateful_set.metadata, body)
 
 
 class StatefulSetController:
@@ -242,11 +235,4 @@ class StatefulSetController:
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:
-    return ObjectReference(
-        kind=KIND,
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version=API_VERSION,
-        resource_version=meta.resource_version,
-    )
+    return reference_to(meta, api_version=API_VERSION, kind=KIND)
