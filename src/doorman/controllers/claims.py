@@ -8,7 +8,7 @@ Rules
 3. An orphan in its namespace that matches is adopted, if neither of the two is being deleted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -16,12 +16,36 @@ import msgspec
 from doorman.api.labels import Selector
 from doorman.api.meta import ObjectMeta, controller_of
 from doorman.client.actions import Action, Patch
+from doorman.client.controller import Change
 from doorman.client.informer import ListerOf
 from doorman.controllers.pod_facts import owner_reference
 
 BY_OWNER: Final = "owner"
 BY_NAMESPACE: Final = "namespace"
 """Indexes that listers of what is claimed must have."""
+
+
+def set_keys(change: Change) -> Iterable[str]:
+    """An owner wakes itself."""
+    return (f"set/{change.newest.metadata.key}",)
+
+
+def owned_keys(kind: str) -> Callable[[Change], Iterable[str]]:
+    """Objects wake the owner of this kind that manages them, or managed them; orphan pods whoever might want them."""
+
+    def keys_of(change: Change) -> Iterable[str]:
+        keys: list[str] = []
+        for one in (change.old, change.new):
+            owner = controller_of(one.metadata) if one is not None else None
+            if owner is not None and owner.kind == kind:
+                keys.append(f"set/{one.metadata.namespace}/{owner.name}")
+        new = change.new
+        is_pod = change.resource == "pods"
+        if is_pod and new is not None and controller_of(new.metadata) is None and new.metadata.labels:
+            keys.append(f"orphan/{new.metadata.key}")
+        return dict.fromkeys(keys)
+
+    return keys_of
 
 
 class HasMeta(Protocol):

@@ -21,7 +21,7 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_OWNER, Candidates, Claimant, decide_claim
+from doorman.controllers.claims import BY_OWNER, Candidates, Claimant, decide_claim, owned_keys, set_keys
 from doorman.controllers.daemon_nodes import Placements, daemon_pod
 from doorman.controllers.daemon_rollout import (
     Ended,
@@ -52,23 +52,6 @@ class DaemonSetSettings(msgspec.Struct, frozen=True, kw_only=True):
     comparison_operators: bool = True
 
 
-def set_keys(change: Change) -> Iterable[str]:
-    return (f"set/{change.newest.metadata.key}",)
-
-
-def owned_keys(change: Change) -> Iterable[str]:
-    """Pods and revisions wake the DaemonSet that manages them, or managed them; orphan pods whoever might want them."""
-    keys: list[str] = []
-    for one in (change.old, change.new):
-        owner = controller_of(one.metadata) if one is not None else None
-        if owner is not None and owner.kind == KIND:
-            keys.append(f"set/{one.metadata.namespace}/{owner.name}")
-    new = change.new
-    if change.resource == "pods" and new is not None and controller_of(new.metadata) is None and new.metadata.labels:
-        keys.append(f"orphan/{new.metadata.key}")
-    return dict.fromkeys(keys)
-
-
 def node_keys(change: Change) -> Iterable[str]:
     old: Node | None = change.old
     new: Node | None = change.new
@@ -81,8 +64,8 @@ def node_keys(change: Change) -> Iterable[str]:
 
 SOURCES: Final = (
     Source(RESOURCE, set_keys),
-    Source("pods", owned_keys),
-    Source(REVISIONS, owned_keys),
+    Source("pods", owned_keys(KIND)),
+    Source(REVISIONS, owned_keys(KIND)),
     Source("nodes", node_keys),
 )
 

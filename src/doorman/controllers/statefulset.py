@@ -16,9 +16,9 @@ from doorman.api.pods import Pod
 from doorman.api.workloads import ControllerRevision, StatefulSet, StatefulSetStatus
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, ObjectReference, Patch
-from doorman.client.controller import DONE, Change, Result, Source
+from doorman.client.controller import DONE, Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates, Claimant, decide_claim
+from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates, Claimant, decide_claim, owned_keys, set_keys
 from doorman.controllers.pod_control import Owner, PodControl, Texts
 from doorman.controllers.pod_facts import next_available
 from doorman.controllers.reporting import reference_to, status_patch
@@ -48,23 +48,7 @@ TEXTS: Final = Texts(
 )
 
 
-def set_keys(change: Change) -> Iterable[str]:
-    return (f"set/{change.newest.metadata.key}",)
-
-
-def owned_keys(change: Change) -> Iterable[str]:
-    keys: list[str] = []
-    for one in (change.old, change.new):
-        owner = controller_of(one.metadata) if one is not None else None
-        if owner is not None and owner.kind == KIND:
-            keys.append(f"set/{one.metadata.namespace}/{owner.name}")
-    new = change.new
-    if change.resource == "pods" and new is not None and controller_of(new.metadata) is None and new.metadata.labels:
-        keys.append(f"orphan/{new.metadata.key}")
-    return dict.fromkeys(keys)
-
-
-SOURCES: Final = (Source(RESOURCE, set_keys), Source("pods", owned_keys), Source(REVISIONS, owned_keys))
+SOURCES: Final = (Source(RESOURCE, set_keys), Source("pods", owned_keys(KIND)), Source(REVISIONS, owned_keys(KIND)))
 
 
 def decide_versions(stateful_set: StatefulSet, history: History, revisions: Sequence[ControllerRevision]) -> Versions:

@@ -23,8 +23,9 @@ from doorman.controllers.job import JobController
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.pod_gc import PodGcController
-from doorman.controllers.replicaset import ReplicaSetController
-from doorman.controllers.replicationcontroller import ReplicationControllerController
+from doorman.controllers.replica_controller import ReplicaController
+from doorman.controllers.replicaset import REPLICA_SETS
+from doorman.controllers.replicationcontroller import REPLICATION_CONTROLLERS
 from doorman.controllers.root_ca import RootCaController
 from doorman.controllers.service_account import ServiceAccountController
 from doorman.controllers.statefulset import StatefulSetController
@@ -98,9 +99,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("nodes"),
         DaemonSetSettings(comparison_operators=p.settings.gates.comparison_operators),
     ),
-    "replicaset-controller": lambda p: ReplicaSetController(p.lister("replicasets.apps"), p.lister("pods")),
-    "replicationcontroller-controller": lambda p: ReplicationControllerController(
-        p.lister("replicationcontrollers"), p.lister("pods")
+    "replicaset-controller": lambda p: ReplicaController(REPLICA_SETS, p.lister("replicasets.apps"), p.lister("pods")),
+    "replicationcontroller-controller": lambda p: ReplicaController(
+        REPLICATION_CONTROLLERS, p.lister("replicationcontrollers"), p.lister("pods")
     ),
     "statefulset-controller": lambda p: StatefulSetController(
         p.lister("statefulsets.apps"),

@@ -7,7 +7,8 @@ from doorman.api.workloads import Deployment, ReplicaSet
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
 from doorman.controllers.deployment import DeploymentController, without_hash
-from doorman.controllers.replicaset import ReplicaSetController
+from doorman.controllers.replica_controller import ReplicaController
+from doorman.controllers.replicaset import REPLICA_SETS
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import simulated_node
@@ -24,7 +25,7 @@ def stage_with(*names: str) -> Stage:
     for name in names:
         stage.create("nodes", simulated_node(name))
     stage.add(DeploymentController(caches[DEPLOYMENTS], caches[SETS], caches["pods"]))
-    stage.add(ReplicaSetController(caches[SETS], caches["pods"]))
+    stage.add(ReplicaController(REPLICA_SETS, caches[SETS], caches["pods"]))
     stage.add(Binder(caches["nodes"], caches["pods"]))
     stage.add(SimulatedNodes(caches["nodes"], caches["pods"], caches[LEASES]))
     stage.add(TaintEvictionController(caches["nodes"], caches["pods"]))

@@ -6,7 +6,8 @@ from doorman.api.leases import Lease
 from doorman.api.workloads import ReplicaSet
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete
-from doorman.controllers.replicaset import ReplicaSetController
+from doorman.controllers.replica_controller import ReplicaController
+from doorman.controllers.replicaset import REPLICA_SETS
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import simulated_node
@@ -22,7 +23,7 @@ def stage_with(*names: str) -> Stage:
     caches = stage.caches
     for name in names:
         stage.create("nodes", simulated_node(name))
-    stage.add(ReplicaSetController(caches[SETS], caches["pods"]))
+    stage.add(ReplicaController(REPLICA_SETS, caches[SETS], caches["pods"]))
     stage.add(Binder(caches["nodes"], caches["pods"]))
     stage.add(SimulatedNodes(caches["nodes"], caches["pods"], caches[LEASES]))
     stage.add(TaintEvictionController(caches["nodes"], caches["pods"]))
@@ -171,5 +172,5 @@ def test_two_sets_do_not_touch_each_others_pods() -> None:
     stage.at(10)
     assert len(stage.documents["pods"]) == 3
     controller = stage._controllers[0]
-    assert isinstance(controller, ReplicaSetController)
+    assert isinstance(controller, ReplicaController)
     assert list(controller._uids) == ["a/r"]

@@ -1,13 +1,14 @@
 """ReplicationControllers do as ReplicaSets do."""
 
 from doorman.api.workloads import ReplicationController
-from doorman.controllers.replicationcontroller import ReplicationControllerController
+from doorman.controllers.replica_controller import ReplicaController
+from doorman.controllers.replicationcontroller import REPLICATION_CONTROLLERS
 from support.stage import Stage
 
 
 def test_pods_are_made_adopted_and_deleted() -> None:
     stage = Stage({"replicationcontrollers": ReplicationController})
-    stage.add(ReplicationControllerController(stage.caches["replicationcontrollers"], stage.caches["pods"]))
+    stage.add(ReplicaController(REPLICATION_CONTROLLERS, stage.caches["replicationcontrollers"], stage.caches["pods"]))
     labels = {"app": "r"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": []}}
     document = {
@@ -28,5 +29,5 @@ def test_pods_are_made_adopted_and_deleted() -> None:
     stage.delete("replicationcontrollers", "a/r")
     stage.at(20)
     controller = stage._controllers[0]
-    assert isinstance(controller, ReplicationControllerController)
+    assert isinstance(controller, ReplicaController)
     assert controller._uids == {}

@@ -15,7 +15,8 @@ from doorman.controllers.deployment import DeploymentController
 from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.pod_gc import PodGcController
-from doorman.controllers.replicaset import ReplicaSetController
+from doorman.controllers.replica_controller import ReplicaController
+from doorman.controllers.replicaset import REPLICA_SETS
 from doorman.controllers.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
@@ -52,7 +53,7 @@ def stage_with(nodes: int) -> Stage:
     stage.add(Binder(all_nodes, pods))
     stage.add(PodGcController(pods, all_nodes))
     stage.add(DeploymentController(caches["deployments.apps"], caches["replicasets.apps"], pods))
-    stage.add(ReplicaSetController(caches["replicasets.apps"], pods))
+    stage.add(ReplicaController(REPLICA_SETS, caches["replicasets.apps"], pods))
     stage.add(DaemonSetController(caches["daemonsets.apps"], revisions, pods, all_nodes))
     stage.add(StatefulSetController(caches["statefulsets.apps"], revisions, pods, caches["persistentvolumeclaims"]))
     stage.add(
