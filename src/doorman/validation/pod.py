@@ -116,14 +116,7 @@ def _volume_names(volumes: Sequence[Mapping[str, Any]], path: str, errors: list[
     """The names that mounts may use; what is wrong with the volumes goes into `errors`."""
     names: set[str] = set()
     for index, volume in enumerate(volumes):
-        name = volume.get("name", "")
-        if not name:
-            errors.append(required(f"{path}[{index}].name"))
-        elif name in names:
-            errors.append(duplicate(f"{path}[{index}].name", name))
-        else:
-            errors.extend(invalid(f"{path}[{index}].name", name, fault) for fault in dns_label_faults(name))
-        names.add(name)
+        errors.extend(_name_errors(volume.get("name", ""), names, f"{path}[{index}].name"))
         sources = [field for field in volume if field != "name"]
         if not sources:
             errors.append(required(f"{path}[{index}]", "must specify a volume type"))
@@ -133,17 +126,22 @@ def _volume_names(volumes: Sequence[Mapping[str, Any]], path: str, errors: list[
     return frozenset(names)
 
 
+def _name_errors(name: str, taken: set[str], path: str) -> list[FieldError]:
+    """What is wrong with a name that must be there, a label, and unlike those before it. From now on it is taken."""
+    if not name:
+        errors = [required(path)]
+    elif name in taken:
+        errors = [duplicate(path, name)]
+    else:
+        errors = [invalid(path, name, fault) for fault in dns_label_faults(name)]
+    taken.add(name)
+    return errors
+
+
 def _claim_names(claims: Sequence[Mapping[str, Any]], path: str, errors: list[FieldError]) -> frozenset[str]:
     names: set[str] = set()
     for index, claim in enumerate(claims):
-        name = claim.get("name", "")
-        if not name:
-            errors.append(required(f"{path}[{index}].name"))
-        elif name in names:
-            errors.append(duplicate(f"{path}[{index}].name", name))
-        else:
-            errors.extend(invalid(f"{path}[{index}].name", name, fault) for fault in dns_label_faults(name))
-        names.add(name)
+        errors.extend(_name_errors(claim.get("name", ""), names, f"{path}[{index}].name"))
         sources = [field for field in _CLAIM_SOURCES if claim.get(field)]
         if len(sources) > 1:
             text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
