@@ -68,7 +68,8 @@ class ApiProtocol(HttpToolsProtocol):
             return  # an upgrade: nothing of ours
         if self.parser.get_http_version() == "1.0":
             cycle.keep_alive = self.parser.should_keep_alive()
-        cycle.transport = _JoiningTransport(self.transport)  # type: ignore[assignment]  # the part a cycle uses
+        if self.parser.get_method() != b"HEAD":  # whose answer has no bytes to wait for
+            cycle.transport = _JoiningTransport(self.transport)  # type: ignore[assignment]  # the part a cycle uses
 
     def on_body(self, body: bytes) -> None:
         if not self.transport.is_closing():
