@@ -2,14 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from doorman.base.clock import Instant
 
 _RFC3339 = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)([.,]\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-_second_text: tuple[int, str] = (-1, "")
-"""The last whole second written, because thousands of objects are stamped within one."""
 
 
 def to_time(instant: Instant) -> str:
@@ -18,11 +16,13 @@ def to_time(instant: Instant) -> str:
     >>> to_time(1767225600.9)
     '2026-01-01T00:00:00Z'
     """
-    global _second_text
-    second = int(instant // 1)
-    if second != _second_text[0]:
-        _second_text = (second, (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ"))
-    return _second_text[1]
+    return _second_text(int(instant // 1))
+
+
+@lru_cache(maxsize=256)
+def _second_text(second: int) -> str:
+    """Remembered, because thousands of objects are stamped within one second."""
+    return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def to_micro_time(instant: Instant) -> str:
