@@ -86,7 +86,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 def read_config(text: str, *, unschedulable_duration: str = "5m") -> SchedulerConfig:
     """From YAML or JSON. `unschedulable_duration` is `--pod-max-in-unschedulable-pods-duration`. Raises ConfigError."""
     try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"couldn't parse the configuration as YAML: {error}") from None
     if not isinstance(document, dict):

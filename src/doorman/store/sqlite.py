@@ -172,7 +172,7 @@ class SqliteStore:
                 rows = events[start : start + ROWS_PER_STATEMENT_MAX]
                 execute(_insert_statement(len(rows)), _parameters(rows))
             if garbage:
-                execute(f"DELETE FROM log WHERE revision IN ({','.join('?' * len(garbage))})", garbage)
+                execute(_delete_statement(len(garbage)), garbage)
                 # A deletion's own row may go too, so the counter is kept apart from the rows.
                 execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (events[-1].revision,))
             execute("COMMIT")
@@ -184,6 +184,10 @@ class SqliteStore:
 
 def _insert_statement(rows: int) -> str:
     return "INSERT INTO log VALUES " + ",".join(["(?,?,?,?)"] * rows)
+
+
+def _delete_statement(rows: int) -> str:
+    return "DELETE FROM log WHERE revision IN (" + ",".join(["?"] * rows) + ")"
 
 
 def _parameters(events: list[Event]) -> list[object]:
