@@ -42,6 +42,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     obj: Document | None = None
     old: Document | None = None
     options: Mapping[str, Any] | None = None  # the create, update or delete options as JSON
+    warnings: list[str] = []
+    """What whoever asks is to be told besides the answer."""
 
     @property
     def group_resource(self) -> str:

@@ -5,17 +5,18 @@ mutates, prepare, validate, admission validates), then a compare-and-swap on the
 it is proposed again on what is there now. The answer is given when the write is durable.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
 from doorman.admission.chain import Chain
 from doorman.admission.contract import Attributes, Operation
+from doorman.admission.webhooks import Webhooks
 from doorman.api.identity import User
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import ManagedFields, Manager
-from doorman.api.schema import Document, Schema
+from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.structural import Structural, fill_defaults
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import (
@@ -23,6 +24,7 @@ from doorman.base.errors import (
     already_exists,
     bad_request,
     conflict,
+    internal,
     invalid,
     invalid_object,
     name_not_generated,
@@ -32,6 +34,7 @@ from doorman.base.errors import (
 )
 from doorman.base.instants import to_time
 from doorman.base.names import Names
+from doorman.registry.cluster_reader import ClusterReader
 from doorman.registry.deletion import (
     DeleteOptions,
     Keep,
@@ -41,8 +44,7 @@ from doorman.registry.deletion import (
     check_preconditions,
     decide_delete,
 )
-from doorman.registry.selection import Selection
-from doorman.registry.stored import Stored, to_kept_bytes, unstored
+from doorman.registry.stored import Stored, store_key, to_kept_bytes, unstored
 from doorman.registry.strategy import strategy_of
 from doorman.registry.watchcache import Collection, WatchCache
 from doorman.store.contract import ABSENT, Conflict, Entry, Store, Write
@@ -52,8 +54,6 @@ from doorman.validation.table import Context, Validator, validator_of
 
 UPDATE_TRIES_MAX: Final = 100
 NAME_TRIES_MAX: Final = 8
-LOOKED_UP_MAX: Final = 1000
-"""How many documents admission keeps decoded."""
 
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
@@ -68,6 +68,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     manager: str = "unknown"
     is_apply: bool = False
     dry_run: bool = False
+    warnings: list[str] | None = None
+    """Where admission leaves what it has to say; None: nobody listens."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -108,7 +110,9 @@ class Registry:
         self._names = names
         self._comparison_operators = comparison_operators
         self._managed = ManagedFields(schema)
-        self._cluster = _ClusterReader(self)
+        self._cluster = ClusterReader(self)
+        self.remote: Webhooks | None = None
+        """Who else is asked: set once, by whoever may open connections."""
 
     # Reading
 
@@ -123,7 +127,7 @@ class Registry:
 
     def newest(self, kind: Kind, namespace: str, name: str) -> Document | None:
         """The newest document, also when it is not durable yet: for whoever is about to write."""
-        entry = self._store.peek(_store_key(kind, namespace, name))
+        entry = self._store.peek(store_key(kind, namespace, name))
         return self._document(entry, kind, namespace, name) if entry is not None else None
 
     def newest_entry(self, store_key: str) -> Entry | None:
@@ -144,6 +148,9 @@ class Registry:
         self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
         attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None, name=name_hint)
         self._admission.admit(attributes, self._cluster, now)
+        if self._is_remote(attributes):
+            await self._mutate_remotely(kind, attributes, now)
+            metadata = doc["metadata"]
         wants_name = not metadata.get("name") and bool(metadata.get("generateName"))
         for tried in range(1, NAME_TRIES_MAX + 1):
             if wants_name:
@@ -170,7 +177,9 @@ class Registry:
         attributes.obj = doc
         attributes.name = metadata["name"]
         self._admission.validate(attributes, self._cluster, now)
-        key = _store_key(kind, namespace, metadata["name"])
+        if self.remote is not None and self._is_remote(attributes):
+            await self.remote.validate(attributes, self._cluster)
+        key = store_key(kind, namespace, metadata["name"])
         if caller.dry_run:
             existing = self._store.peek(key)
             if existing is not None:
@@ -197,7 +206,7 @@ class Registry:
         `create` gives the document to create when the object does not exist. `is_unconditional` says whether the new
         document may come without a resourceVersion: true for patches, which are made upon what is stored.
         """
-        key = _store_key(kind, namespace, name)
+        key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
             entry = self._store.peek(key)
             if entry is None:
@@ -212,7 +221,9 @@ class Registry:
             else:
                 new = transform(self._document(entry, kind, namespace, name))
             try:
-                proposed = self._propose_update(kind, namespace, name, subresource, new, old, caller, is_unconditional)
+                proposed = await self._propose_update(
+                    kind, namespace, name, subresource, new, old, caller, is_unconditional
+                )
             except _NotWritten:
                 return Written(self._stored(entry, kind, namespace, name))
             if caller.dry_run:
@@ -229,14 +240,15 @@ class Registry:
             return Written(self._stored(event.entry, kind, namespace, name))
         raise stale(kind.named, name)
 
-    def admit(self, kind: Kind, namespace: str, name: str, subresource: str, obj: Document, caller: Caller) -> None:
+    async def admit(
+        self, kind: Kind, namespace: str, name: str, subresource: str, obj: Document, caller: Caller
+    ) -> None:
         """Admission of an object that is posted to a subresource (a binding, an eviction): it may be changed."""
         now = self._clock.now()
         attributes = self._attributes(
             kind, namespace, caller, Operation.CREATE, obj, None, name=name, subresource=subresource
         )
-        self._admission.admit(attributes, self._cluster, now)
-        self._admission.validate(attributes, self._cluster, now)
+        await self._admit_whole(attributes, now)
 
     async def write(
         self,
@@ -247,7 +259,7 @@ class Registry:
         caller: Caller,
     ) -> Stored:
         """Change an object as the server itself does (a binding, an eviction's mark): no defaults, no field owners."""
-        key = _store_key(kind, namespace, name)
+        key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
             entry = self._store.peek(key)
             if entry is None:
@@ -263,7 +275,7 @@ class Registry:
             return self._stored(event.entry, kind, namespace, name)
         raise stale(kind.named, name)
 
-    def _propose_update(
+    async def _propose_update(
         self,
         kind: Kind,
         namespace: str,
@@ -288,6 +300,9 @@ class Registry:
             kind, namespace, caller, Operation.UPDATE, new, old, name=name, subresource=subresource
         )
         self._admission.admit(attributes, self._cluster, now)
+        is_remote = self._is_remote(attributes)
+        if is_remote:
+            await self._mutate_remotely(kind, attributes, now)
         strategy_of(kind).for_update(subresource)(kind, new, old, now)
         metadata = new["metadata"]
         metadata["resourceVersion"] = before["resourceVersion"]
@@ -299,11 +314,13 @@ class Registry:
             raise invalid_object(kind.kind, kind.group, name, errors)
         attributes.obj = new
         self._admission.validate(attributes, self._cluster, now)
+        if is_remote and self.remote is not None:
+            await self.remote.validate(attributes, self._cluster)
         return new
 
     async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> Deleted:
         check_options(options)
-        key = _store_key(kind, namespace, name)
+        key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
             entry = self._store.peek(key)
             if entry is None:
@@ -312,8 +329,7 @@ class Registry:
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
             attributes = self._attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
-            self._admission.admit(attributes, self._cluster, now)
-            self._admission.validate(attributes, self._cluster, now)
+            await self._admit_whole(attributes, now)
             outcome = decide_delete(kind, doc, options, now)
             before = self._stored(entry, kind, namespace, name)
             if isinstance(outcome, Keep):
@@ -337,6 +353,34 @@ class Registry:
         raise stale(kind.named, name)
 
     # The steps of a proposal
+
+    def _is_remote(self, attributes: Attributes) -> bool:
+        return self.remote is not None and self.remote.is_wanted(attributes, self._cluster)
+
+    async def _mutate_remotely(self, kind: Kind, attributes: Attributes, now: Instant) -> None:
+        """Let webhooks change the object, in place; what they made of it is looked at as if a client had sent it."""
+        obj = attributes.obj
+        if self.remote is None or not await self.remote.mutate(attributes, self._cluster) or obj is None:
+            return
+        try:
+            cleaned, _ = self.schema.clean(obj, kind.type_name)
+        except DecodeError as error:
+            raise internal(f"a webhook made no {kind.kind} of the object: {error}") from error
+        if cleaned is not obj:
+            obj.clear()
+            obj.update(cleaned)
+        self._default(kind, obj)
+        self._admission.admit(attributes, self._cluster, now)
+
+    async def _admit_whole(self, attributes: Attributes, now: Instant) -> None:
+        """Admission of what has no validation in between."""
+        self._admission.admit(attributes, self._cluster, now)
+        is_remote = self._is_remote(attributes)
+        if is_remote and self.remote is not None:
+            await self.remote.mutate(attributes, self._cluster)
+        self._admission.validate(attributes, self._cluster, now)
+        if is_remote and self.remote is not None:
+            await self.remote.validate(attributes, self._cluster)
 
     def _wipe(self, kind: Kind, namespace: str, metadata: Document) -> None:
         """Members a client cannot choose."""
@@ -420,6 +464,7 @@ class Registry:
             user=caller.user,
             manager=caller.manager,
             dry_run=caller.dry_run,
+            warnings=caller.warnings if caller.warnings is not None else [],
             obj=obj,
             old=old,
         )
@@ -453,47 +498,6 @@ class Registry:
         return self._stored(entry, kind, namespace, name).document()
 
 
-class _ClusterReader:
-    """What admission may look up: current documents of any kind, decoded once a version.
-
-    Every pod asks for its namespace, its service account and the priority classes, which hardly ever change.
-    """
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-        self._documents: dict[str, tuple[int, Document]] = {}
-        self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
-
-    def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
-        kind = self._registry.kinds.named(resource)
-        key = _store_key(kind, namespace, name)
-        entry = self._registry.newest_entry(key)
-        if entry is None:
-            return None
-        known = self._documents.get(key)
-        if known is not None and known[0] == entry.revision:
-            return known[1]
-        doc = self._registry.newest(kind, namespace, name)
-        assert doc is not None
-        if len(self._documents) >= LOOKED_UP_MAX:
-            self._documents.clear()
-        self._documents[key] = (entry.revision, doc)
-        return doc
-
-    def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
-        kind = self._registry.kinds.named(resource)
-        collection = self._registry.collection(kind)
-        known = self._lists.get((resource, namespace))
-        if known is not None and known[0] == collection.last_change:
-            return known[1]
-        selection = Selection(storage=kind.storage, namespace=namespace)
-        docs = [stored.document() for stored in collection.select(selection)]
-        if len(self._lists) >= LOOKED_UP_MAX:
-            self._lists.clear()
-        self._lists[resource, namespace] = (collection.last_change, docs)
-        return docs
-
-
 def _is_finally_gone(kind: Kind, doc: Document) -> bool:
     """An update that takes the last finalizer of a terminating object deletes it."""
     metadata = doc["metadata"]
@@ -506,7 +510,3 @@ def _is_finally_gone(kind: Kind, doc: Document) -> bool:
 
 def _key(kind: Kind, namespace: str, name: str) -> str:
     return f"{namespace}/{name}" if kind.namespaced else name
-
-
-def _store_key(kind: Kind, namespace: str, name: str) -> str:
-    return f"{kind.storage}/{namespace}/{name}" if kind.namespaced else f"{kind.storage}/{name}"

@@ -97,3 +97,7 @@ class Stored:
 def unstored(doc: Document, key: str, revision: int) -> Stored:
     """A document that was not written (a dry run) in the shape of one that was."""
     return Stored(Entry("", to_kept_bytes(doc), revision, 0), key, msgspec.json.Decoder(Object).decode)
+
+
+def store_key(kind: Kind, namespace: str, name: str) -> str:
+    return f"{kind.storage}/{namespace}/{name}" if kind.namespaced else f"{kind.storage}/{name}"

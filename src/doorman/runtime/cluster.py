@@ -9,12 +9,14 @@ from typing import Final
 
 from doorman.admission.chain import Settings as AdmissionSettings
 from doorman.admission.chain import build_chain
+from doorman.admission.webhooks import Webhooks
 from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
 from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.meta import Object
 from doorman.api.schema import Document, Schema
 from doorman.api.views import VIEWS
+from doorman.api.webhooks import MUTATING, VALIDATING
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.base.names import Names
@@ -24,6 +26,7 @@ from doorman.client.controller import Controller
 from doorman.client.executor import Executor
 from doorman.client.recorder import EventRecorder
 from doorman.client.runner import ControllerRunner
+from doorman.client.webhook import WebhookCaller
 from doorman.controllers.custom_resource_definition import CustomResourceDefinitionController
 from doorman.controllers.garbage_collector import GarbageCollector
 from doorman.controllers.namespace import NamespaceController
@@ -103,6 +106,14 @@ class Cluster:
             clock=clock,
             names=names,
             comparison_operators=settings.gates.comparison_operators,
+        )
+        self._webhooks = WebhookCaller()
+        self.registry.remote = Webhooks(
+            self.cache.collection(MUTATING),
+            self.cache.collection(VALIDATING),
+            self._webhooks.post,
+            names.uid,
+            disabled=settings.disable_admission_plugins,
         )
         self._custom = CustomKinds(self.cache, self.kinds, self.registry.schema)
         self._followed: dict[str, None] = {}
@@ -247,6 +258,7 @@ class Cluster:
         for informer in self.informers.all():
             informer.stop()
         self.cache.close_streams()
+        await self._webhooks.close()
         await self._store.close()
 
     def _controllers(self) -> Iterable[Controller]:

@@ -369,6 +369,7 @@ class ResourceHandlers:
         default = "".join(c for c in agent if c.isprintable())[:MANAGER_BYTES_MAX] or "unknown"
         return Caller(
             user=call.user,
+            warnings=call.warnings,
             manager=manager or default,
             is_apply=patch_type == APPLY,
             dry_run=bool(query.all("dryRun")),

@@ -1,0 +1,184 @@
+"""Admission webhooks: who is asked, in which order, and what becomes of the answers.
+
+Rules
+-----
+1. Configurations go by name, their webhooks in the order written. Mutating ones are asked one after the other, each
+   with what the one before made of the object; validating ones all at once, and the first refusal in order counts.
+2. Match conditions must all be true. One that is false passes the webhook over; one that fails without another being
+   false is a failure.
+3. A webhook that has side effects refuses a dry run.
+4. A failure (no connection, too late, a bad answer) refuses the request under failurePolicy Fail and is passed over
+   under Ignore. It takes no longer than timeoutSeconds.
+5. When a later webhook changed the object, one with reinvocationPolicy IfNeeded that was asked before is asked again,
+   once.
+
+Nothing here opens a connection: that is the `Post` it is given.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from doorman.admission.cel import CelError, is_true
+from doorman.admission.contract import Attributes, Cluster
+from doorman.admission.webhooks_matching import any_rule_matches, is_hidden, selectors_match
+from doorman.admission.webhooks_review import BadAnswer, Verdict, patched, review_of, verdict_of
+from doorman.api.schema import Document
+from doorman.api.webhooks import MUTATING, VALIDATING, ClientConfig, MatchCondition, Webhook, WebhookConfiguration
+from doorman.base.errors import ApiError, bad_request, internal
+
+MUTATING_PLUGIN: Final = "MutatingAdmissionWebhook"
+VALIDATING_PLUGIN: Final = "ValidatingAdmissionWebhook"
+TIMEOUT_SECONDS_MAX: Final = 30
+_WITHOUT_SIDE_EFFECTS: Final = frozenset({"None", "NoneOnDryRun"})
+
+
+class Unanswered(Exception):
+    """No answer came: no connection, no such service, too late, or a status that is none of success."""
+
+
+Post = Callable[[ClientConfig, Document, int, Cluster], Awaitable[bytes]]
+"""Sends a review to where the configuration says, within so many seconds. Raises Unanswered."""
+
+
+class Changing(Protocol):
+    @property
+    def last_change(self) -> int: ...
+
+
+class Webhooks:
+    """Keeps the webhooks of one version of all configurations, read again when one has changed."""
+
+    def __init__(
+        self,
+        mutating: Changing,
+        validating: Changing,
+        post: Post,
+        uid: Callable[[], str],
+        *,
+        disabled: Sequence[str] = (),
+    ) -> None:
+        self._sources = (mutating, validating)
+        self._post = post
+        self._uid = uid
+        self._disabled = frozenset(disabled)
+        self._seen = (-1, -1)
+        self._mutating: tuple[Webhook, ...] = ()
+        self._validating: tuple[Webhook, ...] = ()
+
+    def is_wanted(self, attributes: Attributes, cluster: Cluster) -> bool:
+        """Whether there is anybody to ask at all: what every write pays for."""
+        mutating, validating = self._sources
+        seen = (mutating.last_change, validating.last_change)
+        if seen != self._seen:
+            self._mutating = () if MUTATING_PLUGIN in self._disabled else _webhooks(cluster, MUTATING)
+            self._validating = () if VALIDATING_PLUGIN in self._disabled else _webhooks(cluster, VALIDATING)
+            self._seen = seen
+        return bool(self._mutating or self._validating) and not is_hidden(attributes)
+
+    async def mutate(self, attributes: Attributes, cluster: Cluster) -> bool:
+        """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""
+        asked: list[tuple[int, Webhook]] = []
+        last_change = -1
+        for index, hook in enumerate(self._mutating):
+            if not _is_wanted(hook, attributes, cluster):
+                continue
+            asked.append((index, hook))
+            if await self._mutate(hook, attributes, cluster):
+                last_change = index
+        for index, hook in asked:
+            if index < last_change and hook.reinvocation_policy == "IfNeeded":
+                await self._mutate(hook, attributes, cluster)
+        return last_change >= 0
+
+    async def validate(self, attributes: Attributes, cluster: Cluster) -> None:
+        hooks = [hook for hook in self._validating if _is_wanted(hook, attributes, cluster)]
+        if not hooks:
+            return
+        answers = await asyncio.gather(*(self._ask(h, attributes, cluster) for h in hooks), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+            if answer.refusal is not None:
+                raise answer.refusal
+
+    async def _mutate(self, hook: Webhook, attributes: Attributes, cluster: Cluster) -> bool:
+        verdict = await self._ask(hook, attributes, cluster)
+        if verdict.refusal is not None:
+            raise verdict.refusal
+        if not verdict.operations or attributes.obj is None:
+            return False
+        try:
+            changed = patched(attributes.obj, verdict.operations)
+        except BadAnswer as error:
+            _failed(hook, error)
+            return False
+        if changed == attributes.obj:
+            return False
+        attributes.obj.clear()
+        attributes.obj.update(changed)
+        return True
+
+    async def _ask(self, hook: Webhook, attributes: Attributes, cluster: Cluster) -> Verdict:
+        """Rules 3 and 4."""
+        if attributes.dry_run and hook.side_effects not in _WITHOUT_SIDE_EFFECTS:
+            raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
+        uid = self._uid()
+        seconds = min(hook.timeout_seconds, TIMEOUT_SECONDS_MAX)
+        try:
+            answer = await self._post(hook.client_config, review_of(attributes, uid), seconds, cluster)
+            verdict = verdict_of(answer, uid, hook.name)
+        except (Unanswered, BadAnswer) as error:
+            _failed(hook, error)
+            return Verdict()
+        attributes.warnings.extend(verdict.warnings)
+        return verdict
+
+
+def conditions_hold(conditions: Sequence[MatchCondition], names: Document) -> bool:
+    """Rule 2. Raises CelError."""
+    failure: CelError | None = None
+    for condition in conditions:
+        try:
+            if not is_true(condition.expression, names):
+                return False
+        except CelError as error:
+            failure = failure or CelError(f"expression '{condition.expression}' resulted in error: {error}")
+    if failure is not None:
+        raise failure
+    return True
+
+
+def expression_names(attributes: Attributes) -> Document:
+    """What an expression may speak of."""
+    request = review_of(attributes, "")["request"]
+    return {"object": request.pop("object"), "oldObject": request.pop("oldObject"), "request": request}
+
+
+def _is_wanted(hook: Webhook, attributes: Attributes, cluster: Cluster) -> bool:
+    if not any_rule_matches(hook.rules, attributes, any_version=hook.match_policy == "Equivalent"):
+        return False
+    if not selectors_match(hook.namespace_selector, hook.object_selector, attributes, cluster):
+        return False
+    if not hook.match_conditions:
+        return True
+    try:
+        return conditions_hold(hook.match_conditions, expression_names(attributes))
+    except CelError as error:
+        if hook.failure_policy == "Ignore":
+            return False
+        raise ApiError(403, "Forbidden", f'admission webhook "{hook.name}": match conditions: {error}') from error
+
+
+def _failed(hook: Webhook, error: Exception) -> None:
+    if hook.failure_policy != "Ignore":
+        raise internal(f'failed calling webhook "{hook.name}": {error}') from error
+
+
+def _webhooks(cluster: Cluster, resource: str) -> tuple[Webhook, ...]:
+    found: Iterable[WebhookConfiguration] = (
+        msgspec.convert(doc, WebhookConfiguration) for doc in cluster.list(resource)
+    )
+    return tuple(hook for one in sorted(found, key=lambda c: c.metadata.name) for hook in one.webhooks)

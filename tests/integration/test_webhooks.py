@@ -1,0 +1,234 @@
+"""Admission webhooks over real HTTPS: what they change, refuse, and what happens when they misbehave."""
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorman.base.clock import SystemClock
+from doorman.runtime.credentials import load_or_make
+from support.api import Api, running_api
+
+GROUP = "/apis/admissionregistration.k8s.io/v1"
+PODS = "/api/v1/namespaces/default/pods"
+NAMESPACES = "/api/v1/namespaces"
+RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+Answer = Callable[[dict[str, Any]], Any]
+
+
+def allowed(request: dict[str, Any], patch: Any = None, **more: Any) -> dict[str, Any]:
+    response: dict[str, Any] = {"uid": request["uid"], "allowed": True, **more}
+    if patch is not None:
+        response |= {"patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+
+
+def labelled(name: str, value: str) -> Answer:
+    def answer(request: dict[str, Any]) -> Any:
+        has_labels = "labels" in request["object"]["metadata"]
+        start = [] if has_labels else [{"op": "add", "path": "/metadata/labels", "value": {}}]
+        return allowed(request, [*start, {"op": "add", "path": f"/metadata/labels/{name}", "value": value}])
+
+    return answer
+
+
+class Hooks:
+    """A server of webhooks: a path each."""
+
+    def __init__(self, api: Api, port: int, ca: bytes) -> None:
+        self.api = api
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[dict[str, Any]] = []
+        self._port = port
+        self._ca = base64.b64encode(ca).decode()
+
+    async def given(self, kind: str, *names: str, **more: Any) -> None:
+        webhooks = [
+            {
+                "name": f"{name}.example.com",
+                "clientConfig": {"url": f"https://127.0.0.1:{self._port}/{name}", "caBundle": self._ca},
+                "rules": [RULE],
+                "sideEffects": "None",
+                "admissionReviewVersions": ["v1"],
+                **more,
+            }
+            for name in names
+        ]
+        body = {"metadata": {"name": names[0]}, "webhooks": webhooks}
+        status, answer = await self.api.call("POST", f"{GROUP}/{kind}webhookconfigurations", body)
+        assert status == 201, answer
+
+    async def create(self, name: str = "c", query: str = "", **labels: str) -> tuple[int, Any]:
+        body = {"metadata": {"name": name, **({"labels": labels} if labels else {})}}
+        return await self.api.call("POST", f"/api/v1/namespaces/default/configmaps{query}", body)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            path = head.split()[1].partition("?")[0].strip("/")
+            lines = [line.lower().split(":") for line in head.split("\r\n")]
+            length = next(int(line[1]) for line in lines if line[0] == "content-length")
+            request = json.loads(await reader.readexactly(length))["request"]
+            self.asked.append({"path": path, **request})
+            found = self.answers[path](request)
+            if found is None:
+                await reader.read()  # hangs until the caller goes
+                return
+            body = found if isinstance(found, bytes) else json.dumps(found).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body))
+            await writer.drain()
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def hooks(scratch: Path) -> AsyncIterator[Hooks]:
+    made = load_or_make(None, "127.0.0.1", datetime.fromtimestamp(SystemClock().now(), UTC))
+    (scratch / "crt").write_bytes(made.server_certificate)
+    (scratch / "key").write_bytes(made.server_key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(scratch / "crt", scratch / "key")
+    async with running_api() as api:
+        found: list[Hooks] = []
+        server = await asyncio.start_server(lambda r, w: found[0].serve(r, w), "127.0.0.1", 0, ssl=context)
+        found.append(Hooks(api, server.sockets[0].getsockname()[1], made.ca_certificate))
+        try:
+            yield found[0]
+        finally:
+            server.close()
+
+
+async def test_mutating_webhooks_change_the_object_one_after_the_other(tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+        server.answers = {"a": labelled("a", "1"), "b": labelled("b", "2")}
+        await server.given("mutating", "a", "b")
+        status, made = await server.create()
+        assert status == 201, made
+        assert made["metadata"]["labels"] == {"a": "1", "b": "2"}
+        request = server.asked[1]
+        assert request["object"]["metadata"]["labels"] == {"a": "1"}
+        assert (request["operation"], request["namespace"]) == ("CREATE", "default")
+        assert request["kind"] == {"group": "", "version": "v1", "kind": "ConfigMap"}
+        assert request["userInfo"]["username"]
+
+
+async def test_webhook_is_asked_again_when_a_later_one_changed_the_object(tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+        server.answers = {"a": lambda r: allowed(r), "b": labelled("b", "2")}
+        await server.given("mutating", "a", "b", reinvocationPolicy="IfNeeded")
+        await server.create()
+        assert [request["path"] for request in server.asked] == ["a", "b", "a"]
+
+
+async def test_validating_webhook_refuses_with_its_words_and_warns(tmp_path: Path) -> None:
+    def no(request: dict[str, Any]) -> Any:
+        return allowed(request, allowed=False, status={"message": "not today"})
+
+    async with hooks(tmp_path) as server:
+        server.answers = {"v": no}
+        await server.given("validating", "v")
+        before = server.api.revision
+        status, answer = await server.create()
+        assert (status, answer["reason"]) == (403, "Forbidden")
+        assert answer["message"] == 'admission webhook "v.example.com" denied the request: not today'
+        assert server.api.revision == before
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        pytest.param(lambda r: b"garbage", "couldn't decode webhook response", id="garbage"),
+        pytest.param(lambda r: allowed({"uid": "other"}), "expected response.uid=", id="another-uid"),
+        pytest.param(lambda r: allowed(r, [{"op": "remove", "path": "/no"}]), "unable to apply the patch", id="patch"),
+        pytest.param(lambda r: allowed(r, [{"op": "replace", "path": "", "value": 1}]), "no object", id="no-object"),
+        pytest.param(lambda r: None, "context deadline exceeded", id="hangs"),
+        pytest.param(lambda r: b"x" * (4 * 1024 * 1024), "the answer is longer than", id="endless"),
+    ],
+)
+async def test_failure_refuses_under_fail_and_is_passed_over_under_ignore(
+    answer: Answer, told: str, tmp_path: Path
+) -> None:
+    async with hooks(tmp_path) as server:
+        server.answers = {"bad": answer}
+        await server.given("mutating", "bad", timeoutSeconds=1)
+        status, refused = await server.create()
+        assert (status, refused["reason"]) == (500, "InternalError")
+        assert refused["message"].startswith('Internal error occurred: failed calling webhook "bad.example.com": ')
+        assert told in refused["message"]
+        path = f"{GROUP}/mutatingwebhookconfigurations/bad"
+        patch = [{"op": "add", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]
+        headers = {"content-type": "application/json-patch+json"}
+        assert (await server.api.call("PATCH", path, patch, headers=headers))[0] == 200
+        assert (await server.create())[0] == 201
+
+
+async def test_certificate_of_another_authority_is_no_answer(tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+        server._ca = base64.b64encode(server.api.credentials.ca_certificate).decode()
+        server.answers = {"a": lambda r: allowed(r)}
+        await server.given("validating", "a")
+        status, refused = await server.create()
+        assert status == 500
+        assert "certificate" in refused["message"].lower()
+        assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("more", "is_asked"),
+    [
+        pytest.param({"objectSelector": {"matchLabels": {"a": "b"}}}, True, id="object-labels"),
+        pytest.param({"objectSelector": {"matchLabels": {"a": "x"}}}, False, id="other-labels"),
+        pytest.param({"namespaceSelector": {"matchLabels": {"none": "such"}}}, False, id="other-namespace"),
+        pytest.param({"rules": [{**RULE, "apiVersions": ["v2"]}]}, True, id="equivalent-version"),
+        pytest.param({"rules": [{**RULE, "apiVersions": ["v2"]}], "matchPolicy": "Exact"}, False, id="exact-version"),
+        pytest.param({"rules": [{**RULE, "scope": "Cluster"}]}, False, id="scope"),
+        pytest.param(
+            {"matchConditions": [{"name": "x", "expression": "object.metadata.name == 'c'"}]}, True, id="condition-true"
+        ),
+        pytest.param(
+            {"matchConditions": [{"name": "x", "expression": "request.operation == 'DELETE'"}]},
+            False,
+            id="not",
+        ),
+    ],
+)
+async def test_who_is_asked(more: dict[str, Any], is_asked: bool, tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+        server.answers = {"a": lambda r: allowed(r)}
+        await server.given("validating", "a", **more)
+        assert (await server.create(a="b"))[0] == 201
+        assert bool(server.asked) is is_asked
+
+
+async def test_dry_run_is_refused_by_webhooks_with_side_effects_only(tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+        server.answers = {"a": lambda r: allowed(r), "b": lambda r: allowed(r)}
+        await server.given("validating", "a")
+        assert (await server.create(query="?dryRun=All"))[0] == 201
+        assert server.asked[0]["dryRun"] is True
+        await server.given("validating", "b", sideEffects="Some")
+        status, refused = await server.create(query="?dryRun=All")
+        assert (status, refused["message"]) == (400, 'admission webhook "b.example.com" does not support dry run')
+
+
+async def test_updates_and_deletes_are_asked_for_too_and_configurations_never(tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+        server.answers = {"a": lambda r: allowed(r)}
+        everything = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
+        await server.given("validating", "a", rules=[everything])
+        await server.create()
+        path = "/api/v1/namespaces/default/configmaps/c"
+        headers = {"content-type": "application/merge-patch+json"}
+        await server.api.call("PATCH", path, {"data": {"a": "b"}}, headers=headers)
+        await server.api.call("DELETE", path)
+        await server.api.call("DELETE", f"{GROUP}/validatingwebhookconfigurations/a")
+        assert [request["operation"] for request in server.asked] == ["CREATE", "UPDATE", "DELETE"]
+        assert server.asked[1]["oldObject"].get("data") is None
+        assert server.asked[2]["object"] is None
