@@ -91,7 +91,7 @@ def test_metadata_is_checked_as_everywhere(schema: Schema) -> None:
     cleaned, problems = schema.clean({"metadata": {"name": "a", "nope": 1}, "spec": {}}, "custom.widget")
     assert cleaned == {"metadata": {"name": "a"}, "spec": {}}
     assert problems == ['unknown field "metadata.nope"']
-    with pytest.raises(DecodeError, match="metadata.labels"):
+    with pytest.raises(DecodeError, match=r"metadata\.labels"):
         schema.clean({"metadata": {"labels": 1}}, "custom.widget")
 
 
