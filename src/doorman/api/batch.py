@@ -27,12 +27,24 @@ class PodFailurePolicy(View, frozen=True, kw_only=True):
     rules: tuple[PodFailureRule, ...] = ()
 
 
+class SuccessRule(View, frozen=True, kw_only=True):
+    succeeded_indexes: str = ""
+    succeeded_count: int | None = None
+
+
+class SuccessPolicy(View, frozen=True, kw_only=True):
+    rules: tuple[SuccessRule, ...] = ()
+
+
 class JobSpec(View, frozen=True, kw_only=True):
     parallelism: int = 1
     completions: int | None = None
     completion_mode: str = "NonIndexed"
     active_deadline_seconds: int | None = None
     backoff_limit: int = 6
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    success_policy: SuccessPolicy | None = None
     suspend: bool = False
     selector: LabelSelector | None = None
     template: Template = {}
@@ -57,6 +69,7 @@ class JobStatus(View, frozen=True, kw_only=True):
     start_time: str = ""
     completion_time: str = ""
     completed_indexes: str = ""
+    failed_indexes: str | None = None
     uncounted_terminated_pods: UncountedPods = UncountedPods()
     conditions: tuple[Condition, ...] = ()
 

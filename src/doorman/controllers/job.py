@@ -5,7 +5,7 @@ by uid, then its finalizer is taken off, then it is added to the counters. The s
 computed from, because a count made from an older one would be lost. See `job_pods` for what counts as what.
 
 A Job that ends says why in two steps: first that it will (SuccessCriteriaMet or FailureTarget), and when its last pod
-has ended that it has (Complete or Failed).
+has ended that it has (Complete or Failed). See `job_indexes` for indexes that fail or succeed on their own.
 
 Keys: `job/<namespace>/<name>`, and those of `pod_control`.
 """
@@ -24,13 +24,19 @@ from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_OWNER
+from doorman.controllers.job_indexes import (
+    Indexes,
+    decide_index_end,
+    decide_index_failure,
+    decide_indexes,
+    decide_success,
+    is_per_index,
+)
 from doorman.controllers.job_pods import (
     TRACKING,
     Backoff,
     Ended,
-    format_indexes,
     free_indexes,
-    index_of,
     is_indexed,
     job_pod,
     parse_indexes,
@@ -80,6 +86,10 @@ def decide_verdict(job: Job, ended: Ended, status: JobStatus, active: int, now: 
     deadline = deadline_of(job, status)
     if deadline is not None and now >= deadline:
         return "FailureTarget", "DeadlineExceeded", "Job was active longer than specified deadline"
+    done = parse_indexes(status.completed_indexes)
+    of_indexes = decide_index_failure(job, parse_indexes(status.failed_indexes or "")) or decide_success(job, done)
+    if of_indexes is not None:
+        return of_indexes
     wanted = job.spec.completions
     if wanted is None:
         is_done = succeeded > 0 and active == 0
@@ -87,7 +97,7 @@ def decide_verdict(job: Job, ended: Ended, status: JobStatus, active: int, now: 
         is_done = succeeded >= wanted
     if is_done:
         return "SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods"
-    return None
+    return decide_index_end(job, status)
 
 
 def decide_counting(job: Job, ended: Ended, pods: Sequence[Pod]) -> JobStatus:
@@ -100,15 +110,10 @@ def decide_counting(job: Job, ended: Ended, pods: Sequence[Pod]) -> JobStatus:
     done_failed = [uid for uid in noted.failed if uid not in tracked]
     new_succeeded = [pod.metadata.uid for pod in ended.succeeded if _is_new(pod, known)]
     new_failed = [pod.metadata.uid for pod in ended.failed if _is_new(pod, known)]
-    indexes = status.completed_indexes
-    if is_indexed(job):
-        reached = {index for pod in ended.succeeded if (index := index_of(pod)) is not None}
-        indexes = format_indexes(parse_indexes(indexes) | reached)
     return msgspec.structs.replace(
         status,
         succeeded=status.succeeded + len(done_succeeded),
         failed=status.failed + len(done_failed),
-        completed_indexes=indexes,
         uncounted_terminated_pods=UncountedPods(
             succeeded=tuple(uid for uid in noted.succeeded if uid in tracked) + tuple(new_succeeded),
             failed=tuple(uid for uid in noted.failed if uid in tracked) + tuple(new_failed),
@@ -142,6 +147,7 @@ def decide_status_patch(job: Job, status: JobStatus) -> Patch | None:
         "startTime": status.start_time or None,
         "completionTime": status.completion_time or None,
         "completedIndexes": status.completed_indexes or None,
+        "failedIndexes": status.failed_indexes,
         "uncountedTerminatedPods": {
             "succeeded": list(noted.succeeded) or None,
             "failed": list(noted.failed) or None,
@@ -196,7 +202,13 @@ class JobController:
 
     def _run(self, key: str, job: Job, pods: Sequence[Pod], now: Instant) -> Result:
         ended = sort_ended(job, pods)
-        status = decide_counting(job, ended, pods)
+        indexes = decide_indexes(job, ended, pods)
+        ended = indexes.countable
+        status = msgspec.structs.replace(
+            decide_counting(job, ended, pods),
+            completed_indexes=indexes.completed_text,
+            failed_indexes=indexes.failed_text,
+        )
         self._note_backoff(job, status, now)
         owner = Owner(key=f"job/{key}", meta=job.metadata, reference=_reference(job.metadata))
         coming = len(self._control.creating(owner.key, now))
@@ -211,11 +223,11 @@ class JobController:
         wakes: list[tuple[str, Instant]] = []
         if status.is_true("FailureTarget") or status.is_true("SuccessCriteriaMet"):
             wakes += self._control.delete(owner, active, now)
-            if not active and not terminating and not coming and not _uncounted(status):
+            if not active and not terminating and not coming and not indexes.is_holding and not _uncounted(status):
                 status, event = _ended_status(job, status, now)
                 actions.append(event)
         else:
-            wakes += self._adjust(owner, job, pods, active, coming, terminating, status, now)
+            wakes += self._adjust(owner, job, pods, active, coming, terminating, indexes, status, now)
         status = msgspec.structs.replace(
             status, active=len(active), ready=sum(map(is_ready, active)), terminating=terminating
         )
@@ -236,12 +248,13 @@ class JobController:
         active: Sequence[Pod],
         coming: int,
         terminating: int,
+        indexes: Indexes,
         status: JobStatus,
         now: Instant,
     ) -> list[tuple[str, Instant]]:
         """Make what is missing, delete what is too much."""
         succeeded, _ = counted(status)
-        wanted = wanted_active(job, len(active) + coming, succeeded)
+        wanted = wanted_active(job, len(active) + coming, succeeded + len(indexes.failed))
         surplus = len(active) - wanted
         if surplus > 0:
             order = sorted(active, key=lambda pod: (is_ready(pod), created_order(pod)))
@@ -249,18 +262,24 @@ class JobController:
         missing = wanted - len(active) - coming - (terminating if replaces_only_failed(job) else 0)
         if missing <= 0:
             return self._control.create(owner, [], now)
-        until = self._backoffs.get(job.metadata.uid, Backoff()).until()
-        if now < until:
-            return [(owner.key, until)]
         missing = min(missing, PODS_PER_SYNC_MAX)
         reference = owner_reference(API_VERSION, KIND, job.metadata)
-        if is_indexed(job):
-            indexes: Sequence[int | None] = (
-                free_indexes(job, pods, parse_indexes(status.completed_indexes), missing) if not coming else []
-            )
-        else:
-            indexes = [None] * missing
-        return self._control.create(owner, [job_pod(job, index, owner=reference) for index in indexes], now)
+        until = self._backoffs.get(job.metadata.uid, Backoff()).until() if not is_per_index(job) else 0.0
+        if now < until:
+            return [(owner.key, until)]
+        if not is_indexed(job):
+            bodies = [job_pod(job, None, owner=reference)] * missing
+            return self._control.create(owner, bodies, now)
+        if coming:
+            return self._control.create(owner, [], now)
+        free = free_indexes(job, pods, indexes.over, missing + indexes.waiting)
+        due = [index for index in free if indexes.waits_until(index) <= now]
+        bodies = [
+            job_pod(job, index, owner=reference, annotations=indexes.annotations(index)) for index in due[:missing]
+        ]
+        wakes = self._control.create(owner, bodies, now)
+        later = [indexes.waits_until(index) for index in free if index not in due]
+        return [*wakes, (owner.key, min(later))] if later else wakes
 
     def _note_backoff(self, job: Job, status: JobStatus, now: Instant) -> None:
         before, after = counted(job.status), counted(status)

@@ -100,7 +100,7 @@ def index_of(pod: Pod) -> int | None:
 
 
 def free_indexes(job: Job, pods: Iterable[Pod], done: frozenset[int], count: int) -> list[int]:
-    """Rule 5: the lowest that neither succeeded nor run."""
+    """Rule 5: the lowest that are neither done nor running."""
     taken = {index_of(pod) for pod in pods if is_active(pod)} | done
     free: list[int] = []
     for index in range(job.spec.completions or 0):
@@ -147,6 +147,7 @@ def job_pod(
     index: int | None,
     *,
     owner: Mapping[str, Any],  # an owner reference as JSON
+    annotations: Mapping[str, str] | None = None,
 ) -> Body:
     meta = job.metadata
     labels = {
@@ -165,7 +166,7 @@ def job_pod(
         owner=owner,
         generate_name=f"{meta.name}-{index}-",
         labels={**labels, INDEX: str(index)},
-        annotations={INDEX: str(index)},
+        annotations={INDEX: str(index), **(annotations or {})},
         finalizers=(TRACKING,),
         spec={
             "hostname": f"{meta.name}-{index}",
