@@ -40,6 +40,11 @@ def is_true(expression: str, names: Mapping[str, Any]) -> bool:
     return value
 
 
+def check(expression: str) -> None:
+    """Raises CelError when the expression does not compile."""
+    _program(expression)
+
+
 @lru_cache(maxsize=COMPILED_MAX)
 def _program(expression: str) -> Any:  # a celpy.Runner
     import celpy

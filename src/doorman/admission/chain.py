@@ -15,6 +15,7 @@ from doorman.admission.node_restriction import NodeRestriction
 from doorman.admission.pod_security import PodSecurity
 from doorman.admission.pod_toleration_restriction import PodTolerationRestriction
 from doorman.admission.pod_topology_labels import PodTopologyLabels
+from doorman.admission.policies import ValidatingAdmissionPolicies
 from doorman.admission.priority import Priority
 from doorman.admission.resource_quota import ResourceQuota
 from doorman.admission.runtime_class import RuntimeClass
@@ -59,6 +60,7 @@ ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
     "DedicatedNodes": lambda _: DedicatedNodesPlugin(),
     "TolerationPolicy": lambda _: TolerationPolicyPlugin(),
     "TaintRecord": lambda _: TaintRecorder(),
+    "ValidatingAdmissionPolicy": lambda _: ValidatingAdmissionPolicies(),
     "ResourceQuota": lambda _: ResourceQuota(),
 }
 """Every plugin there is, in the order in which they run. All of them are on by default."""
@@ -68,7 +70,7 @@ WITHOUT_EFFECT: Final = frozenset(
         "CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
         "DefaultIngressClass", "DefaultStorageClass", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
         "NodeDeclaredFeatureValidator", "PersistentVolumeClaimResize", "PodGroupProtection", "PodResizeValidator",
-        "StorageObjectInUseProtection", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+        "StorageObjectInUseProtection", "ValidatingAdmissionWebhook",
     }
 )  # fmt: skip
 """Plugins that a Kubernetes API server runs by default and that are not part of this chain: naming them is no error."""
