@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.base.instants import from_time, to_time
+from doorman.base.instants import from_time
 from doorman.controllers.taint_eviction import EvictionTimers, TaintEvictionSettings
 from doorman.nodes.orders import cut_off, not_ready, recover
 from support.cluster import Story, run_story
@@ -115,8 +115,7 @@ def test_restart_and_the_timer_of_a_taint(timers: EvictionTimers, leaves_at: flo
         toleration = {"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 100}
         await cluster.given_pod("p", tolerations=[toleration], **on("node-1"))
         begin = cluster.clock.now()
-        taint = {"key": "k", "effect": "NoExecute", "timeAdded": to_time(begin)}
-        await cluster.order("node-1", {"spec": {"taints": [taint]}})
+        await cluster.taint("node-1", "k=v:NoExecute")
         await cluster.advance(50)
         await cluster.restart()
         cluster.expect_running("p")

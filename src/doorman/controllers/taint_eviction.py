@@ -6,7 +6,8 @@ must leave, now or when the tolerated time is over, and events that say so.
 A timer, once set, is frozen: a further finitely tolerated taint or other seconds do not move it; only no taint at
 all, tolerance for ever or a vanished pod cancel it, and only a taint that is not tolerated overtakes it. Keys of
 timers have no UID, so a namesake inherits the timer. Both are Kubernetes' own rules. `EvictionTimers.PERSISTENT`
-replaces the first: then the time counts from each taint's `timeAdded`, follows every change and survives a restart.
+replaces the first: then the time counts from when each taint was added, or from when the pod came if that was later;
+it follows every change and survives a restart.
 
 Keys: `node/<name>`, `pod/<namespace>/<name>/<node>`, `evict/<namespace>/<name>` (something is due) and
 `ended/<namespace>/<name>` (the pod was marked deleted, or is gone).
@@ -41,6 +42,7 @@ from doorman.controllers.eviction_words import (
     held_back_message,
 )
 from doorman.semantics.eviction import NEVER, At, Eviction, Never, Now, decide_eviction
+from doorman.semantics.taint_records import ANNOTATION, dated_taints, read_records
 
 PODS_BY_NODE: Final = "nodeName"
 """The index of pods that the constructor's lister must have."""
@@ -99,12 +101,21 @@ def no_execute_taints(node: Node) -> tuple[Taint, ...]:
 
 
 def decide_persistent_eviction(
-    taints: Sequence[Taint], tolerations: Sequence[Toleration], now: Instant, *, comparison_operators: bool
+    taints: Sequence[Taint],
+    tolerations: Sequence[Toleration],
+    now: Instant,
+    *,
+    came: Instant = 0.0,
+    comparison_operators: bool,
 ) -> Eviction:
-    """As `decide_eviction`, but each taint's seconds count from its own `timeAdded` (from now if it has none)."""
+    """As `decide_eviction`, but each taint's seconds count from its own `timeAdded` (from now if it has none).
+
+    Not before the pod came, though: one that is placed on a node with an old taint would leave at once, and so would
+    the one that replaces it.
+    """
     soonest: Eviction = NEVER
     for taint in taints:
-        since = _instant_or(taint.time_added, now)
+        since = max(_instant_or(taint.time_added, now), came)
         decision = decide_eviction((taint,), tolerations, since, comparison_operators=comparison_operators)
         match decision:
             case Now():
@@ -114,6 +125,15 @@ def decide_persistent_eviction(
     if isinstance(soonest, At) and soonest.instant <= now:
         return Now(taint=soonest.taint, toleration=soonest.toleration)
     return soonest
+
+
+def arrival_of(pod: Pod) -> Instant:
+    """When the pod got its node, or else when it was made."""
+    scheduled = pod.status.condition("PodScheduled")
+    made = _instant_or(pod.metadata.creation_timestamp, 0.0)
+    if scheduled is None or scheduled.status != "True":
+        return made
+    return _instant_or(scheduled.last_transition_time, made)
 
 
 class TaintEvictionController:
@@ -198,6 +218,8 @@ class TaintEvictionController:
             self._tainted.pop(name, None)
             return DONE
         taints = no_execute_taints(node)
+        if taints and self._settings.timers is EvictionTimers.PERSISTENT:
+            taints = dated_taints(taints, read_records(node.metadata.annotations.get(ANNOTATION)))
         if taints:
             self._tainted[name] = taints
         else:
@@ -239,7 +261,7 @@ class TaintEvictionController:
         """What becomes of one pod of a tainted node."""
         assert taints, "an untainted node's pods are not judged"
         pod_key = pod.metadata.key
-        decision = self._decide(taints, pod.spec.tolerations, now)
+        decision = self._decide(taints, pod, now)
         match decision:
             case Never():
                 self._cancel_with_event(pod_key, actions)
@@ -256,10 +278,12 @@ class TaintEvictionController:
             case _:
                 assert_never(decision)
 
-    def _decide(self, taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], now: Instant) -> Eviction:
+    def _decide(self, taints: tuple[Taint, ...], pod: Pod, now: Instant) -> Eviction:
         operators = self._settings.comparison_operators
+        tolerations = pod.spec.tolerations
         if self._settings.timers is EvictionTimers.PERSISTENT:
-            return decide_persistent_eviction(taints, tolerations, now, comparison_operators=operators)
+            came = arrival_of(pod)
+            return decide_persistent_eviction(taints, tolerations, now, came=came, comparison_operators=operators)
         return decide_eviction(taints, tolerations, now, comparison_operators=operators)
 
     def _plan(

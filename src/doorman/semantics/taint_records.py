@@ -13,6 +13,7 @@ Rules
    entry keeps what it had.
 5. An expiry is an instant (`expires`), or a span from now (`for`: `90s`, `2h`), which becomes an instant. Not both.
 6. A taint has expired from its instant on.
+7. A taint that does not say itself when it was added was added when its record says.
 """
 
 from collections.abc import Iterable, Sequence
@@ -111,6 +112,17 @@ def expired_taints(taints: Iterable[Taint], records: Iterable[TaintRecord], now:
     """Rule 6."""
     gone = {record.identity for record in records if (expiry := expiry_or_none(record)) is not None and expiry <= now}
     return tuple(taint for taint in taints if (taint.key, taint.value, taint.effect) in gone)
+
+
+def dated_taints(taints: Iterable[Taint], records: Iterable[TaintRecord]) -> tuple[Taint, ...]:
+    """Rule 7."""
+    added = {record.identity: record.added for record in records}
+    return tuple(
+        taint
+        if taint.time_added
+        else msgspec.structs.replace(taint, time_added=added.get((taint.key, taint.value, taint.effect), ""))
+        for taint in taints
+    )
 
 
 def next_expiry_or_none(records: Iterable[TaintRecord]) -> Instant | None:

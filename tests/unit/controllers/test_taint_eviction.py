@@ -21,6 +21,7 @@ from doorman.controllers.taint_eviction import (
     TaintEvictionSettings,
     decide_persistent_eviction,
 )
+from doorman.semantics.taint_records import ANNOTATION, TaintRecord, to_annotation
 from support.objects import node, pod, taint, taints, toleration
 from support.stage import Stage
 
@@ -411,6 +412,34 @@ def test_persistent_timer_counts_from_the_taints_time_and_survives_a_restart() -
     stage.restart(controller, TaintEvictionController(stage.caches["nodes"], stage.caches["pods"], settings))
     stage.at(1000)
     assert told(stage) == [(65.0, MARKING)]
+
+
+def test_persistent_timer_of_a_taint_without_a_time_counts_from_its_record() -> None:
+    stage, _ = stage_with(node("n1"), timers=EvictionTimers.PERSISTENT)
+    stage.create("pods", pod("p", "n1", tolerations="a:NoExecute@60"))
+    stage.at(10)
+    record = TaintRecord(key="a", effect="NoExecute", added=to_time(VIRTUAL_START + 5))
+    annotations = {ANNOTATION: to_annotation([record])}
+    stage.patch("nodes", "n1", {"metadata": {"annotations": annotations}, "spec": {"taints": [taint("a:NoExecute")]}})
+    stage.at(1000)
+    assert told(stage) == [(65.0, MARKING)]
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "leaves_at"),
+    [pytest.param(None, 160.0, id="when-it-was-made"), pytest.param(130, 190.0, id="when-it-got-its-node")],
+)
+def test_persistent_timer_does_not_count_before_the_pod_came(scheduled: int | None, leaves_at: float) -> None:
+    stage, _ = stage_with(node("n1"), timers=EvictionTimers.PERSISTENT)
+    stage.patch("nodes", "n1", {"spec": {"taints": [timed("a:NoExecute", 0)]}})
+    stage.at(100)
+    status: dict[str, Any] = {}
+    if scheduled is not None:
+        time = to_time(VIRTUAL_START + scheduled)
+        status = {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": time}]}
+    stage.create("pods", pod("p", "n1", tolerations="a:NoExecute@60", status=status))
+    stage.at(1000)
+    assert told(stage) == [(leaves_at, MARKING)]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import pytest
 from doorman.api.taints import Taint
 from doorman.semantics.taint_records import (
     RecordsError,
+    TaintRecord,
+    dated_taints,
     decide_records,
     expired_taints,
     next_expiry_or_none,
@@ -120,3 +122,12 @@ def test_wish_leaves_other_taints_as_they_are() -> None:
     known = json.dumps([{**A, **OLD}, {**B, **OLD}])
     text = wish_annotation(known, taints("b=v:NoExecute"), reason="r", span="1h")
     assert json.loads(text) == [{**A, **OLD}, {"key": "b", "effect": "NoExecute", "reason": "r", "for": "1h"}]
+
+
+def test_rule_7_a_taint_without_a_time_was_added_when_its_record_says() -> None:
+    records = [TaintRecord(key="a", effect="NoExecute", added="2026-01-01T00:00:00Z")]
+    bare = Taint(key="a", effect="NoExecute")
+    own = Taint(key="a", effect="NoExecute", time_added="2026-01-02T00:00:00Z")
+    stranger = Taint(key="b", effect="NoExecute")
+    found = dated_taints([bare, own, stranger], records)
+    assert [taint.time_added for taint in found] == ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", ""]
