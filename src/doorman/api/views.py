@@ -10,6 +10,7 @@ from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.customresourcedefinitions import CustomResourceDefinition
 from doorman.api.dedicated_nodes import RESOURCE as DEDICATED_NODES
 from doorman.api.dedicated_nodes import DedicatedNodes
+from doorman.api.events import Event
 from doorman.api.leases import Lease
 from doorman.api.namespaces import Namespace
 from doorman.api.nodes import Node
@@ -31,6 +32,7 @@ from doorman.api.workloads import (
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
     "pods": Pod,
+    "events": Event,
     DEFINITIONS: CustomResourceDefinition,
     "nodes": Node,
     DEDICATED_NODES: DedicatedNodes,

@@ -28,6 +28,7 @@ from doorman.client.recorder import EventRecorder
 from doorman.client.runner import ControllerRunner
 from doorman.client.webhook import WebhookCaller
 from doorman.controllers.custom_resource_definition import CustomResourceDefinitionController
+from doorman.controllers.event_ttl import EventTtlController
 from doorman.controllers.garbage_collector import GarbageCollector
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
@@ -274,6 +275,7 @@ class Cluster:
                 yield build(parts)
         lister = self.informers.lister
         yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
+        yield EventTtlController(lister("events"))
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
 
@@ -308,7 +310,8 @@ class Cluster:
         client: Client
         if isinstance(controller, SimulatedNodes):
             client = NodeClients(self.cache, self._kubelet)
-        elif isinstance(controller, CustomResourceDefinitionController):
+        elif isinstance(controller, CustomResourceDefinitionController | EventTtlController):
+            # Upstream these are the API server's own work.
             client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
