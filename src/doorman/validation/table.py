@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from doorman.semantics.names import path_segment_faults
-from doorman.validation import claim, dedicated, device, job, plain, workload
+from doorman.validation import claim, dedicated, device, job, plain, webhooks, workload
 from doorman.validation.context import Context, Validator
 from doorman.validation.custom_resource_definition import DEFINITION
 from doorman.validation.disruption_budget import validate_disruption_budget_create, validate_disruption_budget_update
@@ -28,6 +28,10 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "nodes": Validator(create=validate_node_create, update=validate_node_update),
     "namespaces": Validator(create=validate_namespace_create, update=validate_namespace_update),
     "events": Validator(create=validate_event_create, update=validate_event_update),
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks.CONFIGURATION,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks.CONFIGURATION,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": webhooks.POLICY,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.BINDING,
     "dedicatednodes.doorman.dev": dedicated.DEDICATED_NODES,
     "tolerationpolicies.doorman.dev": dedicated.TOLERATION_POLICY,
     "configmaps": plain.CONFIG_MAP,
