@@ -29,6 +29,7 @@ from support.cluster import Story, run_story
 
 CACHED = ("pods", "nodes", "deployments.apps", "replicasets.apps", "leases.coordination.k8s.io")
 STEP_SECONDS = (5, 30, 120, 600)
+DISTURBANCES = ("taint",) * 4 + ("untaint", "fail", "sick", "recover", "scale", "rollout", "kill") * 2 + ("restart",)
 
 
 class Soak:
@@ -66,7 +67,7 @@ class Soak:
     async def _disturb(self) -> None:
         nodes: list[Node] = list(self._story.cluster.informers.lister("nodes").list())
         node = self._rng.choice(nodes).metadata.name
-        kind = self._rng.choice(("taint", "taint", "untaint", "fail", "sick", "recover", "scale", "rollout", "kill"))
+        kind = self._rng.choice(DISTURBANCES)
         self._note(f"{kind} {node}")
         match kind:
             case "taint":
@@ -90,6 +91,8 @@ class Soak:
                 await self._patch_deployment(name, {"spec": {"template": stamp}})
             case "kill":
                 await self._kill()
+            case "restart":
+                await self._story.restart()
 
     async def _kill(self) -> None:
         pods: list[Pod] = list(self._story.cluster.informers.lister("pods").list())
@@ -104,7 +107,7 @@ class Soak:
             await self._story.taint(node, "soak-")
 
     async def _order(self, node: str, body: dict[str, Any]) -> None:
-        await self._story.client.patch(Patch(resource="nodes", name=node, body=body, type=PatchType.MERGE))
+        await self._story.order(node, body)
 
     async def _patch_deployment(self, name: str, body: dict[str, Any]) -> None:
         await self._story.client.patch(
