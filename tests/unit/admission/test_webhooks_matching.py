@@ -1,0 +1,60 @@
+"""Which requests a webhook wants to see: a row for each rule."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from doorman.admission.contract import Operation
+from doorman.admission.webhooks_matching import is_hidden, rule_matches, selectors_match
+from doorman.api.meta import LabelSelector
+from doorman.api.webhooks import Rule
+
+POD = {"metadata": {"name": "p", "labels": {"a": "b"}}}
+RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+
+
+@pytest.mark.parametrize(
+    ("more", "subresource", "any_version", "expected"),
+    [
+        pytest.param({}, "", False, True, id="rule-1-by-name"),
+        pytest.param({}, "status", False, False, id="rule-1-no-subresource"),
+        pytest.param({"resources": ["pods/*"]}, "status", False, True, id="rule-1-its-subresources"),
+        pytest.param({"resources": ["*"]}, "status", False, False, id="rule-1-star-is-without"),
+        pytest.param({"resources": ["*/*"]}, "status", False, True, id="rule-1-all"),
+        pytest.param({"operations": ["DELETE"]}, "", False, False, id="rule-1-operation"),
+        pytest.param({"apiGroups": ["apps"]}, "", False, False, id="rule-1-group"),
+        pytest.param({"resourceNames": ["q"]}, "", False, False, id="rule-1-name-of-the-object"),
+        pytest.param({"scope": "Namespaced"}, "", False, True, id="rule-2-namespaced"),
+        pytest.param({"scope": "Cluster"}, "", False, False, id="rule-2-cluster"),
+        pytest.param({"apiVersions": ["v2"]}, "", False, False, id="rule-3-exact"),
+        pytest.param({"apiVersions": ["v2"]}, "", True, True, id="rule-3-equivalent"),
+    ],
+)
+def test_rule(more: Any, subresource: str, any_version: bool, expected: bool, asked: Any) -> None:
+    rule = msgspec.convert({**RULE, **more}, Rule)
+    assert rule_matches(rule, asked(POD, subresource=subresource), any_version=any_version) is expected
+
+
+def label(**labels: str) -> LabelSelector:
+    return LabelSelector(match_labels=labels)
+
+
+def test_rule_4_labels_of_the_namespace_or_of_the_namespace_itself(world: Any, asked: Any) -> None:
+    cluster = world(namespaces=[{"metadata": {"name": "ns", "labels": {"x": "y"}}}])
+    assert selectors_match(label(x="y"), LabelSelector(), asked(POD), cluster)
+    assert not selectors_match(label(x="z"), LabelSelector(), asked(POD), cluster)
+    assert selectors_match(label(a="b"), LabelSelector(), asked(POD, "namespaces", namespace=""), cluster)
+    assert not selectors_match(label(a="c"), LabelSelector(), asked(POD, "namespaces", namespace=""), cluster)
+    assert selectors_match(label(a="c"), LabelSelector(), asked(POD, "nodes", namespace=""), cluster)
+
+
+def test_rule_5_new_or_old_object(world: Any, asked: Any) -> None:
+    request = asked({"metadata": {"name": "p"}}, operation=Operation.UPDATE, old=POD)
+    assert selectors_match(LabelSelector(), label(a="b"), request, world())
+    assert not selectors_match(LabelSelector(), label(a="c"), request, world())
+
+
+def test_rule_6_configurations_are_hidden(asked: Any) -> None:
+    assert is_hidden(asked(POD, "validatingadmissionpolicies.admissionregistration.k8s.io"))
+    assert not is_hidden(asked(POD))
