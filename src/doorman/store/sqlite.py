@@ -228,9 +228,11 @@ def _hold(directory: Path) -> int:
 def _read(file: Path) -> tuple[sqlite3.Connection, list[Entry], int, list[int]]:
     try:
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False, cached_statements=256)
+        # Objects of two or three kilobytes: small pages would hold one each and waste the rest.
+        connection.execute("PRAGMA page_size=16384")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA wal_autocheckpoint=4000")
+        connection.execute("PRAGMA wal_autocheckpoint=1000")
         format_found = connection.execute("PRAGMA user_version").fetchone()[0]
         if format_found not in (0, FORMAT):
             raise Unusable(
