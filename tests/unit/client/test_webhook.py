@@ -64,9 +64,7 @@ def test_target(config: Any, world: World, expected: Target) -> None:
         pytest.param({"url": "http://a/"}, World(), "must be https", id="no-tls"),
         pytest.param({"url": "https://user@a/"}, World(), "must be https", id="user"),
         pytest.param(SERVICE, World(), 'service "s" not found', id="no-service"),
-        pytest.param(
-            SERVICE, World(services={"spec": {}}), "no endpoints available", id="no-endpoints"
-        ),
+        pytest.param(SERVICE, World(services={"spec": {}}), "no endpoints available", id="no-endpoints"),
     ],
 )
 def test_nowhere(config: Any, world: World, told: str) -> None:
