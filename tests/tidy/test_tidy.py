@@ -1,6 +1,7 @@
 """Style as a test: what a reviewer would otherwise have to say every time. Reads source, runs nothing."""
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src" / "doorman").rglob("*.py"))
 LINES_MAX = 500
 LONGER: dict[str, int] = {
-    "registry/registry.py": 530,
+    "registry/registry.py": 512,
 }
 """Modules that are longer today. A ratchet: entries may shrink or go, never grow or come."""
 
@@ -55,8 +56,11 @@ def test_only_the_base_layer_reads_the_wall_clock(path: Path) -> None:
 
 
 def test_every_conformance_case_file_is_json() -> None:
-    files = [p for p in (ROOT / "tests" / "conformance" / "cases").rglob("*.json*") if p.is_file()]
+    files = sorted((ROOT / "tests" / "conformance" / "cases").rglob("*.json"))
     assert len(files) > 80
+    for file in files:
+        cases = json.loads(file.read_text())
+        assert all(case["name"] and case["steps"] for case in (cases if isinstance(cases, list) else [cases])), file
 
 
 def test_no_test_sleeps() -> None:

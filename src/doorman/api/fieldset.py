@@ -15,8 +15,6 @@ import msgspec
 
 FieldSet = dict[str, Any]  # nested: see above
 SELF: Final = "."
-EMPTY: Final[FieldSet | None] = None
-"""No path at all. (An empty object is a path: the place itself.)"""
 
 
 def is_member(node: FieldSet | None) -> bool:

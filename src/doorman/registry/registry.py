@@ -135,7 +135,7 @@ class Registry:
 
     # Writing
 
-    async def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller, *, name_hint: str = "") -> Stored:
+    async def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Stored:
         """Write a new object. `doc` is structurally clean and belongs to the registry from here on."""
         now = self._clock.now()
         metadata = doc.setdefault("metadata", {})
@@ -146,7 +146,7 @@ class Registry:
         self._default(kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
         self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
-        attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None, name=name_hint)
+        attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None)
         self._admission.admit(attributes, self._cluster, now)
         if self._is_remote(attributes):
             await self._mutate_remotely(kind, attributes, now)

@@ -11,7 +11,6 @@ from doorman.base.errors import ApiError, bad_request, too_large, unsupported_me
 from doorman.server.negotiation import JSON, PROTOBUF, YAML
 
 BODY_BYTES_MAX: Final = 3 * 1024 * 1024
-NESTING_MAX: Final = 1000
 
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode

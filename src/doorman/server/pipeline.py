@@ -26,7 +26,6 @@ from doorman.server.rendering import Renderer
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.version import VERSION
 
-WARNING_BYTES_MAX: Final = 4096
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 

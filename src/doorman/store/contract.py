@@ -17,8 +17,6 @@ import msgspec
 ABSENT: Final = 0
 """The revision of a key that holds nothing: `expected=ABSENT` creates."""
 
-History = int
-
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """A value as it was written at a revision."""
