@@ -171,6 +171,12 @@ def _create_node(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG0
     doc.get("spec", {}).pop("configSource", None)
 
 
+def _update_node(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    if "configSource" not in old.get("spec", {}):
+        new.get("spec", {}).pop("configSource", None)
+
+
 def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     _restore(new, old, "spec")
 
@@ -367,7 +373,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         status=_pod_status,
         subresources={"ephemeralcontainers": _ephemeral_containers, "resize": _resize},
     ),
-    "nodes": _strategy(create=_create_node, status=_node_status),
+    "nodes": _strategy(create=_create_node, update=_update_node, status=_node_status),
     "namespaces": _strategy(
         create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
     ),

@@ -4,6 +4,7 @@ Each function gives the list of complaints, empty when the text is well formed. 
 """
 
 import re
+from ipaddress import ip_interface
 from typing import Final
 
 from doorman.api import label_names
@@ -48,6 +49,7 @@ CONFIG_KEY_FAULT: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
     f"'key-name', regex used for validation is '{_CONFIG_KEY_FORM}')"
 )
+CIDR_FAULT: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _CONFIG_KEY_RE: Final = re.compile(_CONFIG_KEY_FORM)
 _PERCENT_RE: Final = re.compile(_PERCENT_FORM)
 _PORT_RE: Final = re.compile(_PORT_FORM)
@@ -173,6 +175,21 @@ def percent_faults(text: str) -> list[str]:
     []
     """
     return [] if _PERCENT_RE.fullmatch(text) else [PERCENT_FAULT]
+
+
+def cidr_version_or_none(text: str) -> int | None:
+    """4 or 6 for an address range, None for anything else.
+
+    >>> cidr_version_or_none("10.0.0.0/24"), cidr_version_or_none("10.0.0.1")
+    (4, None)
+    """
+    _, slash, prefix = text.partition("/")
+    if not slash or not prefix.isascii() or not prefix.isdigit():
+        return None
+    try:
+        return ip_interface(text).version
+    except ValueError:
+        return None
 
 
 def _bytes(text: str) -> int:

@@ -40,7 +40,8 @@ def pod_errors(doc: Document, *, comparison_operators: bool) -> list[FieldError]
     errors = validate_metadata(doc)
     spec: Mapping[str, Any] = doc.get("spec") or {}
     if annotations := doc["metadata"].get("annotations"):
-        errors.extend(_annotation_errors(annotations, spec, comparison_operators=comparison_operators))
+        at = "metadata.annotations"
+        errors.extend(_annotation_errors(annotations, spec, at, comparison_operators=comparison_operators))
     errors.extend(pod_spec_errors(spec, "spec", comparison_operators=comparison_operators))
     return errors
 
@@ -50,7 +51,10 @@ def template_errors(template: Mapping[str, Any], path: str, *, comparison_operat
     metadata: Mapping[str, Any] = template.get("metadata") or {}
     spec: Mapping[str, Any] = template.get("spec") or {}
     errors = label_errors(metadata.get("labels") or {}, f"{path}.labels")
-    errors.extend(annotation_errors(metadata.get("annotations") or {}, f"{path}.annotations"))
+    if annotations := metadata.get("annotations"):
+        at = f"{path}.annotations"
+        errors.extend(annotation_errors(annotations, at))
+        errors.extend(_annotation_errors(annotations, spec, at, comparison_operators=comparison_operators))
     errors.extend(pod_spec_errors(spec, f"{path}.spec", comparison_operators=comparison_operators))
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
@@ -102,13 +106,13 @@ def pod_spec_errors(spec: Mapping[str, Any], path: str, *, comparison_operators:
 
 
 def _annotation_errors(
-    annotations: Mapping[str, str], spec: Mapping[str, Any], *, comparison_operators: bool
+    annotations: Mapping[str, str], spec: Mapping[str, Any], path: str, *, comparison_operators: bool
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     if MIRROR_ANNOTATION in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(invalid(f"metadata.annotations[{MIRROR_ANNOTATION}]", annotations[MIRROR_ANNOTATION], text))
-    errors.extend(toleration_annotation_errors(annotations, comparison_operators=comparison_operators))
+        errors.append(invalid(f"{path}[{MIRROR_ANNOTATION}]", annotations[MIRROR_ANNOTATION], text))
+    errors.extend(toleration_annotation_errors(annotations, path, comparison_operators=comparison_operators))
     return errors
 
 

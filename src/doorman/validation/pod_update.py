@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.schema import Document
-from doorman.base.errors import FieldError, FieldErrorType, forbidden, invalid, required
+from doorman.base.errors import FieldError, FieldErrorType, Json, forbidden, invalid, required
 from doorman.base.gotext import quote
-from doorman.semantics.names import subdomain_faults
+from doorman.semantics.qos import qos_class
 from doorman.validation.containers import ephemeral_container_errors
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata_update
 from doorman.validation.pod import INT32_MAX, allows_comparison_operators, pod_errors
+from doorman.validation.pod_status import validate_pod_status
 from doorman.validation.resources import requirement_errors
 from doorman.validation.selectors import REQUIRED_TERM
 from doorman.validation.tolerations import toleration_update_errors
@@ -28,7 +29,8 @@ FIXED_SPEC: Final = f"pod updates may not change fields other than {_CHANGEABLE}
 _ONLY_NODE_SELECTOR_ADDITIONS: Final = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
 _SAME_NUMBER_OF_TERMS: Final = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
 _ONLY_TERM_ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
-_NOMINATED_ON_BOUND: Final = "may not be set on pods that are already bound to a node"
+
+_QOS_CHANGED: Final = "Pod QOS Class may not change as a result of resizing"
 
 _Spec = Mapping[str, Any]  # a PodSpec as JSON
 
@@ -36,14 +38,14 @@ _Spec = Mapping[str, Any]  # a PodSpec as JSON
 def validate_pod_update(new: Document, old: Document, context: Context) -> list[FieldError]:
     match context.subresource:
         case "status":
-            return _status_errors(new, old)
+            return validate_pod_status(new, old)
         case "ephemeralcontainers":
             return [
                 *validate_metadata_update(new, old),
                 *_ephemeral_errors(new.get("spec") or {}, old.get("spec") or {}),
             ]
         case "resize":
-            return [*validate_metadata_update(new, old), *_resize_errors(new.get("spec") or {})]
+            return [*validate_metadata_update(new, old), *_resize_errors(new, old)]
         case "binding":
             return validate_metadata_update(new, old)
     errors = validate_metadata_update(new, old)
@@ -52,17 +54,6 @@ def validate_pod_update(new: Document, old: Document, context: Context) -> list[
     errors.extend(pod_errors(new, comparison_operators=allows_comparison_operators(before, context)))
     errors.extend(_spec_update_errors(after, before))
     return distinct(errors)
-
-
-def _status_errors(new: Document, old: Document) -> list[FieldError]:
-    """The spec comes from the store and is not looked at again."""
-    errors = validate_metadata_update(new, old)
-    nominated = (new.get("status") or {}).get("nominatedNodeName", "")
-    if nominated and nominated != (old.get("status") or {}).get("nominatedNodeName", ""):
-        errors.extend(invalid("status.nominatedNodeName", nominated, fault) for fault in subdomain_faults(nominated))
-        if (old.get("spec") or {}).get("nodeName"):
-            errors.append(forbidden("status.nominatedNodeName", _NOMINATED_ON_BOUND))
-    return errors
 
 
 def _ephemeral_errors(new: _Spec, old: _Spec) -> list[FieldError]:
@@ -80,15 +71,29 @@ def _ephemeral_errors(new: _Spec, old: _Spec) -> list[FieldError]:
     return errors
 
 
-def _resize_errors(spec: _Spec) -> list[FieldError]:
-    """Only resources come from a resize, so only they are looked at."""
+def _resize_errors(new: Document, old: Document) -> list[FieldError]:
+    """Only resources come from a resize, so only they are looked at. The class of service stays what it was."""
     errors: list[FieldError] = []
+    spec: _Spec = new.get("spec") or {}
+    before: _Spec = old.get("spec") or {}
     for group in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(group) or ()):
             if resources := container.get("resources"):
                 errors.extend(requirement_errors(resources, f"spec.{group}[{index}].resources"))
     if resources := spec.get("resources"):
         errors.extend(requirement_errors(resources, "spec.resources"))
+    was = (old.get("status") or {}).get("qosClass") or qos_class(before)
+    if not errors and qos_class(spec) != was:
+        errors.append(invalid("spec", Json(was), _QOS_CHANGED))
+    for index, (container, stored) in enumerate(
+        zip(spec.get("containers") or (), before.get("containers") or (), strict=False)
+    ):
+        for field in ("requests", "limits"):
+            had = (stored.get("resources") or {}).get(field) or {}
+            if any(name not in ((container.get("resources") or {}).get(field) or {}) for name in had):
+                errors.append(
+                    forbidden(f"spec.containers[{index}].resources.{field}", f"resource {field} cannot be removed")
+                )
     return errors
 
 

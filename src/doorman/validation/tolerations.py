@@ -47,7 +47,9 @@ def toleration_update_errors(
     return [forbidden(path, ONLY_ADDITIONS)]
 
 
-def toleration_annotation_errors(annotations: Mapping[str, str], *, comparison_operators: bool) -> list[FieldError]:
+def toleration_annotation_errors(
+    annotations: Mapping[str, str], path: str, *, comparison_operators: bool
+) -> list[FieldError]:
     """The annotation that carried tolerations before 1.6: still checked, never acted upon."""
     text = annotations.get(TOLERATIONS_ANNOTATION, "")
     if not text:
@@ -55,9 +57,9 @@ def toleration_annotation_errors(annotations: Mapping[str, str], *, comparison_o
     try:
         tolerations = parse_annotated_list(text, "core.Toleration")
     except AnnotationError as error:
-        return [invalid("metadata.annotations", TOLERATIONS_ANNOTATION, str(error))]
-    path = f"metadata.annotations.{TOLERATIONS_ANNOTATION}"
-    return toleration_errors(tolerations, path, comparison_operators=comparison_operators)
+        return [invalid(path, TOLERATIONS_ANNOTATION, str(error))]
+    at = f"{path}.{TOLERATIONS_ANNOTATION}"
+    return toleration_errors(tolerations, at, comparison_operators=comparison_operators)
 
 
 def _is_plain(toleration: Mapping[str, Any]) -> bool:

@@ -227,12 +227,17 @@ def _cases() -> Iterator[Any]:
                 yield pytest.param(case, id=f"{suite}/{path.stem}: {case['name']}")
 
 
+SIZE = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+"""Of the kit's nodes."""
+
+
 @pytest.mark.parametrize("case", list(_cases()))
 def test_recorded_case(case: Mapping[str, Any]) -> None:
     world = _World(case.get("namespace") or {})
     for node in case.get("nodes") or ():
         spec = {"taints": node["taints"]} if node.get("taints") else {}
-        doc = {"metadata": {"name": node["name"], "uid": f"uid-{node['name']}"}, "spec": spec, "status": {}}
+        doc = {"metadata": {"name": node["name"], "uid": f"uid-{node['name']}"}, "spec": spec}
+        doc["status"] = {"capacity": dict(SIZE), "allocatable": dict(SIZE)}
         world.docs["nodes", "", node["name"]] = doc
         lease = {"metadata": {"name": node["name"], "namespace": "kube-node-lease"}, "spec": {}}
         world.docs["leases.coordination.k8s.io", "kube-node-lease", node["name"]] = lease

@@ -27,15 +27,53 @@ def test_create_checks_capacity_and_allocatable() -> None:
     ]
 
 
+CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+FAMILY = "may specify no more than one CIDR for each IP family"
+
+
+@pytest.mark.parametrize(
+    ("cidrs", "expected"),
+    [
+        pytest.param(["10.0.0.0/24", "fd00::/64"], [], id="V12-one-of-each-family"),
+        pytest.param(["10.0.0.1/24"], [], id="V12-host-bits-are-no-fault"),
+        pytest.param(["a"], [f'spec.podCIDRs[0]: Invalid value: "a": {CIDR}'], id="V12-no-range"),
+        pytest.param(["10.0.0.0"], [f'spec.podCIDRs[0]: Invalid value: "10.0.0.0": {CIDR}'], id="V12-no-prefix"),
+        pytest.param(["10.0.0.0/33"], [f'spec.podCIDRs[0]: Invalid value: "10.0.0.0/33": {CIDR}'], id="V12-too-long"),
+        pytest.param(
+            ["10.0.0.0/24", "10.0.1.0/24"],
+            [f'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.1.0/24"]: {FAMILY}'],
+            id="V12-one-family-twice",
+        ),
+        pytest.param(
+            ["10.0.0.0/24", "10.0.0.0/24"],
+            [
+                f'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.0.0/24"]: {FAMILY}',
+                'spec.podCIDRs[1]: Duplicate value: "10.0.0.0/24"',
+            ],
+            id="V12-repeated",
+        ),
+    ],
+)
+def test_pod_cidrs(cidrs: list[str], expected: list[str]) -> None:
+    assert texts(validate_node_create(node(podCIDRs=cidrs), Context())) == expected
+
+
+def test_status_write_checks_allocatable_too() -> None:
+    doc = node({"allocatable": {"cpu": "-1"}})
+    assert texts(validate_node_update(doc, node(), Context(subresource="status"))) == [
+        f"status.allocatable.cpu: {NEGATIVE}"
+    ]
+
+
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
     [
         pytest.param(node(taints=[{"key": "k", "effect": "NoSchedule"}]), node(), [], id="V13-taints-are-free"),
         pytest.param(node(taints=[{"key": "k"}]), node(), ["metadata.taints[0].effect: Required value"], id="V14-once"),
-        pytest.param(node(podCIDRs=["a"]), node(), [], id="V13-cidrs-set"),
+        pytest.param(node(podCIDRs=["10.0.0.0/24"]), node(), [], id="V13-cidrs-set"),
         pytest.param(
-            node(podCIDRs=["b"]),
-            node(podCIDRs=["a"]),
+            node(podCIDRs=["10.0.1.0/24"]),
+            node(podCIDRs=["10.0.0.0/24"]),
             ['spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid'],
             id="V13-cidrs-changed",
         ),

@@ -145,3 +145,15 @@ def test_template_errors_carry_the_path_of_the_template() -> None:
     template = {"metadata": {"labels": {"a b": "c"}}, "spec": spec}
     found = template_errors(template, "spec.template", comparison_operators=True)
     assert [error.field for error in found] == ["spec.template.labels", "spec.template.spec.tolerations[0].operator"]
+
+
+def test_template_annotation_with_tolerations_is_checked_too() -> None:
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    default_pod_spec(spec)
+    legacy = "scheduler.alpha.kubernetes.io/tolerations"
+    template = {"metadata": {"annotations": {legacy: '[{"key":"k","operator":"In"}]'}}, "spec": spec}
+    (error,) = template_errors(template, "spec.template", comparison_operators=True)
+    assert error.field == f"spec.template.annotations.{legacy}[0].operator"
+    template["metadata"]["annotations"][legacy] = "["
+    (error,) = template_errors(template, "spec.template", comparison_operators=True)
+    assert error.field == "spec.template.annotations"

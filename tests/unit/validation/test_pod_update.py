@@ -171,3 +171,24 @@ def test_resize_checks_resources() -> None:
     new = pod(containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "-1"}}}])
     found = validate_pod_update(new, pod(), Context(subresource="resize"))
     assert fields(found) == ["spec.containers[0].resources.requests[cpu]"]
+
+
+def sized(**resources: Any) -> dict[str, Any]:
+    return pod(containers=[{"name": "c", "image": "i", "resources": resources}])
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        pytest.param(sized(requests={"cpu": "2"}), sized(requests={"cpu": "1"}), [], id="more"),
+        pytest.param(sized(requests={"cpu": "1"}), sized(), ["spec"], id="other-class-of-service"),
+        pytest.param(
+            sized(requests={"cpu": "1"}),
+            sized(requests={"cpu": "1", "memory": "1"}),
+            ["spec.containers[0].resources.requests"],
+            id="request-removed",
+        ),
+    ],
+)
+def test_resize_keeps_class_and_names(new: dict[str, Any], old: dict[str, Any], expected: list[str]) -> None:
+    assert fields(validate_pod_update(new, old, Context(subresource="resize"))) == expected

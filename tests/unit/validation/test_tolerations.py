@@ -139,6 +139,6 @@ def test_uses_comparison_operators() -> None:
 
 def test_toleration_annotation_is_checked() -> None:
     annotation = {"scheduler.alpha.kubernetes.io/tolerations": '[{"key":"k","operator":"Gt","value":"5"}]'}
-    assert toleration_annotation_errors(annotation, comparison_operators=True) == []
-    (error,) = toleration_annotation_errors(annotation, comparison_operators=False)
+    assert toleration_annotation_errors(annotation, "metadata.annotations", comparison_operators=True) == []
+    (error,) = toleration_annotation_errors(annotation, "metadata.annotations", comparison_operators=False)
     assert error.field == "metadata.annotations.scheduler.alpha.kubernetes.io/tolerations[0].operator"
