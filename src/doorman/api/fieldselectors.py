@@ -95,6 +95,10 @@ DOCUMENT_FIELDS: Final[Mapping[str, Mapping[str, Reader]]] = {
         "spec.pool.name": path_reader("spec.pool.name"),
     },
     "certificatesigningrequests.certificates.k8s.io": {"spec.signerName": path_reader("spec.signerName")},
+    "clustertrustbundles.certificates.k8s.io": {"spec.signerName": path_reader("spec.signerName")},
+    "podcertificaterequests.certificates.k8s.io": {
+        path: path_reader(path) for path in ("spec.signerName", "spec.podName", "spec.nodeName")
+    },
 }
 """By storage. Read from documents, beside metadata.name and metadata.namespace."""
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.faces import FACES
 from doorman.base.errors import GroupResource
 
 
@@ -65,6 +66,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """The name of its type in `data/types.json`; empty when there is none."""
     storage: str = ""
     """The group resource under which its objects are stored: two kinds with the same storage are two faces of one."""
+    face: str = ""
+    """The name of its `faces.Face`; empty when it looks as it is stored."""
     creates_on_update: bool = False
     needs_resource_version: bool = False
     returns_deleted: bool = False
@@ -156,6 +159,10 @@ class Kinds:
                 found[group] = versions
         return found
 
+    def stored(self, kind: Kind) -> Kind:
+        """The row whose version objects of this kind are stored in."""
+        return self._by_group_resource[kind.storage] if kind.face else kind
+
     def in_version(self, group: str, version: str) -> list[Kind]:
         return [row for row in self.rows if row.group == group and row.version == version]
 
@@ -169,7 +176,15 @@ def builtin_kinds() -> Kinds:
     """Every kind of a v1.37 API server, in all its versions, the preferred one of each first."""
     type_names = {tuple(gvk): name for name, row in type_table().items() for gvk in row.get("gvk", ())}
     rows = sorted(data_file("resources.json"), key=lambda raw: version_order(raw["version"]))
-    return Kinds(_row(raw, type_names.get((raw["group"], raw["version"], raw["kind"]), "")) for raw in rows)
+    newest: dict[tuple[str, str], str] = {}
+    for raw in rows:
+        found = type_names.get((raw["group"], raw["version"], raw["kind"]), "")
+        newest.setdefault((raw["group"], raw["kind"]), found)
+    # A version without types of its own has those of the newest one.
+    return Kinds(
+        _row(raw, type_names.get((raw["group"], raw["version"], raw["kind"])) or newest[raw["group"], raw["kind"]])
+        for raw in rows
+    )
 
 
 def version_order(version: str) -> tuple[int, int, int]:
@@ -198,6 +213,7 @@ def traits() -> dict[str, Any]:  # see data/traits.json
 
 def _row(raw: dict[str, Any], type_name: str) -> Kind:
     name = f"{raw['resource']}.{raw['group']}" if raw["group"] else raw["resource"]
+    face = f"{name}/{raw['version']}"
     has: dict[str, list[str]] = traits()["kinds"]
     subresources = tuple(
         Subresource(sub["name"], sub["kind"], sub["group"], sub["version"], tuple(sub["verbs"]))
@@ -217,6 +233,7 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
         subresources=subresources,
         type_name=type_name,
         storage=SHARED_STORAGE.get(name, name),
+        face=face if face in FACES else "",
         creates_on_update=name in has["createsOnUpdate"],
         needs_resource_version=name in has["needsResourceVersion"],
         returns_deleted=name in has["returnsDeleted"],

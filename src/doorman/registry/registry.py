@@ -22,7 +22,6 @@ from doorman.base.clock import Clock, Instant
 from doorman.base.errors import (
     ApiError,
     already_exists,
-    bad_request,
     conflict,
     internal,
     invalid,
@@ -44,6 +43,7 @@ from doorman.registry.deletion import (
     check_preconditions,
     decide_delete,
 )
+from doorman.registry.naming import check_name, drop_repeated_owners, settle_namespace
 from doorman.registry.stored import Stored, store_key, to_kept_bytes, unstored
 from doorman.registry.strategy import strategy_of
 from doorman.registry.watchcache import Collection, WatchCache
@@ -143,9 +143,11 @@ class Registry:
         if metadata.get("resourceVersion", "") not in ("", "0"):
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         metadata.pop("resourceVersion", None)
+        drop_repeated_owners(metadata, caller.warnings)
         self._default(kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
-        self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
+        stored_as = self.kinds.stored(kind)
+        self._managed.track_create(stored_as, doc, self._manager(caller, "", stored_as), now)
         attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None)
         self._admission.admit(attributes, self._cluster, now)
         if self._is_remote(attributes):
@@ -171,7 +173,7 @@ class Registry:
         metadata["uid"] = self._names.uid()
         metadata["creationTimestamp"] = to_time(now)
         strategy_of(kind).create(kind, doc, now)
-        errors = self._validator(kind).create(doc, self._context(""))
+        errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, metadata.get("name", ""), errors)
         attributes.obj = doc
@@ -289,6 +291,7 @@ class Registry:
         now = self._clock.now()
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
         self._check_identity(kind, namespace, name, metadata, before, is_unconditional)
+        drop_repeated_owners(metadata, caller.warnings)
         if subresource != "status":
             self._default(kind, new)
         for field in _SERVER_OWNED:
@@ -306,10 +309,11 @@ class Registry:
         strategy_of(kind).for_update(subresource)(kind, new, old, now)
         metadata = new["metadata"]
         metadata["resourceVersion"] = before["resourceVersion"]
-        self._managed.track_update(kind, new, old, self._manager(caller, subresource, kind), now)
+        stored_as = self.kinds.stored(kind)
+        self._managed.track_update(stored_as, new, old, self._manager(caller, subresource, stored_as), now)
         if new == old:
             raise _NotWritten
-        errors = self._validator(kind).update(new, old, self._context(subresource))
+        errors = self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, name, errors)
         attributes.obj = new
@@ -363,7 +367,7 @@ class Registry:
         if self.remote is None or not await self.remote.mutate(attributes, self._cluster) or obj is None:
             return
         try:
-            cleaned, _ = self.schema.clean(obj, kind.type_name)
+            cleaned, _ = self.schema.clean(obj, self.kinds.stored(kind).type_name)
         except DecodeError as error:
             raise internal(f"a webhook made no {kind.kind} of the object: {error}") from error
         if cleaned is not obj:
@@ -386,10 +390,7 @@ class Registry:
         """Members a client cannot choose."""
         for field in (*_SERVER_OWNED, "selfLink"):
             metadata.pop(field, None)
-        if not kind.namespaced:
-            metadata.pop("namespace", None)
-        elif metadata.setdefault("namespace", namespace) != namespace:
-            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        settle_namespace(kind, namespace, metadata)
 
     def _default(self, kind: Kind, doc: Document) -> None:
         defaulter = DEFAULTERS.get(kind.storage)
@@ -411,15 +412,8 @@ class Registry:
     def _check_identity(
         self, kind: Kind, namespace: str, name: str, metadata: Document, before: Document, is_unconditional: bool
     ) -> None:
-        named = metadata.get("name", "")
-        if not named:
-            raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
-        if named != name:
-            raise bad_request(f"the name of the object ({named}) does not match the name on the URL ({name})")
-        if not kind.namespaced:
-            metadata.pop("namespace", None)
-        elif metadata.setdefault("namespace", namespace) != namespace:
-            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        check_name(metadata, name)
+        settle_namespace(kind, namespace, metadata)
         uid = metadata.get("uid", "")
         if uid and uid != before["uid"]:
             raise conflict(
@@ -477,8 +471,10 @@ class Registry:
             subresource=subresource,
         )
 
-    def _context(self, subresource: str) -> Context:
-        return Context(comparison_operators=self._comparison_operators, subresource=subresource)
+    def _context(self, subresource: str, kind: Kind) -> Context:
+        return Context(
+            comparison_operators=self._comparison_operators, subresource=subresource, group_version=kind.group_version
+        )
 
     def _exists(self, kind: Kind, namespace: str, name: str, current: Entry | None) -> ApiError:
         prefix = ""

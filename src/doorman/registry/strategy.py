@@ -253,6 +253,24 @@ def _merge_string_data(doc: Document) -> None:
             data[name] = base64.b64encode(value.encode()).decode()
 
 
+# Events
+
+_EVENT_ALWAYS: Final = {
+    "eventTime": None, "firstTimestamp": None, "lastTimestamp": None, "reportingComponent": "", "reportingInstance": "",
+}  # fmt: skip
+"""Members of an event that are written also when they say nothing: Go does, and clients rely on their being there."""
+
+
+def _create_event(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    for name, nothing in _EVENT_ALWAYS.items():
+        doc.setdefault(name, nothing)
+    doc.setdefault("source", {})
+
+
+def _update_event(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    _create_event(kind, new, now)
+
+
 # Requests for certificates
 
 _DECISIONS: Final = ("Approved", "Denied")
@@ -377,6 +395,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "namespaces": _strategy(
         create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
     ),
+    "events": _strategy(create=_create_event, update=_update_event),
     "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),

@@ -4,7 +4,7 @@ The same in real and in virtual time: it runs on whatever event loop it is start
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from doorman.admission.chain import Settings as AdmissionSettings
@@ -168,11 +168,23 @@ class Cluster:
             flow=flow,
             metrics=metrics,
             audit=audit,
-            health=Health({"ping": lambda: True, "log": lambda: True, "etcd": lambda: True}),
+            health=Health({"ping": lambda: True, "log": lambda: True, "etcd": lambda: True, **self._start_hooks()}),
             clock=self._clock,
             names=self._names,
             rng=random.Random(self._rng.random()),
         )
+
+    def _start_hooks(self) -> dict[str, Callable[[], bool]]:
+        """What is done before the first request, as the checks Kubernetes names after it."""
+
+        def has(resource: str) -> Callable[[], bool]:
+            return lambda: bool(self.cache.collection(resource).objects)
+
+        return {
+            "poststarthook/start-system-namespaces-controller": has("namespaces"),
+            "poststarthook/rbac/bootstrap-roles": has("clusterroles.rbac.authorization.k8s.io"),
+            "poststarthook/scheduling/bootstrap-system-priority-classes": has("priorityclasses.scheduling.k8s.io"),
+        }
 
     def _explain(self, namespace: str, name: str, user: User) -> Document:
         explainer = PodExplainer(

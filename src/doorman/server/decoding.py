@@ -1,15 +1,20 @@
 """From a body to a clean document of the expected kind, with field validation (Strict, Warn, Ignore)."""
 
+from functools import cache
 from typing import Final
 
-from doorman.api.kinds import Kind
+from doorman.api.faces import to_stored
+from doorman.api.kinds import Kind, builtin_kinds
 from doorman.api.schema import DecodeError, Document, Schema
 from doorman.base.errors import bad_request, invalid_object, not_supported
+from doorman.base.gotext import quote
 from doorman.server.bodies import Body, BodyError, as_document, read_body, unrecognized
-from doorman.server.events_face import to_core
+from doorman.server.negotiation import go_package
 from doorman.server.request import Query
 
 _VALIDATIONS: Final = ("", "Ignore", "Warn", "Strict")
+_SCHEME: Final = '"pkg/api/legacyscheme/scheme.go:30"'
+"""Where Kubernetes declares its table of types: its messages say so."""
 
 
 def field_validation(query: Query, options_kind: str) -> str:
@@ -42,9 +47,13 @@ def check_kind(kind: Kind, doc: Document) -> None:
         )
     if name and name != kind.kind:
         group, _, version = api_version.rpartition("/")
+        head = f'{name} in version "{version}" cannot be handled as a {kind.kind}: '
+        if api_version and (group, version, name) not in _registered():
+            shown = quote(api_version)
+            raise bad_request(f"{head}no kind {quote(name)} is registered for version {shown} in scheme {_SCHEME}")
         raise bad_request(
-            f'{name} in version "{version}" cannot be handled as a {kind.kind}: '
-            f"converting ({_go(group)}.{name}) to ({_go(kind.group)}.{kind.kind}): unknown conversion"
+            f"{head}converting ({version or kind.version}.{name}) to ({go_package(kind)}.{kind.kind}): "
+            "unknown conversion"
         )
     if api_version and api_version != kind.group_version:
         raise bad_request(
@@ -71,8 +80,9 @@ def clean_object(
             warnings += problems
     doc.pop("kind", None)
     doc.pop("apiVersion", None)
-    return to_core(doc) if kind.group_resource == "events.events.k8s.io" else doc
+    return to_stored(kind.face, doc)
 
 
-def _go(group: str) -> str:
-    return group.split(".")[0] or "core"
+@cache
+def _registered() -> frozenset[tuple[str, str, str]]:
+    return frozenset((row.group, row.version, row.kind) for row in builtin_kinds().rows)

@@ -16,6 +16,7 @@ from doorman.base.errors import (
     FieldError,
     bad_request,
     forbidden,
+    invalid,
     invalid_object,
     method_not_allowed,
     no_such_resource,
@@ -24,6 +25,7 @@ from doorman.base.errors import (
     too_long,
 )
 from doorman.registry.deletion import DeleteOptions
+from doorman.registry.naming import check_name
 from doorman.registry.registry import Caller, Registry
 from doorman.server.access import Access
 from doorman.server.bodies import BodyError, read_body
@@ -82,7 +84,10 @@ class ResourceHandlers:
             return await self._subresource(call, renderer)
         if kind.namespaced and not info.namespace and info.verb not in ("list", "watch"):
             raise method_not_allowed()
-        if info.verb not in kind.verbs or bool(info.name) is (info.verb in _ON_COLLECTIONS):
+        is_old_watch = info.verb == "watch" and bool(info.name)  # the prefix /watch/ takes a name too
+        if info.verb not in kind.verbs or (bool(info.name) is (info.verb in _ON_COLLECTIONS) and not is_old_watch):
+            raise method_not_allowed()
+        if info.verb == "watch" and call.request.method not in ("GET", "HEAD"):
             raise method_not_allowed()
         match info.verb:
             case "get":
@@ -109,6 +114,8 @@ class ResourceHandlers:
         info = call.info
         if call.request.query.flag("watch"):
             return self._watch(call, renderer)
+        if call.request.query.flag("export"):
+            raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
             return renderer.document(compute(info.namespace, info.name, call.user))
@@ -164,12 +171,14 @@ class ResourceHandlers:
         patch = read_patch(kind, call.request.body, call.request.headers.get("content-type", ""))
         caller = self._caller(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
+            stored_as = self._registry.kinds.stored(kind)
             manager = Manager(
-                name=caller.manager, operation="Apply", api_version=kind.group_version, subresource=subresource
+                name=caller.manager, operation="Apply", api_version=stored_as.group_version, subresource=subresource
             )
             plan = ApplyPlan(
                 self._registry.schema,
                 kind,
+                stored_as,
                 patch,
                 manager,
                 force=query.flag("force"),
@@ -201,6 +210,7 @@ class ResourceHandlers:
         def made() -> Document:
             self._access.guard.check_create(call.user, info)
             doc = make()
+            check_name(doc.get("metadata", {}), info.name)
             if self._access.guard.is_about(call.kind):
                 self._access.guard.check(call.kind, info.namespace, doc, None, call.user)
             return doc
@@ -276,6 +286,8 @@ class ResourceHandlers:
     def _no_runtime(self, call: Call) -> Response:
         """Everything that needs a container says why there is none."""
         info = call.info
+        if call.request.query.all("dryRun"):
+            raise bad_request("dryRun is not supported")
         self._registry.get(call.kind, info.namespace, info.name)
         raise ApiError(501, "", _NO_RUNTIME[info.subresource])
 
@@ -354,6 +366,8 @@ class ResourceHandlers:
             )
         try:
             body = read_body(request.body, request.headers.get("content-type", ""))
+            if isinstance(body.value, dict) and body.value.get("kind") not in (None, "", "DeleteOptions"):
+                raise bad_request("decoded object cannot be converted to DeleteOptions")
             doc, _ = self._registry.schema.clean(body.value, "meta.v1.DeleteOptions")
             return msgspec.convert(doc, DeleteOptions)
         except (BodyError, DecodeError, msgspec.ValidationError) as error:
@@ -387,6 +401,11 @@ def _option_errors(query: Query, manager: str, patch_type: str) -> list[FieldErr
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
     if len(manager.encode()) > MANAGER_BYTES_MAX:
         errors.append(too_long("fieldManager", MANAGER_BYTES_MAX))
+    errors.extend(
+        invalid("fieldManager", manager, f"invalid character U+{ord(c):04X} (at position {len(manager[:i].encode())})")
+        for i, c in enumerate(manager)
+        if not c.isprintable()
+    )
     return errors
 
 

@@ -64,7 +64,9 @@ class OpenApi:
             place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={self._document(*where)[1]}"}
             for place, where in self._places().items()
         }
-        return json_response({"paths": paths})
+        response = json_response({"paths": paths})
+        response.headers.append(("Etag", f'"{hashlib.sha512(response.body).hexdigest().upper()}"'))
+        return response
 
     def _one(self, place: str, query: Query) -> Response | None:
         where = self._places().get(place)

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.apply import LAST_APPLIED, Applier
+from doorman.api.faces import from_stored, to_stored
 from doorman.api.kinds import Kind
 from doorman.api.managed import Manager
 from doorman.api.mergepatch import json_patch, merge_patch
@@ -15,7 +16,6 @@ from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, unsupported_media_type
 from doorman.base.gotext import go_json
 from doorman.server.bodies import Body, BodyError, media_type, read_json, read_yaml
-from doorman.server.events_face import to_core, to_events_v1
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -71,17 +71,13 @@ def transform_of(schema: Schema, kind: Kind, patch: Patch, validation: str, warn
     """The function the registry applies, perhaps more than once, to what is stored."""
 
     def transform(stored: Document) -> Document:
-        live = {"kind": kind.kind, "apiVersion": kind.group_version, **stored}
-        if kind.group_resource == "events.events.k8s.io":
-            live = to_events_v1(live)
+        live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.face, stored)}
         patched = _patched(schema, kind, patch, live)
         found: list[str] = []
         known = None if patch.type == JSON_PATCH else live
         cleaned = _cleaned(schema, kind, patched, patch, validation, found, known)
         warnings[:] = found
-        if kind.group_resource == "events.events.k8s.io":
-            cleaned = to_core(cleaned)
-        return cleaned
+        return to_stored(kind.face, cleaned)
 
     return transform
 
@@ -138,17 +134,29 @@ class ApplyPlan:
     """A server-side apply that was read and checked; `on` merges it into a live object."""
 
     def __init__(
-        self, schema: Schema, kind: Kind, patch: Patch, manager: Manager, *, force: bool, namespace: str, name: str
+        self,
+        schema: Schema,
+        kind: Kind,
+        stored_as: Kind,
+        patch: Patch,
+        manager: Manager,
+        *,
+        force: bool,
+        namespace: str,
+        name: str,
     ) -> None:
+        """`stored_as` is the version objects of the kind are stored in: fields are owned in its terms."""
         config: Document = patch.body.value
         self._applier = Applier(schema)
         self._kind = kind
+        self._stored_as = stored_as
         self._manager = manager
         self._force = force
         self.config = _checked_config(schema, kind, config, patch, namespace, name)
 
     def on(self, live: Document | None, now: Instant) -> Document:
-        merged = self._applier.apply(self._kind, live, self.config, self._manager, force=self._force, now=now)
+        config = to_stored(self._kind.face, self.config)
+        merged = self._applier.apply(self._stored_as, live, config, self._manager, force=self._force, now=now)
         annotations = merged["metadata"].get("annotations", {})
         if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
             applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}

@@ -1,7 +1,7 @@
 """Objects, lists and watch events as bytes, in the form that was negotiated.
 
 The plain JSON forms join kept bytes and encode nothing. Other forms (tables, metadata only, YAML, indented) and the
-second face of events decode first.
+versions that look different from what is stored decode first.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from doorman.api.faces import from_stored
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.registry.stored import ITEM_HEAD, Stored, head_of
-from doorman.server.events_face import to_events_v1
 from doorman.server.listing import Page
 from doorman.server.negotiation import JSON, YAML, Accepted, unusable_for_list, unusable_for_object
 from doorman.server.request import Response
@@ -35,14 +35,12 @@ def _head(kind: Kind) -> bytes:
 
 def document_of(kind: Kind, stored: Stored) -> Document:
     """The whole document as this kind shows it."""
-    doc = stored.document()
-    if kind.group_resource == "events.events.k8s.io":
-        doc = to_events_v1(doc)
+    doc = from_stored(kind.face, stored.document())
     return {"kind": kind.kind, "apiVersion": kind.group_version, **doc}
 
 
 def object_bytes(kind: Kind, stored: Stored) -> bytes:
-    if kind.group_resource != kind.storage:
+    if kind.face:
         return _encode(document_of(kind, stored))
     return stored.json(_head(kind))
 
@@ -64,11 +62,11 @@ class Renderer:
                     return Response(status=status, body=object_bytes(kind, stored))
                 return self._document(document_of(kind, stored), status)
             case "Table":
-                return self._document(self._table(kind, [document_of(kind, stored)], _object_meta(stored)), status)
+                return self._document(self._table(kind, [stored.document()], _object_meta(stored)), status)
             case "PartialObjectMetadata":
                 return self._document(_partial(document_of(kind, stored)), status)
             case other:
-                raise unusable_for_object(other)
+                raise unusable_for_object(other, kind)
 
     def page(self, kind: Kind, page: Page) -> Response:
         match self._accepted.conversion:
@@ -78,14 +76,12 @@ class Renderer:
                 items = [_item(document_of(kind, stored)) for stored in page.items]
                 return self._list_document(f"{kind.kind}List", kind.group_version, page, items)
             case "Table":
-                return self._document(
-                    self._table(kind, [document_of(kind, stored) for stored in page.items], _list_meta(page))
-                )
+                return self._document(self._table(kind, [stored.document() for stored in page.items], _list_meta(page)))
             case "PartialObjectMetadataList":
                 items = [_partial(document_of(kind, stored)) for stored in page.items]
                 return self._list_document("PartialObjectMetadataList", _META, page, items)
             case other:
-                raise unusable_for_list(other)
+                raise unusable_for_list(other, kind)
 
     def documents(self, kind: Kind, docs: list[Document]) -> Response:
         """A list of objects that are not stored."""
@@ -105,7 +101,7 @@ class Renderer:
         if not self._accepted.conversion:
             return b'{"type":"%s","object":%s}\n' % (type_.encode(), object_bytes(kind, stored))
         if self._accepted.conversion == "Table":
-            table = self._table(kind, [document_of(kind, stored)], _object_meta(stored))
+            table = self._table(kind, [stored.document()], _object_meta(stored))
             if not self._is_first_event:
                 table["columnDefinitions"] = None
             self._is_first_event = False
@@ -162,13 +158,12 @@ def _list_chunks(kind: Kind, page: Page) -> Iterator[bytes]:
         kind.group_version.encode(),
         _encode(_list_meta(page)),
     )
-    is_other_face = kind.group_resource != kind.storage
     pieces: list[bytes] = []
     size = 0
     separator = b""
     for stored in page.items:
         pieces.append(separator)
-        if is_other_face:
+        if kind.face:
             pieces.append(_encode(_item(document_of(kind, stored))))
         else:
             pieces.extend(stored.pieces(ITEM_HEAD))

@@ -16,6 +16,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     subresource: str = ""
 
+    group_version: str = ""
+    """The version of the API it was written through."""
+
 
 Create = Callable[[Document, Context], list[FieldError]]
 Update = Callable[[Document, Document, Context], list[FieldError]]

@@ -19,6 +19,8 @@ from doorman.validation.workload_defaults import (
 
 Defaulter = Callable[[Document], None]
 
+_CPU_PERCENT: Final = 80
+_SCALING_PERIOD_SECONDS: Final = 15
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 
 _Json = dict[str, Any]  # a part of a document, changed in place
@@ -115,7 +117,24 @@ def default_role_binding(doc: Document) -> None:
 
 
 def default_autoscaler(doc: Document) -> None:
-    doc.setdefault("spec", {}).setdefault("minReplicas", 1)
+    spec = doc.setdefault("spec", {})
+    spec.setdefault("minReplicas", 1)
+    if not spec.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": _CPU_PERCENT}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    if (behavior := spec.get("behavior")) is not None:
+        up = behavior.setdefault("scaleUp", {})
+        up.setdefault("stabilizationWindowSeconds", 0)
+        _default_scaling(up, [("Pods", 4), ("Percent", 100)])
+        _default_scaling(behavior.setdefault("scaleDown", {}), [("Percent", 100)])
+
+
+def _default_scaling(rules: _Json, policies: list[tuple[str, int]]) -> None:
+    rules.setdefault("selectPolicy", "Max")
+    if not rules.get("policies"):
+        rules["policies"] = [
+            {"type": kind, "value": value, "periodSeconds": _SCALING_PERIOD_SECONDS} for kind, value in policies
+        ]
 
 
 def default_network_policy(doc: Document) -> None:

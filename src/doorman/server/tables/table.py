@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from doorman.api.faces import from_stored
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
@@ -32,6 +33,7 @@ DEFAULT_COLUMNS: Final = (
 def table_of(
     kind: Kind, docs: list[Document], metadata: Document, *, version: str, include_object: str, now: Instant
 ) -> Document:
+    """`docs` are as they are stored: columns are about that."""
     if include_object not in ("", "Metadata", "Object", "None"):
         raise bad_request(
             f'Unable to convert to Table as requested: includeObject: Invalid value: "{include_object}": '
@@ -68,7 +70,7 @@ def _row(
     if include_object == "None":
         row["object"] = None
     elif include_object == "Object":
-        row["object"] = doc
+        row["object"] = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.face, doc)}
     else:
         row["object"] = {
             "kind": "PartialObjectMetadata",

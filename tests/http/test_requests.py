@@ -1,0 +1,120 @@
+"""Small rules of the wire, one request each."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.support.api import running_api
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+MAP = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}}
+APPLY = {"content-type": "application/apply-patch+yaml"}
+OWNER = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}
+
+
+def answer(*request: Any, **more: Any) -> tuple[int, Any]:
+    async def main() -> tuple[int, Any]:
+        async with running_api() as api:
+            await api.given("configmaps", {"metadata": {"name": "there"}}, namespace="default")
+            before = api.revision
+            status, body = await api.call(*request, **more)
+            assert status < 400 or api.revision == before, "a refused request changes nothing"
+            return status, body
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("request_", "headers", "status", "message"),
+    [
+        pytest.param(
+            ("PATCH", MAPS + "/a?fieldManager=m", {**MAP, "metadata": {"name": "b"}}),
+            APPLY,
+            400,
+            "the name of the object (b) does not match the name on the URL (a)",
+            id="apply-creates-under-the-name-of-the-path",
+        ),
+        pytest.param(
+            (
+                "PUT",
+                "/api/v1/namespaces/default/services/a",
+                {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "b"}, "spec": {"ports": [{"port": 80}]}},
+            ),
+            {},
+            400,
+            "the name of the object (b) does not match the name on the URL (a)",
+            id="put-creates-under-the-name-of-the-path",
+        ),
+        pytest.param(
+            ("GET", MAPS + "/there?export=true"),
+            {},
+            400,
+            "the export parameter, deprecated since v1.14, is no longer supported",
+            id="export",
+        ),
+        pytest.param(
+            ("DELETE", MAPS + "/there", {"kind": "Pod", "apiVersion": "v1"}),
+            {},
+            400,
+            "decoded object cannot be converted to DeleteOptions",
+            id="delete-with-a-pod",
+        ),
+        pytest.param(
+            ("POST", MAPS + "?fieldManager=a%07b", MAP),
+            {},
+            422,
+            'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\ab": '
+            "invalid character U+0007 (at position 1)",
+            id="manager-that-cannot-be-printed",
+        ),
+        pytest.param(
+            ("POST", MAPS, {**MAP, "kind": "Pod"}),
+            {},
+            400,
+            'Pod in version "v1" cannot be handled as a ConfigMap: converting (v1.Pod) to (core.ConfigMap): '
+            "unknown conversion",
+            id="another-kind",
+        ),
+        pytest.param(
+            ("POST", MAPS, {**MAP, "kind": "Foo"}),
+            {},
+            400,
+            'Foo in version "v1" cannot be handled as a ConfigMap: no kind "Foo" is registered for version "v1" '
+            'in scheme "pkg/api/legacyscheme/scheme.go:30"',
+            id="a-kind-nobody-knows",
+        ),
+        pytest.param(
+            ("GET", "/api/v1/namespaces"),
+            {"accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"},
+            406,
+            "you requested PartialObjectMetadata, but the requested object is a list (*core.NamespaceList)",
+            id="metadata-of-a-list",
+        ),
+        pytest.param(
+            ("DELETE", "/api/v1/watch/namespaces/default/configmaps/there"),
+            {},
+            405,
+            "the server does not allow this method on the requested resource",
+            id="only-reading-under-watch",
+        ),
+        pytest.param(
+            ("POST", "/api/v1/namespaces/default/pods/p/exec?dryRun=All"),
+            {},
+            400,
+            "dryRun is not supported",
+            id="dry-run-of-exec",
+        ),
+    ],
+)
+def test_refused(request_: tuple[Any, ...], headers: dict[str, str], status: int, message: str) -> None:
+    code, body = answer(*request_, headers=headers)
+    assert (code, body["message"]) == (status, message)
+
+
+def test_old_watch_path_takes_a_name() -> None:
+    assert answer("GET", "/api/v1/watch/namespaces/default/configmaps/there") == (200, None)
+
+
+def test_an_owner_named_twice_is_kept_once() -> None:
+    status, made = answer("POST", MAPS, {**MAP, "metadata": {"name": "a", "ownerReferences": [OWNER, OWNER]}})
+    assert (status, made["metadata"]["ownerReferences"]) == (201, [OWNER])
