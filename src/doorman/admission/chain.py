@@ -156,3 +156,6 @@ class _Remembered:
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return self._cluster.list(resource, namespace)
+
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        return self._cluster.labels(resource, namespace, name)

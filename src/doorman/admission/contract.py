@@ -57,6 +57,10 @@ class Cluster(Protocol):
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]: ...
 
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        """The labels alone, which cost less than the document; None when there is no such object."""
+        ...
+
 
 ANY: Final = "*"
 

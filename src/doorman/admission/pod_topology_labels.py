@@ -1,7 +1,7 @@
 """PodTopologyLabels: a pod carries the zone and region of the node it is bound to."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.admission.contract import CREATE, Attributes, Cluster, Interest
 from doorman.base.clock import Instant
@@ -15,9 +15,8 @@ INTERESTS: Final = (
 TOPOLOGY_LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
-def decide_labels(node: Mapping[str, Any]) -> dict[str, str]:
-    labels: Mapping[str, str] = node["metadata"].get("labels") or {}
-    return {label: labels[label] for label in TOPOLOGY_LABELS if label in labels}
+def decide_labels(of_node: Mapping[str, str]) -> dict[str, str]:
+    return {label: of_node[label] for label in TOPOLOGY_LABELS if label in of_node}
 
 
 class PodTopologyLabels:
@@ -31,9 +30,9 @@ class PodTopologyLabels:
         node_name = (obj.get("spec") or {}).get("nodeName") if is_pod else (obj.get("target") or {}).get("name")
         if not node_name:
             return
-        node = cluster.get("nodes", "", node_name)
-        if node is None:
+        of_node = cluster.labels("nodes", "", node_name)
+        if of_node is None:
             return
-        if labels := decide_labels(node):
+        if labels := decide_labels(of_node):
             metadata = obj.setdefault("metadata", {})
             metadata["labels"] = {**(metadata.get("labels") or {}), **labels}

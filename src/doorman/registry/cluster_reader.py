@@ -41,6 +41,10 @@ class ClusterReader:
         self._documents[key] = (entry.revision, doc)
         return doc
 
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = self._registry.newest_stored(self._registry.kinds.named(resource), namespace, name)
+        return found.labels if found is not None else None
+
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
         kind = self._registry.kinds.named(resource)
         collection = self._registry.collection(kind)

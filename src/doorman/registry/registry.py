@@ -130,6 +130,11 @@ class Registry:
         entry = self._store.peek(store_key(kind, namespace, name))
         return self._document(entry, kind, namespace, name) if entry is not None else None
 
+    def newest_stored(self, kind: Kind, namespace: str, name: str) -> Stored | None:
+        """The same with its view, which is shared with everybody who reads."""
+        entry = self._store.peek(store_key(kind, namespace, name))
+        return self._stored(entry, kind, namespace, name) if entry is not None else None
+
     def newest_entry(self, store_key: str) -> Entry | None:
         return self._store.peek(store_key)
 

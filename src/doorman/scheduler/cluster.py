@@ -75,8 +75,10 @@ class PodRecord:
 class Cluster:
     """See the module's docstring."""
 
-    def __init__(self, resources: ResourceNames, shapes: ShapeTable) -> None:
+    def __init__(self, resources: ResourceNames, shapes: ShapeTable, *, shows_pods: bool = False) -> None:
+        """`shows_pods`: somebody reads more of the pods on a row than columns and relations show."""
         self.resources = resources
+        self._shows_pods = shows_pods
         self.relations = Relations(shapes.all, CAPACITY_MIN)
         shapes.on_new = self._shape_added
         shapes.on_gone = self.relations.remove_shape
@@ -238,6 +240,19 @@ class Cluster:
         self._take(record)
         self._touch(row)
 
+    def reshape(self, record: PodRecord, shape: Shape) -> None:
+        """The pod's labels have changed, what it takes of its node has not: the row is touched only if anybody counts
+        pods by such labels.
+        """
+        before, row, leaving = record.shape, record.row, record.leaving
+        record.shape = shape
+        if row < 0:
+            return
+        self._count(before, row, -1, leaving=leaving)
+        self._count(shape, row, +1, leaving=leaving)
+        if self._shows_pods or self.relations.counts(before) or self.relations.counts(shape):
+            self._touch(row)
+
     def try_add(self, record: PodRecord, row: int) -> None:
         """Add for the length of a trial: nothing is logged, so it must be undone with `try_remove`."""
         self._put(record, row)
@@ -266,9 +281,7 @@ class Cluster:
         if demand.ports:
             self.ports.add(row, demand.ports)
         self.lowest_priority[row] = min(self.lowest_priority[row], record.priority)
-        rows = shape.leaving_rows if record.leaving else shape.rows
-        rows[row] = rows.get(row, 0) + 1
-        self.relations.moved(shape, row, +1, leaving=record.leaving)
+        self._count(shape, row, +1, leaving=record.leaving)
         self.pods[row][record.key] = record
         record.row = row
 
@@ -282,16 +295,21 @@ class Cluster:
         self.pod_count[row] -= 1
         if demand.ports:
             self.ports.remove(row, demand.ports)
-        rows = shape.leaving_rows if record.leaving else shape.rows
-        rows[row] -= 1
-        if not rows[row]:
-            del rows[row]
-        self.relations.moved(shape, row, -1, leaving=record.leaving)
+        self._count(shape, row, -1, leaving=record.leaving)
         del self.pods[row][record.key]
         record.row = -1
         if record.priority == self.lowest_priority[row]:
             left = (other.priority for other in self.pods[row].values())
             self.lowest_priority[row] = min(left, default=NO_PODS_PRIORITY)
+
+    def _count(self, shape: Shape, row: int, delta: int, *, leaving: bool) -> None:
+        rows = shape.leaving_rows if leaving else shape.rows
+        count = rows.get(row, 0) + delta
+        if count:
+            rows[row] = count
+        else:
+            del rows[row]
+        self.relations.moved(shape, row, delta, leaving=leaving)
 
     def _fill(self, row: int, old: Node | None, node: Node) -> None:
         self.nodes[row] = node

@@ -155,6 +155,11 @@ class Relations:
             term.owners[row] += delta
             term.total += delta
 
+    def counts(self, shape: Shape) -> bool:
+        """Whether anything is counted when a pod of this shape moves."""
+        relations = relations_of(shape)
+        return bool(relations.sets or relations.owned)
+
     def pods_matching(self, matchers: Iterable[PodMatcher], *, counts_leaving: bool) -> PodSet:
         key = (tuple(matchers), counts_leaving)
         found = self._sets.get(key)

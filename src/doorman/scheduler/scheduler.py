@@ -64,7 +64,7 @@ class Scheduler:
         resources = ResourceNames()
         others = {profile.name: _others(profile, plugins or {}) for profile in config.profiles}
         self._shapes = ShapeTable(resources, _signatures(others))
-        self._cluster = Cluster(resources, self._shapes)
+        self._cluster = Cluster(resources, self._shapes, shows_pods=any(others.values()))
         self._workloads = Workloads()
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
@@ -306,12 +306,15 @@ class Scheduler:
         old_shape = record.shape
         shape = self._shapes.take(new, placed=True)
         node, leaving = new.spec.node_name, _is_leaving(new)
-        if (shape, node, leaving, new.spec.priority) == (
-            old_shape, record.node, record.leaving, record.priority,
+        if (shape.demand, node, leaving, new.spec.priority) == (
+            old_shape.demand, record.node, record.leaving, record.priority,
         ):  # fmt: skip
             record.pod = new
             record.assumed = False
-            self._shapes.release(shape)
+            if shape is not old_shape:
+                # Usual when a pod is bound: it gets labels that say in which zone it is.
+                self._cluster.reshape(record, shape)
+            self._shapes.release(old_shape)
             return
         self._forget(record)
         self._shapes.release(old_shape)

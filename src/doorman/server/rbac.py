@@ -50,7 +50,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 class _Rights:
     """What one user may do."""
 
-    __slots__ = ("by_namespace", "cluster", "decisions", "has_names")
+    __slots__ = ("by_namespace", "cluster", "decisions", "named")
 
     def __init__(self, grants: Sequence[Grant]) -> None:
         self.cluster = [grant for grant in grants if not grant.namespace]
@@ -58,7 +58,14 @@ class _Rights:
         for grant in grants:
             if grant.namespace:
                 self.by_namespace.setdefault(grant.namespace, []).append(grant)
-        self.has_names = any(rule.resource_names for grant in grants for rule in grant.rules)
+        self.named = frozenset(
+            resource.partition("/")[0]
+            for grant in grants
+            for rule in grant.rules
+            if rule.resource_names
+            for resource in rule.resources
+        )
+        """Resources of which single objects are granted: only there a question depends on the name."""
         self.decisions: dict[tuple[str, ...], Decision] = {}
 
     def in_namespace(self, namespace: str) -> Iterator[Grant]:
@@ -85,7 +92,7 @@ class RbacAuthorizer:
             rights = self._rights_of(user)
         question: tuple[str, ...]
         if info.is_resource:
-            name = info.named if rights.has_names else ""
+            name = info.named if info.resource in rights.named or "*" in rights.named else ""
             question = (info.verb, info.group, info.resource, info.subresource, info.namespace, name)
         else:
             question = (info.verb, info.path)

@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from sortedcontainers import SortedDict
-
 from doorman.store.contract import ABSENT, Compacted, Conflict, Entry, Event, Write
 
 HISTORY_EVENTS_MAX = 20_000
@@ -30,7 +28,7 @@ class Ledger:
         history_bytes_max: int = HISTORY_BYTES_MAX,
     ) -> None:
         self.newest: dict[str, Entry] = {entry.key: entry for entry in entries}
-        self._published: SortedDict = SortedDict(self.newest)
+        self._unpublished: deque[Event] = deque()
         self._next_revision = revision + 1
         self.revision = revision
         self._history: deque[Event] = deque()
@@ -52,20 +50,20 @@ class Ledger:
             if current is None:
                 raise Conflict(write.key, write.expected, None)
             del self.newest[write.key]
-            return Event(revision, write.key, None, current)
-        entry = Entry(write.key, write.value, revision, current.created if current is not None else revision)
-        self.newest[write.key] = entry
-        return Event(revision, write.key, entry, current)
+            event = Event(revision, write.key, None, current)
+        else:
+            entry = Entry(write.key, write.value, revision, current.created if current is not None else revision)
+            self.newest[write.key] = entry
+            event = Event(revision, write.key, entry, current)
+        self._unpublished.append(event)
+        return event
 
     def publish(self, events: Sequence[Event]) -> None:
         """Show the events, which must follow the last published one without a gap."""
         for event in events:
             assert event.revision == self.revision + 1, "events are published in order"
             self.revision = event.revision
-            if event.entry is None:
-                self._published.pop(event.key, None)
-            else:
-                self._published[event.key] = event.entry
+            self._unpublished.popleft()
             self._history.append(event)
             self._history_bytes += _weight(event)
         self._forget()
@@ -73,7 +71,14 @@ class Ledger:
             waker()
 
     def entries(self) -> Iterator[Entry]:
-        return iter(self._published.values())
+        """What is published, in order of keys: the newest values with what is not published yet undone."""
+        published = dict(self.newest)
+        for event in reversed(self._unpublished):
+            if event.previous is None:
+                published.pop(event.key, None)
+            else:
+                published[event.key] = event.previous
+        return (published[key] for key in sorted(published))
 
     def events_after(self, revision: int) -> Sequence[Event]:
         if revision < self.oldest:

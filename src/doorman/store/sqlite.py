@@ -42,8 +42,15 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) 
 """
 
 
-_Group = tuple[list[Event], list[int], asyncio.Future[None]]
-"""What goes to the writer: events to write, superseded revisions to delete, and who waits for it."""
+class _Group:
+    """What goes to the writer at once: events to write, superseded revisions to delete, and who waits for it."""
+
+    __slots__ = ("events", "garbage", "waiting")
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.garbage: list[int] = []
+        self.waiting: list[asyncio.Future[None]] = []
 
 
 class SqliteStore:
@@ -54,16 +61,12 @@ class SqliteStore:
         self._lock_file = lock_file
         self._ledger = ledger
         self._loop = asyncio.get_running_loop()
-        self._gathering: list[Event] = []
-        self._gathered: asyncio.Future[None] = self._loop.create_future()
-        self._being_written = self._gathered
-        self._is_writing = False
+        self._gathering = _Group()
+        self._writing: _Group | None = None
         self._is_flush_due = False
         self._failure: Exception | None = None
         self._garbage = garbage
-        self._groups: queue.SimpleQueue[tuple[list[Event], list[int], asyncio.Future[None]] | None] = (
-            queue.SimpleQueue()
-        )
+        self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_groups, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -98,24 +101,29 @@ class SqliteStore:
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")
         event = self._ledger.append(write)
-        self._gathering.append(event)
+        group = self._gathering
+        group.events.append(event)
         if event.previous is not None:
             self._garbage.append(event.previous.revision)
         if event.entry is None:
             self._garbage.append(event.revision)
-        durable = self._gathered
-        if not self._is_writing and not self._is_flush_due:
+        if self._writing is None and not self._is_flush_due:
             # At the end of this turn of the loop, so that writes of the same turn share a group.
             self._is_flush_due = True
             self._loop.call_soon(self._flush)
-        # Shielded: one caller that is cancelled must not cancel the others of its group.
-        await asyncio.shield(durable)
+        await self._until_durable(group)
         return event
 
+    def _until_durable(self, group: _Group) -> "asyncio.Future[None]":
+        """One for each caller: a caller that is cancelled must not cancel the others of its group."""
+        durable = self._loop.create_future()
+        group.waiting.append(durable)
+        return durable
+
     async def close(self) -> None:
-        while self._failure is None and (self._is_writing or self._gathering):
+        while self._failure is None and (self._writing is not None or self._gathering.events):
             with contextlib.suppress(Failed):
-                await asyncio.shield(self._being_written if self._is_writing else self._gathered)
+                await self._until_durable(self._writing or self._gathering)
         self._groups.put(None)
         await asyncio.to_thread(self._thread.join)
         self._connection.close()
@@ -123,29 +131,30 @@ class SqliteStore:
 
     def _flush(self) -> None:
         self._is_flush_due = False
-        if self._is_writing or not self._gathering:
+        if self._writing is not None or not self._gathering.events:
             return
-        self._is_writing = True
-        garbage: list[int] = []
+        group = self._writing = self._gathering
         if len(self._garbage) >= GARBAGE_ROWS_PER_GROUP:
             # Oldest first, so a deletion's row never goes before the rows it hides.
-            garbage, self._garbage = self._garbage[:GARBAGE_ROWS_PER_GROUP], self._garbage[GARBAGE_ROWS_PER_GROUP:]
-        self._being_written = self._gathered
-        self._groups.put((self._gathering, garbage, self._gathered))
-        self._gathering, self._gathered = [], self._loop.create_future()
+            group.garbage = self._garbage[:GARBAGE_ROWS_PER_GROUP]
+            self._garbage = self._garbage[GARBAGE_ROWS_PER_GROUP:]
+        self._gathering = _Group()
+        self._groups.put(group)
 
-    def _written(self, events: list[Event], durable: asyncio.Future[None], failure: Exception | None) -> None:
-        self._is_writing = False
+    def _written(self, group: _Group, failure: Exception | None) -> None:
+        self._writing = None
         if failure is not None:
             # Nothing of the group is acknowledged, and nothing later may be: it was decided upon it.
             self._failure = failure
-            for future in (durable, self._gathered):
-                future.set_exception(Failed(f"could not write: {failure}"))
-                future.exception()  # a group that nobody waits for is no error of its own
+            for durable in (*group.waiting, *self._gathering.waiting):
+                if not durable.done():
+                    durable.set_exception(Failed(f"could not write: {failure}"))
             return
-        self._ledger.publish(events)
-        durable.set_result(None)
-        if len(events) < BUSY_GROUP_MIN:
+        self._ledger.publish(group.events)
+        for durable in group.waiting:
+            if not durable.done():
+                durable.set_result(None)
+        if len(group.events) < BUSY_GROUP_MIN:
             self._flush()
         elif not self._is_flush_due:
             # Under load a little patience makes groups larger: fewer syncs, fewer hand-overs between threads.
@@ -155,14 +164,13 @@ class SqliteStore:
     def _write_groups(self) -> None:
         """The writer thread: one transaction a group."""
         while (group := self._groups.get()) is not None:
-            events, garbage, durable = group
             failure: Exception | None = None
             try:
-                self._write(events, garbage)
+                self._write(group.events, group.garbage)
             except Exception as error:  # noqa: BLE001  whatever it is, the callers must hear of it
                 failure = error
             with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-                self._loop.call_soon_threadsafe(self._written, events, durable, failure)
+                self._loop.call_soon_threadsafe(self._written, group, failure)
 
     def _write(self, events: list[Event], garbage: list[int]) -> None:
         execute = self._connection.execute

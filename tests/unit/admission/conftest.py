@@ -19,6 +19,10 @@ class World:
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return next((doc for doc in self.list(resource) if doc["metadata"]["name"] == name), None)
 
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = self.get(resource, namespace, name)
+        return None if found is None else found["metadata"].get("labels", {})
+
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return self._docs.get(resource.partition(".")[0], [])
 

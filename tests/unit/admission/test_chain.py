@@ -21,6 +21,10 @@ class Nothing:
         self.asked += 1
         return {"metadata": {"name": name}}
 
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = self.get(resource, namespace, name)
+        return None if found is None else found["metadata"].get("labels", {})
+
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return []
 

@@ -64,6 +64,10 @@ class _World:
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return self.docs.get((resource, namespace, name))
 
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = self.get(resource, namespace, name)
+        return None if found is None else found["metadata"].get("labels", {})
+
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return [doc for (one, where, _), doc in self.docs.items() if one == resource and where == namespace]
 

@@ -22,6 +22,10 @@ class World:
         found: Mapping[str, Any] | None = self._docs.get(resource)
         return found
 
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        found = self.get(resource, namespace, name)
+        return None if found is None else found["metadata"].get("labels", {})
+
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return ()
 
