@@ -10,9 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src" / "doorman").rglob("*.py"))
 LINES_MAX = 500
-LONGER: dict[str, int] = {
-    "registry/registry.py": 512,
-}
+LONGER: dict[str, int] = {}
 """Modules that are longer today. A ratchet: entries may shrink or go, never grow or come."""
 
 WALL_CLOCK = {"time.time", "time.monotonic", "datetime.now", "datetime.utcnow", "random.random", "random.choice"}

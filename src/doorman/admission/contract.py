@@ -44,6 +44,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     options: Mapping[str, Any] | None = None  # the create, update or delete options as JSON
     warnings: list[str] = []
     """What whoever asks is to be told besides the answer."""
+    is_particular: bool = False
+    """Set by whoever decides by more than what the object, its name aside, and the cluster say."""
 
     @property
     def group_resource(self) -> str:

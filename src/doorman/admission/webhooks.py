@@ -152,7 +152,8 @@ def conditions_hold(conditions: Sequence[MatchCondition], names: Document) -> bo
 
 
 def expression_names(attributes: Attributes) -> Document:
-    """What an expression may speak of."""
+    """What an expression may speak of: everything, the name and the request's uid included."""
+    attributes.is_particular = True
     request = review_of(attributes, "")["request"]
     return {"object": request.pop("object"), "oldObject": request.pop("oldObject"), "request": request}
 

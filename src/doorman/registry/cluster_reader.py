@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from doorman.api.schema import Document
 from doorman.registry.selection import Selection
 from doorman.registry.stored import store_key
+from doorman.store.contract import ABSENT
 
 if TYPE_CHECKING:
     from doorman.registry.registry import Registry
@@ -44,6 +45,19 @@ class ClusterReader:
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         found = self._registry.newest_stored(self._registry.kinds.named(resource), namespace, name)
         return found.labels if found is not None else None
+
+    def key(self, resource: str, namespace: str, name: str) -> str:
+        """What `age` takes."""
+        return store_key(self._registry.kinds.named(resource), namespace, name)
+
+    def age(self, key: str) -> int:
+        """Changes whenever `get` would give something else."""
+        entry = self._registry.newest_entry(key)
+        return entry.revision if entry is not None else ABSENT
+
+    def age_of_list(self, resource: str) -> int:
+        """Changes whenever `list` would give something else, in any namespace."""
+        return self._registry.collection(self._registry.kinds.named(resource)).last_change
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
         kind = self._registry.kinds.named(resource)

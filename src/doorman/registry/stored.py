@@ -94,9 +94,9 @@ class Stored:
         return doc
 
 
-def unstored(doc: Document, key: str, revision: int) -> Stored:
-    """A document that was not written (a dry run) in the shape of one that was."""
-    return Stored(Entry("", to_kept_bytes(doc), revision, 0), key, msgspec.json.Decoder(Object).decode)
+def unstored(value: bytes, key: str, revision: int) -> Stored:
+    """Kept bytes that were not written (a dry run) in the shape of those that were."""
+    return Stored(Entry("", value, revision, 0), key, msgspec.json.Decoder(Object).decode)
 
 
 def store_key(kind: Kind, namespace: str, name: str) -> str:

@@ -109,7 +109,7 @@ class Cluster:
             comparison_operators=settings.gates.comparison_operators,
         )
         self._webhooks = WebhookCaller()
-        self.registry.remote = Webhooks(
+        self.registry.proposer.remote = Webhooks(
             self.cache.collection(MUTATING),
             self.cache.collection(VALIDATING),
             self._webhooks.post,

@@ -9,7 +9,8 @@ from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.client.actions import Bind, Create, Delete, Patch, Update
 from doorman.registry.deletion import DeleteOptions, Preconditions
-from doorman.registry.registry import Caller, Registry
+from doorman.registry.proposal import Caller
+from doorman.registry.registry import Registry
 from doorman.registry.stored import Stored
 from doorman.server.authorization import Authorizer, refusal
 from doorman.server.bodies import Body

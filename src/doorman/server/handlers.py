@@ -26,7 +26,8 @@ from doorman.base.errors import (
 )
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.naming import check_name
-from doorman.registry.registry import Caller, Registry
+from doorman.registry.proposal import Caller
+from doorman.registry.registry import Registry
 from doorman.server.access import Access
 from doorman.server.bodies import BodyError, read_body
 from doorman.server.decoding import decode_object, field_validation

@@ -19,7 +19,8 @@ from doorman.base.errors import (
 )
 from doorman.base.instants import to_time
 from doorman.registry.deletion import DeleteOptions
-from doorman.registry.registry import Caller, Registry
+from doorman.registry.proposal import Caller
+from doorman.registry.registry import Registry
 from doorman.registry.selection import Selection
 from doorman.validation.binding import check_binding
 
@@ -44,7 +45,7 @@ class PodOperations:
         if metadata.get("name") and metadata["name"] != name:
             raise bad_request("name in URL does not match name in Binding object")
         check_binding(binding)
-        await self._registry.admit(self._pods, namespace, name, "binding", binding, caller)
+        await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
         now = self._clock.now()
         await self._registry.write(self._pods, namespace, name, lambda doc: bound(doc, binding, now), caller)
         return success()
@@ -58,7 +59,7 @@ class PodOperations:
         pod = self._registry.get(self._pods, namespace, name).document()
         if caller.dry_run or options.dry_run:
             caller = msgspec.structs.replace(caller, dry_run=True)
-        await self._registry.admit(self._pods, namespace, name, "eviction", eviction, caller)
+        await self._registry.proposer.admit(self._pods, namespace, name, "eviction", eviction, caller)
         if not _ignores_budgets(pod):
             await self._take_from_budget(pod, namespace, caller)
         now = self._clock.now()

@@ -1,0 +1,124 @@
+"""Objects that are alike are proposed once.
+
+Most pods are one of many: a workload's, or a test's. What the server makes of a new pod (defaults, field owners, what
+admission adds, the verdict of validation) depends on what the client sent, who it is, and the objects that admission
+looked up; not on the name. So the first pod goes through every step, and what admission looked up is noted on the
+way. The next one that is the same but for its name gets the same bytes around its own name, uid and time, as long as
+everything that was looked up is still as it was.
+
+    {"generateName":"web-", "spec":{...}}   first: all steps; kept with   namespaces/x @ 12, limitranges as of 40, ...
+    {"generateName":"web-", "spec":{...}}   again: the same bytes, new name, if those are unchanged
+
+A plugin whose answer depends on more than that (an expression may read the name) marks the request as particular, and
+nothing is kept of it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.identity import User
+from doorman.api.kinds import Kind
+from doorman.api.schema import Document
+from doorman.registry.cluster_reader import ClusterReader
+
+KINDS: Final = frozenset({"pods"})
+PATTERNS_MAX: Final = 256
+
+_GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Reads:
+    """A cluster that notes what is looked up, and of which age it was."""
+
+    def __init__(self, cluster: ClusterReader) -> None:
+        self._cluster = cluster
+        self._objects: dict[str, int] = {}
+        self._lists: dict[str, int] = {}
+
+    def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
+        self._note(resource, namespace, name)
+        return self._cluster.get(resource, namespace, name)
+
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        self._note(resource, namespace, name)
+        return self._cluster.labels(resource, namespace, name)
+
+    def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
+        self._lists.setdefault(resource, self._cluster.age_of_list(resource))
+        return self._cluster.list(resource, namespace)
+
+    def are_current(self) -> bool:
+        cluster = self._cluster
+        return all(cluster.age(key) == age for key, age in self._objects.items()) and all(
+            cluster.age_of_list(resource) == age for resource, age in self._lists.items()
+        )
+
+    def _note(self, resource: str, namespace: str, name: str) -> None:
+        key = self._cluster.key(resource, namespace, name)
+        self._objects.setdefault(key, self._cluster.age(key))
+
+
+class Pattern:
+    """Everything of an object but its name, uid and times, as kept bytes."""
+
+    __slots__ = ("_managed", "_metadata", "_tail", "reads")
+
+    def __init__(self, doc: Document, reads: Reads) -> None:
+        metadata = doc["metadata"]
+        rest = {name: value for name, value in metadata.items() if name not in _GIVEN_LATER}
+        self._metadata = _encode(rest)[1:-1]
+        self._managed = [
+            _encode({name: value for name, value in entry.items() if name != "time"})[1:]
+            for entry in metadata.get("managedFields", ())
+        ]
+        tail = {name: value for name, value in doc.items() if name not in ("metadata", "kind", "apiVersion")}
+        self._tail = b"," + _encode(tail)[1:]
+        self.reads = reads
+
+    def value(self, name: str, uid: str, time: str) -> bytes:
+        """The kept bytes (see `doorman.registry.stored`). The name is well formed: it needs no escapes."""
+        head = f'"name":"{name}","uid":"{uid}","creationTimestamp":"{time}",'.encode()
+        stamp = b'{"time":"%s",' % time.encode()
+        managed = b",".join([stamp + entry for entry in self._managed])
+        return b"".join((head, self._metadata, b',"managedFields":[', managed, b"]}", self._tail))
+
+
+class Alike:
+    """Patterns by what was sent, the most recently used ones."""
+
+    def __init__(self, cluster: ClusterReader) -> None:
+        self._cluster = cluster
+        self._patterns: OrderedDict[bytes, Pattern] = OrderedDict()
+
+    def is_about(self, kind: Kind) -> bool:
+        return kind.storage in KINDS
+
+    def key(self, namespace: str, doc: Document, user: User, manager: str) -> bytes:
+        """The same for wishes that differ in nothing but the name."""
+        metadata = doc["metadata"]
+        if "name" in metadata:
+            metadata = {name: value for name, value in metadata.items() if name != "name"}
+        return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
+
+    def find(self, key: bytes) -> Pattern | None:
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            return None
+        if not pattern.reads.are_current():
+            del self._patterns[key]
+            return None
+        self._patterns.move_to_end(key)
+        return pattern
+
+    def remember(self, key: bytes, doc: Document, reads: Reads) -> None:
+        """Keep what became of a wish, unless it says when that was."""
+        if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
+            return
+        self._patterns[key] = Pattern(doc, reads)
+        if len(self._patterns) > PATTERNS_MAX:
+            self._patterns.popitem(last=False)

@@ -1,0 +1,370 @@
+"""What is about to be written: from a wish to a document that may be stored.
+
+The steps are the same for every kind, in the API's order: what the server owns, defaults, field owners, admission
+changes, the kind's own rules, validation, admission looks. Everything but webhooks is synchronous; nothing is written
+here.
+"""
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+
+from doorman.admission.chain import Chain
+from doorman.admission.contract import Attributes, Cluster, Operation
+from doorman.admission.webhooks import Webhooks
+from doorman.api.identity import User
+from doorman.api.kinds import Kind, Kinds
+from doorman.api.managed import ManagedFields, Manager
+from doorman.api.schema import DecodeError, Document, Schema
+from doorman.api.structural import Structural, fill_defaults
+from doorman.api.webhooks import MUTATING, VALIDATING
+from doorman.base.clock import Clock, Instant
+from doorman.base.errors import ApiError, conflict, internal, invalid, invalid_object, no_such_resource, stale
+from doorman.base.instants import to_time
+from doorman.registry.alike import Alike, Pattern, Reads
+from doorman.registry.cluster_reader import ClusterReader
+from doorman.registry.naming import check_name, drop_repeated_owners, settle_namespace
+from doorman.registry.stored import to_kept_bytes
+from doorman.registry.strategy import strategy_of
+from doorman.validation.defaults import DEFAULTERS
+from doorman.validation.metadata import validate_metadata
+from doorman.validation.structural import custom_validator
+from doorman.validation.table import Context, Validator, validator_of
+
+_SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """On whose behalf something is written."""
+
+    user: User
+    manager: str = "unknown"
+    is_apply: bool = False
+    dry_run: bool = False
+    warnings: list[str] | None = None
+    """Where admission leaves what it has to say; None: nobody listens."""
+
+
+class Unchanged(Exception):
+    """A proposal that changes nothing."""
+
+
+class Draft(Protocol):
+    """A new object, complete but for its name and uid."""
+
+    name: str
+    """As the client chose it, or empty."""
+    generate_name: str
+
+    async def value(self, name: str, uid: str) -> bytes:
+        """The kept bytes of the object under this name. Raises the refusal."""
+        ...
+
+
+class Proposer:
+    def __init__(
+        self,
+        cluster: ClusterReader,
+        *,
+        kinds: Kinds,
+        schema: Schema,
+        admission: Chain,
+        clock: Clock,
+        comparison_operators: bool,
+    ) -> None:
+        self._cluster = cluster
+        self._kinds = kinds
+        self._schema = schema
+        self._admission = admission
+        self._clock = clock
+        self._comparison_operators = comparison_operators
+        self._managed = ManagedFields(schema)
+        self._alike = Alike(cluster)
+        self.remote: Webhooks | None = None
+        """Who else is asked: set once, by whoever may open connections."""
+
+    async def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Draft:
+        """`doc` is structurally clean and belongs to the draft from here on."""
+        now = self._clock.now()
+        metadata = doc.setdefault("metadata", {})
+        self._wipe(kind, namespace, metadata)
+        if metadata.get("resourceVersion", "") not in ("", "0"):
+            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+        metadata.pop("resourceVersion", None)
+        drop_repeated_owners(metadata, caller.warnings)
+        key = None
+        if not caller.is_apply and self._alike.is_about(kind):
+            key = self._alike.key(namespace, doc, caller.user, caller.manager)
+            pattern = self._alike.find(key)
+            if pattern is not None:
+                return _AlikeDraft(kind, metadata, pattern, to_time(now))
+        self._default(kind, doc)
+        # Before admission: what the server adds on the way in is nobody's.
+        stored_as = self._kinds.stored(kind)
+        self._managed.track_create(stored_as, doc, self._manager(caller, "", stored_as), now)
+        attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None)
+        cluster: Cluster = self._cluster
+        reads = None
+        if key is not None:
+            cluster = reads = Reads(self._cluster)
+            reads.list(MUTATING)
+            reads.list(VALIDATING)
+        told = len(attributes.warnings)
+        self._admission.admit(attributes, cluster, now)
+        if self._is_remote(attributes):
+            reads = None
+            await self._mutate_remotely(kind, attributes, now)
+        fresh = _FreshDraft(self, kind, doc, attributes, cluster, now)
+        if key is not None and reads is not None:
+            fresh.after = lambda: self._remember(key, doc, reads, attributes, told)
+        return fresh
+
+    def _remember(self, key: bytes, doc: Document, reads: Reads, attributes: Attributes, told: int) -> None:
+        if not attributes.is_particular and len(attributes.warnings) == told:
+            self._alike.remember(key, doc, reads)
+
+    def settle(self, kind: Kind, doc: Document, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """The last local steps of a new object, which has its name now."""
+        strategy_of(kind).create(kind, doc, now)
+        errors = self._validator(kind).create(doc, self._context("", kind))
+        if errors:
+            raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
+        attributes.obj = doc
+        attributes.name = doc["metadata"]["name"]
+        self._admission.validate(attributes, cluster, now)
+
+    async def ask_others(self, attributes: Attributes) -> None:
+        """Whether webhooks object to what is to be stored."""
+        if self.remote is not None and self._is_remote(attributes):
+            await self.remote.validate(attributes, self._cluster)
+
+    async def update(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        subresource: str,
+        new: Document,
+        old: Document,
+        caller: Caller,
+        is_unconditional: bool,
+    ) -> Document:
+        """The document to be stored in place of `old`. Raises `Unchanged` when that is the same."""
+        now = self._clock.now()
+        metadata, before = new.setdefault("metadata", {}), old["metadata"]
+        self._check_identity(kind, namespace, name, metadata, before, is_unconditional)
+        drop_repeated_owners(metadata, caller.warnings)
+        if subresource != "status":
+            self._default(kind, new)
+        for field in _SERVER_OWNED:
+            if field in before:
+                metadata[field] = before[field]
+            else:
+                metadata.pop(field, None)
+        attributes = self._attributes(
+            kind, namespace, caller, Operation.UPDATE, new, old, name=name, subresource=subresource
+        )
+        self._admission.admit(attributes, self._cluster, now)
+        is_remote = self._is_remote(attributes)
+        if is_remote:
+            await self._mutate_remotely(kind, attributes, now)
+        strategy_of(kind).for_update(subresource)(kind, new, old, now)
+        metadata = new["metadata"]
+        metadata["resourceVersion"] = before["resourceVersion"]
+        stored_as = self._kinds.stored(kind)
+        self._managed.track_update(stored_as, new, old, self._manager(caller, subresource, stored_as), now)
+        if new == old:
+            raise Unchanged
+        errors = self._validator(kind).update(new, old, self._context(subresource, kind))
+        if errors:
+            raise invalid_object(kind.kind, kind.group, name, errors)
+        attributes.obj = new
+        self._admission.validate(attributes, self._cluster, now)
+        if is_remote and self.remote is not None:
+            await self.remote.validate(attributes, self._cluster)
+        return new
+
+    async def admit(
+        self, kind: Kind, namespace: str, name: str, subresource: str, obj: Document, caller: Caller
+    ) -> None:
+        """Admission of an object that is posted to a subresource (a binding, an eviction): it may be changed."""
+        attributes = self._attributes(
+            kind, namespace, caller, Operation.CREATE, obj, None, name=name, subresource=subresource
+        )
+        await self._admit_whole(attributes, self._clock.now())
+
+    async def admit_delete(self, kind: Kind, namespace: str, name: str, doc: Document, caller: Caller) -> None:
+        attributes = self._attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
+        await self._admit_whole(attributes, self._clock.now())
+
+    def _is_remote(self, attributes: Attributes) -> bool:
+        return self.remote is not None and self.remote.is_wanted(attributes, self._cluster)
+
+    async def _mutate_remotely(self, kind: Kind, attributes: Attributes, now: Instant) -> None:
+        """Let webhooks change the object, in place; what they made of it is looked at as if a client had sent it."""
+        obj = attributes.obj
+        if self.remote is None or not await self.remote.mutate(attributes, self._cluster) or obj is None:
+            return
+        try:
+            cleaned, _ = self._schema.clean(obj, self._kinds.stored(kind).type_name)
+        except DecodeError as error:
+            raise internal(f"a webhook made no {kind.kind} of the object: {error}") from error
+        if cleaned is not obj:
+            obj.clear()
+            obj.update(cleaned)
+        self._default(kind, obj)
+        self._admission.admit(attributes, self._cluster, now)
+
+    async def _admit_whole(self, attributes: Attributes, now: Instant) -> None:
+        """Admission of what has no validation in between."""
+        self._admission.admit(attributes, self._cluster, now)
+        is_remote = self._is_remote(attributes)
+        if is_remote and self.remote is not None:
+            await self.remote.mutate(attributes, self._cluster)
+        self._admission.validate(attributes, self._cluster, now)
+        if is_remote and self.remote is not None:
+            await self.remote.validate(attributes, self._cluster)
+
+    def _wipe(self, kind: Kind, namespace: str, metadata: Document) -> None:
+        """Members a client cannot choose."""
+        for field in (*_SERVER_OWNED, "selfLink"):
+            metadata.pop(field, None)
+        settle_namespace(kind, namespace, metadata)
+
+    def _default(self, kind: Kind, doc: Document) -> None:
+        defaulter = DEFAULTERS.get(kind.storage)
+        if defaulter is not None:
+            defaulter(doc)
+        elif kind.is_custom:
+            fill_defaults(doc, self._structural(kind))
+
+    def _validator(self, kind: Kind) -> Validator:
+        return custom_validator(self._structural(kind)) if kind.is_custom else validator_of(kind.storage)
+
+    def _structural(self, kind: Kind) -> Structural:
+        found = self._schema.structural(kind.type_name)
+        if found is None:
+            # Its definition was changed or deleted while the request was under way.
+            raise no_such_resource()
+        return found
+
+    def _check_identity(
+        self, kind: Kind, namespace: str, name: str, metadata: Document, before: Document, is_unconditional: bool
+    ) -> None:
+        check_name(metadata, name)
+        settle_namespace(kind, namespace, metadata)
+        uid = metadata.get("uid", "")
+        if uid and uid != before["uid"]:
+            raise conflict(
+                kind.named,
+                name,
+                f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}",
+            )
+        version = metadata.get("resourceVersion", "")
+        if version in ("", "0"):
+            if kind.needs_resource_version and not is_unconditional:
+                error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+                raise invalid_object(kind.kind, kind.group, name, [error])
+        elif not version.isdigit():
+            error = invalid(
+                "metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax'
+            )
+            raise invalid_object(kind.kind, kind.group, name, [error])
+        elif version != before["resourceVersion"]:
+            raise stale(kind.named, name)
+
+    def _attributes(
+        self,
+        kind: Kind,
+        namespace: str,
+        caller: Caller,
+        operation: Operation,
+        obj: Document | None,
+        old: Document | None,
+        *,
+        name: str = "",
+        subresource: str = "",
+    ) -> Attributes:
+        return Attributes(
+            operation=operation,
+            group=kind.group,
+            version=kind.version,
+            kind=kind.kind,
+            resource=kind.resource,
+            subresource=subresource,
+            namespace=namespace,
+            name=name or (obj or {}).get("metadata", {}).get("name", ""),
+            user=caller.user,
+            manager=caller.manager,
+            dry_run=caller.dry_run,
+            warnings=caller.warnings if caller.warnings is not None else [],
+            obj=obj,
+            old=old,
+        )
+
+    def _manager(self, caller: Caller, subresource: str, kind: Kind) -> Manager:
+        return Manager(
+            name=caller.manager,
+            operation="Apply" if caller.is_apply else "Update",
+            api_version=kind.group_version,
+            subresource=subresource,
+        )
+
+    def _context(self, subresource: str, kind: Kind) -> Context:
+        return Context(
+            comparison_operators=self._comparison_operators, subresource=subresource, group_version=kind.group_version
+        )
+
+
+class _FreshDraft:
+    """A draft that goes through every step."""
+
+    def __init__(
+        self,
+        proposer: Proposer,
+        kind: Kind,
+        doc: Document,
+        attributes: Attributes,
+        cluster: Cluster,
+        now: Instant,
+    ) -> None:
+        self._proposer = proposer
+        self._kind = kind
+        self._doc = doc
+        self._attributes = attributes
+        self._cluster = cluster
+        self._now = now
+        self.name: str = doc["metadata"].get("name", "")
+        self.generate_name: str = doc["metadata"].get("generateName", "")
+        self.after: Callable[[], None] | None = None
+        """Called when all steps are done."""
+
+    async def value(self, name: str, uid: str) -> bytes:
+        metadata = self._doc["metadata"]
+        if name:
+            metadata["name"] = name
+        metadata["uid"] = uid
+        metadata["creationTimestamp"] = to_time(self._now)
+        self._proposer.settle(self._kind, self._doc, self._attributes, self._cluster, self._now)
+        await self._proposer.ask_others(self._attributes)
+        if self.after is not None:
+            self.after()
+        return to_kept_bytes(self._doc)
+
+
+class _AlikeDraft:
+    """A draft of which only the name is new."""
+
+    def __init__(self, kind: Kind, metadata: Document, pattern: Pattern, time: str) -> None:
+        self._kind = kind
+        self._pattern = pattern
+        self._time = time
+        self.name: str = metadata.get("name", "")
+        self.generate_name: str = metadata.get("generateName", "")
+
+    async def value(self, name: str, uid: str) -> bytes:
+        errors = validate_metadata({"metadata": {"name": name, "generateName": self.generate_name}})
+        if errors:
+            raise invalid_object(self._kind.kind, self._kind.group, name, errors)
+        return self._pattern.value(name, uid, self._time)
