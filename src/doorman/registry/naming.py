@@ -2,7 +2,7 @@
 
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
-from doorman.base.errors import bad_request
+from doorman.base.errors import bad_request, conflict, invalid, invalid_object, stale
 
 _TWICE = (
     ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
@@ -25,6 +25,32 @@ def settle_namespace(kind: Kind, namespace: str, metadata: Document) -> None:
         metadata.pop("namespace", None)
     elif metadata.setdefault("namespace", namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_identity(
+    kind: Kind, namespace: str, name: str, metadata: Document, before: Document, *, is_unconditional: bool
+) -> None:
+    """Whether an update is about the object that is stored (`before` is its metadata), in the version that is stored.
+
+    `is_unconditional`: it need not say which version it means.
+    """
+    check_name(metadata, name)
+    settle_namespace(kind, namespace, metadata)
+    uid = metadata.get("uid", "")
+    if uid and uid != before["uid"]:
+        detail = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
+        raise conflict(kind.named, name, detail)
+    version = metadata.get("resourceVersion", "")
+    if version in ("", "0"):
+        if kind.needs_resource_version and not is_unconditional:
+            error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid_object(kind.kind, kind.group, name, [error])
+    elif not version.isdigit():
+        fault = f'strconv.ParseUint: parsing "{version}": invalid syntax'
+        error = invalid("metadata.resourceVersion", version, fault)
+        raise invalid_object(kind.kind, kind.group, name, [error])
+    elif version != before["resourceVersion"]:
+        raise stale(kind.named, name)
 
 
 def drop_repeated_owners(metadata: Document, warnings: list[str] | None) -> None:

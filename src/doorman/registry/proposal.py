@@ -20,11 +20,12 @@ from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.structural import Structural, fill_defaults
 from doorman.api.webhooks import MUTATING, VALIDATING
 from doorman.base.clock import Clock, Instant
-from doorman.base.errors import ApiError, conflict, internal, invalid, invalid_object, no_such_resource, stale
+from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
 from doorman.registry.alike import Alike, Pattern, Reads
 from doorman.registry.cluster_reader import ClusterReader
-from doorman.registry.naming import check_name, drop_repeated_owners, settle_namespace
+from doorman.registry.naming import check_identity, drop_repeated_owners, settle_namespace
+from doorman.registry.service_numbers import SERVICES, ServiceNumbers, Undo
 from doorman.registry.stored import to_kept_bytes
 from doorman.registry.strategy import strategy_of
 from doorman.validation.defaults import DEFAULTERS
@@ -61,11 +62,16 @@ class Draft(Protocol):
         """The kept bytes of the object under this name. Raises the refusal."""
         ...
 
+    def undo(self) -> None:
+        """The last value was not stored."""
+        ...
+
 
 class Proposer:
     def __init__(
         self,
         cluster: ClusterReader,
+        numbers: ServiceNumbers,
         *,
         kinds: Kinds,
         schema: Schema,
@@ -74,6 +80,7 @@ class Proposer:
         comparison_operators: bool,
     ) -> None:
         self._cluster = cluster
+        self.numbers = numbers
         self._kinds = kinds
         self._schema = schema
         self._admission = admission
@@ -153,7 +160,7 @@ class Proposer:
         """The document to be stored in place of `old`. Raises `Unchanged` when that is the same."""
         now = self._clock.now()
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
-        self._check_identity(kind, namespace, name, metadata, before, is_unconditional)
+        check_identity(kind, namespace, name, metadata, before, is_unconditional=is_unconditional)
         drop_repeated_owners(metadata, caller.warnings)
         if subresource != "status":
             self._default(kind, new)
@@ -249,31 +256,6 @@ class Proposer:
             raise no_such_resource()
         return found
 
-    def _check_identity(
-        self, kind: Kind, namespace: str, name: str, metadata: Document, before: Document, is_unconditional: bool
-    ) -> None:
-        check_name(metadata, name)
-        settle_namespace(kind, namespace, metadata)
-        uid = metadata.get("uid", "")
-        if uid and uid != before["uid"]:
-            raise conflict(
-                kind.named,
-                name,
-                f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}",
-            )
-        version = metadata.get("resourceVersion", "")
-        if version in ("", "0"):
-            if kind.needs_resource_version and not is_unconditional:
-                error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
-                raise invalid_object(kind.kind, kind.group, name, [error])
-        elif not version.isdigit():
-            error = invalid(
-                "metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax'
-            )
-            raise invalid_object(kind.kind, kind.group, name, [error])
-        elif version != before["resourceVersion"]:
-            raise stale(kind.named, name)
-
     def _attributes(
         self,
         kind: Kind,
@@ -339,6 +321,7 @@ class _FreshDraft:
         self.generate_name: str = doc["metadata"].get("generateName", "")
         self.after: Callable[[], None] | None = None
         """Called when all steps are done."""
+        self._undo: Undo | None = None
 
     async def value(self, name: str, uid: str) -> bytes:
         metadata = self._doc["metadata"]
@@ -348,9 +331,15 @@ class _FreshDraft:
         metadata["creationTimestamp"] = to_time(self._now)
         self._proposer.settle(self._kind, self._doc, self._attributes, self._cluster, self._now)
         await self._proposer.ask_others(self._attributes)
+        if self._kind.storage == SERVICES:
+            self._undo = self._proposer.numbers.assign(self._doc, None)
         if self.after is not None:
             self.after()
         return to_kept_bytes(self._doc)
+
+    def undo(self) -> None:
+        if self._undo is not None:
+            self._undo()
 
 
 class _AlikeDraft:
@@ -368,3 +357,6 @@ class _AlikeDraft:
         if errors:
             raise invalid_object(self._kind.kind, self._kind.group, name, errors)
         return self._pattern.value(name, uid, self._time)
+
+    def undo(self) -> None:
+        """It takes nothing that others could want."""

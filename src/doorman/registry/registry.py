@@ -33,6 +33,7 @@ from doorman.registry.deletion import (
     decide_delete,
 )
 from doorman.registry.proposal import Caller, Proposer, Unchanged
+from doorman.registry.service_numbers import SERVICES, ServiceNumbers
 from doorman.registry.stored import Stored, store_key, to_kept_bytes, unstored
 from doorman.registry.watchcache import Collection, WatchCache
 from doorman.store.contract import ABSENT, Conflict, Entry, Store, Write
@@ -75,8 +76,10 @@ class Registry:
         self.schema = schema
         self._clock = clock
         self._names = names
+        self._numbers = ServiceNumbers(cache.collection(SERVICES))
         self.proposer = Proposer(
             ClusterReader(self),
+            self._numbers,
             kinds=kinds,
             schema=schema,
             admission=admission,
@@ -123,9 +126,11 @@ class Registry:
                     existing = self._store.peek(key)
                     if existing is not None:
                         raise Conflict(key, ABSENT, existing)
+                    draft.undo()
                     return unstored(value, _key(kind, namespace, name), 0)
                 event = await self._store.commit(Write(key, value, ABSENT))
             except Conflict as lost:
+                draft.undo()
                 if not wants_name:
                     raise self._exists(kind, namespace, name, lost.current) from lost
                 if tried == NAME_TRIES_MAX:
@@ -172,7 +177,10 @@ class Registry:
                 )
             except Unchanged:
                 return Written(self._stored(entry, kind, namespace, name))
+            undo = self._numbers.assign(proposed, old) if kind.storage == SERVICES and not subresource else None
             if caller.dry_run:
+                if undo is not None:
+                    undo()
                 return Written(unstored(to_kept_bytes(proposed), _key(kind, namespace, name), entry.revision))
             is_last_word = _is_finally_gone(kind, proposed)
             try:
@@ -180,6 +188,8 @@ class Registry:
                     Write(key, None if is_last_word else to_kept_bytes(proposed), entry.revision)
                 )
             except Conflict:
+                if undo is not None:
+                    undo()
                 continue
             if event.entry is None:
                 return Written(unstored(to_kept_bytes(proposed), _key(kind, namespace, name), event.revision))

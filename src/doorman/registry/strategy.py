@@ -17,6 +17,7 @@ from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.registry.services import carry_over, complete_service
 from doorman.semantics.qos import qos_class
 
 Prepare = Callable[[Kind, Document, Instant], None]
@@ -253,6 +254,20 @@ def _merge_string_data(doc: Document) -> None:
             data[name] = base64.b64encode(value.encode()).decode()
 
 
+# Services
+
+
+def _create_service(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    complete_service(doc)
+    doc["status"] = {"loadBalancer": {}}
+
+
+def _update_service(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    carry_over(new, old)
+
+
 # Events
 
 _EVENT_ALWAYS: Final = {
@@ -395,6 +410,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "namespaces": _strategy(
         create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
     ),
+    "services": _strategy(create=_create_service, update=_update_service),
     "events": _strategy(create=_create_event, update=_update_event),
     "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),

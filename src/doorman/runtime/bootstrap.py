@@ -1,22 +1,31 @@
 """What every cluster has from the start: namespaces, priority classes, the API's own service, default roles."""
 
+import copy
+from collections.abc import Callable
 from typing import Any, Final
 
 from doorman.api.schema import Document
 from doorman.base.errors import ApiError
-from doorman.client.actions import Create
+from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
-from doorman.runtime.credentials import SERVICE_ADDRESS
+from doorman.semantics.service_numbers import API_SERVICE_ADDRESS, SERVICE_RANGE
 
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
+API_SERVICE: Final = "kubernetes"
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
+"""What to bind to in order to be reached anywhere, and one address that surely reaches it."""
 PRIORITY_CLASSES: Final = (
     ("system-node-critical", 2000001000),
     ("system-cluster-critical", 2000000000),
 )
 
 
-async def bootstrap(client: Client, *, port: int, ca_certificate: bytes) -> None:
-    """Create what is missing; what is there is left as it is."""
+Existing = Callable[[str, str, str], Document | None]
+"""From a resource, a namespace and a name to what is stored."""
+
+
+async def bootstrap(client: Client, existing: Existing, *, address: str, port: int, ca_certificate: bytes) -> None:
+    """Create what is missing; what is there is left as it is, but for where this server is to be reached."""
     for name in NAMESPACES:
         await _ensure(client, "namespaces", "", {"metadata": {"name": name}})
     for name, value in PRIORITY_CLASSES:
@@ -26,7 +35,11 @@ async def bootstrap(client: Client, *, port: int, ca_certificate: bytes) -> None
             "description": "Reserved for pods the cluster itself depends on.",
         }
         await _ensure(client, "priorityclasses.scheduling.k8s.io", "", body)
-    await _ensure(client, "services", "default", _api_service(port))
+    await _ensure(client, "servicecidrs.networking.k8s.io", "", _service_range())
+    if existing("services", "default", API_SERVICE) is None:
+        # A second one would be refused for its address, not for its name.
+        await _ensure(client, "services", "default", _api_service(port))
+    await _publish(client, address=address, port=port)
     authentication = {"client-ca-file": ca_certificate.decode()}
     config: Document = {"metadata": {"name": "extension-apiserver-authentication"}, "data": authentication}
     await _ensure(client, "configmaps", "kube-system", config)
@@ -34,11 +47,11 @@ async def bootstrap(client: Client, *, port: int, ca_certificate: bytes) -> None
 
 def _api_service(port: int) -> Document:
     return {
-        "metadata": {"name": "kubernetes", "labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "metadata": {"name": API_SERVICE, "labels": {"component": "apiserver", "provider": "kubernetes"}},
         "spec": {
             "type": "ClusterIP",
-            "clusterIP": SERVICE_ADDRESS,
-            "clusterIPs": [SERVICE_ADDRESS],
+            "clusterIP": API_SERVICE_ADDRESS,
+            "clusterIPs": [API_SERVICE_ADDRESS],
             "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack",
             "internalTrafficPolicy": "Cluster",
@@ -46,6 +59,35 @@ def _api_service(port: int) -> Document:
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
         },
     }
+
+
+def _service_range() -> Document:
+    return {"metadata": {"name": API_SERVICE}, "spec": {"cidrs": [str(SERVICE_RANGE)]}}
+
+
+async def _publish(client: Client, *, address: str, port: int) -> None:
+    """Say where the API's own service leads, as endpoints and as a slice. The port may be another than last time."""
+    reached = _EVERYWHERE.get(address, address)
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    endpoints: Document = {
+        "metadata": {"name": API_SERVICE, "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+        "subsets": [{"addresses": [{"ip": reached}], "ports": ports}],
+    }
+    slice_: Document = {
+        "metadata": {"name": API_SERVICE, "labels": {"kubernetes.io/service-name": API_SERVICE}},
+        "addressType": "IPv6" if ":" in reached else "IPv4",
+        "endpoints": [{"addresses": [reached], "conditions": {"ready": True}}],
+        "ports": ports,
+    }
+    for resource, body, members in (
+        ("endpoints", endpoints, ("subsets",)),
+        ("endpointslices.discovery.k8s.io", slice_, ("endpoints", "ports")),
+    ):
+        await _ensure(client, resource, "default", copy.deepcopy(body))
+        change = {member: body[member] for member in members}
+        await client.patch(
+            Patch(resource=resource, namespace="default", name=API_SERVICE, body=change, type=PatchType.MERGE)
+        )
 
 
 async def _ensure(client: Client, resource: str, namespace: str, body: dict[str, Any]) -> None:  # a manifest

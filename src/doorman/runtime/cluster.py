@@ -218,7 +218,8 @@ class Cluster:
     async def prepare(self, *, port: int, ca_certificate: bytes, ca_key: bytes = b"") -> None:
         """What must be there before the first request is answered."""
         client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
-        await bootstrap(client, port=port, ca_certificate=ca_certificate)
+        address = self._settings.bind_address
+        await bootstrap(client, self._existing, address=address, port=port, ca_certificate=ca_certificate)
         await ensure_roles(client, self._existing)
         self._ca_certificate = ca_certificate
         self._ca_key = ca_key

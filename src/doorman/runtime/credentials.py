@@ -14,8 +14,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from doorman.semantics.service_numbers import API_SERVICE_ADDRESS
+
 VALID_YEARS: Final = 10
-SERVICE_ADDRESS: Final = "10.96.0.1"
 _NAMES: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
 
@@ -141,7 +142,7 @@ def _with_server_certificate(credentials: Credentials, bind_address: str, now: d
     assert isinstance(ca_key, ec.EllipticCurvePrivateKey), "the CA key is ours"
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorman")])
-    addresses = dict.fromkeys(("127.0.0.1", "::1", SERVICE_ADDRESS, *_address_of(bind_address)))
+    addresses = dict.fromkeys(("127.0.0.1", "::1", API_SERVICE_ADDRESS, *_address_of(bind_address)))
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
     certificate = (

@@ -17,6 +17,7 @@ from doorman.validation.pod import validate_pod_create
 from doorman.validation.pod_update import validate_pod_update
 from doorman.validation.priority_class import validate_priority_class_create, validate_priority_class_update
 from doorman.validation.runtime_class import validate_runtime_class_create, validate_runtime_class_update
+from doorman.validation.service import SERVICE
 
 __all__ = ["DEFAULT", "VALIDATORS", "Context", "Validator", "validator_of"]
 
@@ -36,7 +37,7 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "tolerationpolicies.doorman.dev": dedicated.TOLERATION_POLICY,
     "configmaps": plain.CONFIG_MAP,
     "secrets": plain.SECRET,
-    "services": plain.SERVICE,
+    "services": SERVICE,
     "resourcequotas": plain.RESOURCE_QUOTA,
     "customresourcedefinitions.apiextensions.k8s.io": DEFINITION,
     "podtemplates": job.POD_TEMPLATE,

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from doorman.validation.context import Context
-from doorman.validation.defaults import default_service
-from doorman.validation.plain import CONFIG_MAP, RESOURCE_QUOTA, ROLE, ROLE_BINDING, SECRET, SERVICE, STORAGE_CLASS
+from doorman.validation.plain import CONFIG_MAP, RESOURCE_QUOTA, ROLE, ROLE_BINDING, SECRET, STORAGE_CLASS
 
 
 def texts(errors: Any) -> list[str]:
@@ -38,38 +35,6 @@ def test_secret_type_stays() -> None:
     assert texts(SECRET.update(named(type="b"), named(type="a"), Context())) == [
         'type: Invalid value: "b": field is immutable'
     ]
-
-
-def service(**spec: Any) -> dict[str, Any]:
-    doc = named(spec=spec)
-    default_service(doc)
-    return doc
-
-
-@pytest.mark.parametrize(
-    ("doc", "fields"),
-    [
-        pytest.param(service(ports=[{"port": 80}]), [], id="good"),
-        pytest.param(service(), ["spec.ports"], id="no-ports"),
-        pytest.param(service(clusterIP="None"), [], id="headless"),
-        pytest.param(service(type="X", ports=[{"port": 80}]), ["spec.type"], id="type"),
-        pytest.param(
-            service(ports=[{"port": 80}, {"port": 81}]),
-            ["spec.ports[0].name", "spec.ports[1].name"],
-            id="two-ports-need-names",
-        ),
-        pytest.param(service(ports=[{"port": 0, "targetPort": "http"}]), ["spec.ports[0].port"], id="port-range"),
-        pytest.param(service(sessionAffinity="X", ports=[{"port": 1}]), ["spec.sessionAffinity"], id="affinity"),
-    ],
-)
-def test_service_create(doc: dict[str, Any], fields: list[str]) -> None:
-    assert [error.field for error in SERVICE.create(doc, Context())] == fields
-
-
-def test_service_keeps_its_address() -> None:
-    old = service(ports=[{"port": 80}], clusterIP="10.0.0.1")
-    new = service(ports=[{"port": 80}], clusterIP="10.0.0.2")
-    assert [error.field for error in SERVICE.update(new, old, Context())] == ["spec.clusterIPs[0]"]
 
 
 def test_quota_amounts_are_not_negative() -> None:
