@@ -57,6 +57,21 @@ class StoreSuite:
         assert list(store.events_after(start + 60)) == list(events[60:])
         assert list(store.events_after(start + 100)) == []
 
+    async def test_writes_committed_together_follow_each_other(self, store: Store) -> None:
+        first = await store.commit(Write("pods/a", b"1", ABSENT))
+        events = await store.commit_all([Write("pods/b", b"2", ABSENT), Write("pods/a", None, first.revision)])
+        assert [event.revision for event in events] == [first.revision + 1, first.revision + 2]
+        assert [entry.key for entry in store.entries()] == ["pods/b"]
+        assert list(store.events_after(first.revision)) == list(events)
+
+    async def test_one_conflict_of_writes_committed_together_stops_all(self, store: Store) -> None:
+        first = await store.commit(Write("pods/a", b"1", ABSENT))
+        with pytest.raises(Conflict):
+            await store.commit_all([Write("pods/b", b"2", ABSENT), Write("pods/a", b"2", ABSENT)])
+        assert store.peek("pods/b") is None
+        assert store.revision == first.revision
+        assert list(await store.commit_all([])) == []
+
     async def test_wakers_are_called_when_events_can_be_read(self, store: Store) -> None:
         seen: list[int] = []
         store.add_waker(lambda: seen.append(store.revision))

@@ -9,8 +9,11 @@ import argparse
 import contextlib
 import hashlib
 import random
+import resource
 import sys
+import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,33 +26,39 @@ from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.controllers.taint_eviction import TaintEvictionController, no_execute_taints
 from doorman.nodes.marks import SILENT
 from doorman.nodes.orders import cut_off, not_ready, recover
-from doorman.registry.selection import Selection
 from doorman.semantics.eviction import Now, decide_eviction
 from support.cluster import Story, run_story
 
 CACHED = ("pods", "nodes", "deployments.apps", "replicasets.apps", "leases.coordination.k8s.io")
 STEP_SECONDS = (5, 30, 120, 600)
+PROGRESS_SECONDS = 3600
 DISTURBANCES = ("taint",) * 4 + ("untaint", "fail", "sick", "recover", "scale", "rollout", "kill") * 2 + ("restart",)
 
 
 class Soak:
-    def __init__(self, story: Story, seed: int, pods: int) -> None:
+    def __init__(self, story: Story, seed: int, pods: int, progress: Callable[[str], None]) -> None:
         self._story = story
         self._rng = random.Random(seed)
         self._pods_wanted = pods
         self._workloads: dict[str, int] = {}
         self._trace: deque[str] = deque(maxlen=50)
         self._digest = hashlib.sha256()
+        self._progress = progress
 
     async def run(self, hours: float) -> str:
         """The digest of everything that happened."""
         await self._begin()
-        end = self._story.clock.now() + hours * 3600
-        while self._story.clock.now() < end:
+        begun = self._story.clock.now()
+        told = 0
+        while (elapsed := self._story.clock.now() - begun) < hours * 3600:
+            if elapsed >= told * PROGRESS_SECONDS:
+                told += 1
+                self._tell(elapsed)
             await self._disturb()
             await self._story.advance(self._rng.choice(STEP_SECONDS))
             self._check()
         await self._come_to_rest()
+        self._tell(self._story.clock.now() - begun)
         self._check_rest()
         return self._digest.hexdigest()
 
@@ -125,25 +134,33 @@ class Soak:
     def _check(self) -> None:
         """What must hold at any instant at which nothing more is to be done."""
         now = self._story.clock.now()
-        nodes = {node.metadata.name: node for node in self._story.cluster.informers.lister("nodes").list()}
-        for pod in self._story.cluster.informers.lister("pods").list():
-            node = nodes.get(pod.spec.node_name)
-            if node is None or pod.metadata.deletion_timestamp:
+        informers = self._story.cluster.informers
+        nodes: list[Node] = list(informers.lister("nodes").list())
+        for node in nodes:
+            taints = no_execute_taints(node)
+            if not taints:
                 continue
-            decision = decide_eviction(no_execute_taints(node), pod.spec.tolerations, now, comparison_operators=True)
-            if no_execute_taints(node) and isinstance(decision, Now):
-                self._fail(f"{pod.metadata.key} does not tolerate {decision.taint} on {node.metadata.name} and stays")
-        for resource in CACHED:
-            self._check_cache(resource)
+            for pod in informers.lister("pods").by("nodeName", node.metadata.name):
+                if pod.metadata.deletion_timestamp:
+                    continue
+                decision = decide_eviction(taints, pod.spec.tolerations, now, comparison_operators=True)
+                if isinstance(decision, Now):
+                    self._fail(
+                        f"{pod.metadata.key} does not tolerate {decision.taint} on {node.metadata.name} and stays"
+                    )
+        for kind in CACHED:
+            self._check_cache(kind)
         self._digest.update(f"{now} {self._story.cluster.cache.revision} {len(nodes)}".encode())
 
-    def _check_cache(self, resource: str) -> None:
+    def _check_cache(self, kind: str) -> None:
+        """An informer's cache holds the very views of what is stored."""
         cluster = self._story.cluster
-        kind = cluster.kinds.named(resource)
-        stored = {s.key: s.revision for s in cluster.registry.collection(kind).select(Selection(storage=kind.storage))}
-        seen = {o.metadata.key: int(o.metadata.resource_version) for o in cluster.informers.lister(resource).list()}
-        if stored != seen:
-            self._fail(f"the cache of {resource} differs from what is stored")
+        stored = cluster.registry.collection(cluster.kinds.named(kind)).objects
+        seen = cluster.informers.lister(kind)
+        if len(stored) != len(seen) or any(
+            kept.view is not view for kept, view in zip(stored.values(), seen, strict=True)
+        ):
+            self._fail(f"the cache of {kind} differs from what is stored")
 
     def _check_rest(self) -> None:
         informers = self._story.cluster.informers
@@ -161,6 +178,11 @@ class Soak:
         if len(pods) != sum(self._workloads.values()):
             self._fail(f"{len(pods)} pods, {sum(self._workloads.values())} wanted")
         self._digest.update(repr(sorted((p.metadata.name, p.spec.node_name) for p in pods)).encode())
+
+    def _tell(self, elapsed: float) -> None:
+        cluster = self._story.cluster
+        pods, revision = len(cluster.informers.lister("pods")), cluster.cache.revision
+        self._progress(f"{elapsed / 3600:7.2f} h  {pods} pods  revision {revision}")
 
     def _note(self, what: str) -> None:
         self._trace.append(f"{self._story.clock.now():.0f} {what}")
@@ -184,11 +206,11 @@ def _deployment(name: str, replicas: int, tolerations: list[dict[str, Any]]) -> 
     }
 
 
-def soak(*, seed: int, nodes: int, pods: int, hours: float) -> str:
+def soak(*, seed: int, nodes: int, pods: int, hours: float, progress: Callable[[str], None] = lambda _: None) -> str:
     digests: list[str] = []
 
     async def story(told: Story) -> None:
-        digests.append(await Soak(told, seed, pods).run(hours))
+        digests.append(await Soak(told, seed, pods, progress).run(hours))
 
     run_story(story, nodes=nodes, seed=seed)
     return digests[0]
@@ -200,8 +222,15 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=100)
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--hours", type=float, default=24)
+    parser.add_argument("--progress", action="store_true", help="a line on standard error for every hour")
     options = parser.parse_args()
-    print(soak(seed=options.seed, nodes=options.nodes, pods=options.pods, hours=options.hours))
+    say = _say_on_stderr if options.progress else lambda _: None
+    print(soak(seed=options.seed, nodes=options.nodes, pods=options.pods, hours=options.hours, progress=say))
+
+
+def _say_on_stderr(line: str) -> None:
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{line}  {time.process_time():.0f} s of CPU  {megabytes} MB at most", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

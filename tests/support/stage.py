@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.meta import View
+from doorman.api.meta import View, orphanage_of
 from doorman.api.nodes import Node
-from doorman.api.pods import Pod
+from doorman.api.pods import Pod, end_of
 from doorman.base.clock import VIRTUAL_START, Instant
 from doorman.base.errors import ApiError, GroupResource, already_exists, conflict, not_found, stale
-from doorman.base.instants import to_time
+from doorman.base.instants import to_micro_time, to_time
 from doorman.client.actions import (
     Action,
     Bind,
@@ -27,6 +27,7 @@ from doorman.client.actions import (
     Patch,
     PatchType,
     RecordEvent,
+    Renew,
     Update,
 )
 from doorman.client.controller import Change, Controller, Result, Retry
@@ -36,11 +37,13 @@ Document = dict[str, Any]
 
 MERGE_KEYS = {"conditions": "type", "ownerReferences": "uid", "addresses": "type", "containers": "name"}
 STEPS_MAX = 2_000_000
+LEASES = "leases.coordination.k8s.io"
 
 
 COMMON_INDEXERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
     "namespace": lambda one: (one.metadata.namespace,),
     "owner": lambda one: tuple(owner.uid for owner in one.metadata.owner_references),
+    "orphan": orphanage_of,
 }
 
 
@@ -70,7 +73,7 @@ class Stage:
         self._revision = 0
         self._uid = 0
         self._suffix = 0
-        self.add_kind("pods", Pod, {"nodeName": pods_by_node})
+        self.add_kind("pods", Pod, {"nodeName": pods_by_node, "end": end_of})
         self.add_kind("nodes", Node)
         for resource, view in (kinds or {}).items():
             self.add_kind(resource, view)
@@ -240,6 +243,9 @@ class Stage:
                 key = f"{action.namespace}/{action.name}"
                 bound = {**self._found("pods", key)["spec"], "nodeName": action.node}
                 self._store("pods", key, {**copy.deepcopy(self._found("pods", key)), "spec": bound})
+            case Renew():
+                for node in action.nodes:
+                    self.patch(LEASES, f"kube-node-lease/{node}", {"spec": {"renewTime": to_micro_time(action.at)}})
             case _:
                 raise AssertionError(f"the stage cannot {action}")
 

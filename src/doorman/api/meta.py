@@ -79,3 +79,8 @@ class LabelSelector(View, frozen=True, kw_only=True):
 def controller_of(meta: ObjectMeta) -> OwnerReference | None:
     """The one owner that manages the object, if any."""
     return next((owner for owner in meta.owner_references if owner.controller), None)
+
+
+def orphanage_of(obj: Object) -> tuple[str, ...]:
+    """The namespace of an object that nobody manages: the index in which owners look for what they may adopt."""
+    return () if controller_of(obj.metadata) is not None else (obj.metadata.namespace,)

@@ -1,9 +1,15 @@
 """The view of a pod: what the scheduler, the controllers and the node agents act upon."""
 
+from typing import Final
+
 import msgspec
 
 from doorman.api.meta import Condition, LabelSelector, ObjectMeta, View
 from doorman.api.taints import Toleration
+
+FINISHED: Final = "finished"
+DELETING: Final = "deleting"
+UNFINISHED_PHASES: Final = frozenset({"", "Pending", "Running", "Unknown"})
 
 
 class ResourceRequirements(View, frozen=True, kw_only=True):
@@ -201,6 +207,14 @@ class Pod(View, frozen=True, kw_only=True):
     def is_finished(self) -> bool:
         """Succeeded or Failed: it holds no resources any more."""
         return self.status.phase in ("Succeeded", "Failed")
+
+
+def end_of(pod: Pod) -> tuple[str, ...]:
+    """Whether it has `finished` and whether it is `deleting`: the index of pods that are on their way out."""
+    finished = pod.status.phase not in UNFINISHED_PHASES
+    if pod.metadata.deletion_timestamp:
+        return (FINISHED, DELETING) if finished else (DELETING,)
+    return (FINISHED,) if finished else ()
 
 
 class PodTemplateSpec(View, frozen=True, kw_only=True):

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from doorman.base.clock import Instant
+
 
 class PatchType(StrEnum):
     JSON = "application/json-patch+json"
@@ -63,6 +65,13 @@ class Bind(Action, frozen=True, kw_only=True):
     name: str
     uid: str
     node: str
+
+
+class Renew(Action, frozen=True, kw_only=True):
+    """The heartbeat of many nodes at once: their leases are in order but for the time."""
+
+    nodes: tuple[str, ...]
+    at: Instant
 
 
 class ObjectReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

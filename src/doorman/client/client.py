@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from doorman.client.actions import Bind, Create, Delete, Patch, Update
+from doorman.client.actions import Bind, Create, Delete, Patch, Renew, Update
 
 
 class Client(Protocol):
@@ -17,3 +17,11 @@ class Client(Protocol):
     async def delete(self, action: Delete) -> None: ...
 
     async def bind(self, action: Bind) -> None: ...
+
+
+class Renewer(Protocol):
+    """What the agent of many nodes asks besides."""
+
+    async def renew(self, action: Renew) -> None:
+        """Renew what can be renewed. A lease that cannot is left to its node's next turn."""
+        ...

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 
-from doorman.client.actions import Action, Bind, Create, Delete, Patch, RecordEvent, Update
-from doorman.client.client import Client
+from doorman.client.actions import Action, Bind, Create, Delete, Patch, RecordEvent, Renew, Update
+from doorman.client.client import Client, Renewer
 from doorman.client.recorder import EventRecorder
 
 
 class Executor:
-    def __init__(self, client: Client, recorder: EventRecorder) -> None:
+    def __init__(self, client: Client, recorder: EventRecorder, renewer: Renewer | None = None) -> None:
+        """`renewer`: for those whose actions renew leases."""
         self._client = client
+        self._renewer = renewer
         self._recorder = recorder
 
     async def run(self, actions: Iterable[Action]) -> None:
@@ -31,5 +33,8 @@ class Executor:
                 await self._client.create(action)
             case Update():
                 await self._client.update(action)
+            case Renew():
+                assert self._renewer is not None, "who renews leases is given a renewer"
+                await self._renewer.renew(action)
             case _:
                 raise AssertionError(f"no such action: {action}")

@@ -4,7 +4,7 @@ One owner (the informer's pump) calls `put` and `remove`; everybody else reads. 
 are given.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from sortedcontainers import SortedDict
@@ -12,7 +12,7 @@ from sortedcontainers import SortedDict
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-Indexer = Callable[[T], Iterable[str]]
+Indexer = Callable[[T], Sequence[str]]
 
 
 class ListerOf(Protocol[T_co]):
@@ -26,6 +26,10 @@ class ListerOf(Protocol[T_co]):
 
     def by(self, index: str, value: str) -> Sequence[T_co]:
         """Those the index files under `value`, in order of their keys."""
+        ...
+
+    def places(self, index: str) -> Sequence[str]:
+        """The values under which the index files anything, in no order that means something."""
         ...
 
     def __len__(self) -> int: ...
@@ -64,12 +68,31 @@ class InformerCache(Generic[T]):
             return []
         return [filed[key] for key in sorted(filed)] if len(filed) > 1 else list(filed.values())
 
+    def places(self, index: str) -> Sequence[str]:
+        return list(self._indexes[index])
+
     def put(self, key: str, value: T) -> T | None:
         """Store the newest view; gives the one before."""
-        old: T | None = self._objects.get(key)
-        self._objects[key] = value
+        objects = self._objects
+        old: T | None = objects.get(key)
+        if old is None:
+            objects[key] = value
+        else:
+            # The order of keys stays as it is.
+            dict.__setitem__(objects, key, value)
         for name, indexer in self._indexers.items():
-            self._refile(name, key, old, indexer, value)
+            places = indexer(value)
+            if old is not None and (before := indexer(old)) != places:
+                for place in before:
+                    if place not in places:
+                        self._unfile(name, key, place)
+            index = self._indexes[name]
+            for place in places:
+                filed = index.get(place)
+                if filed is None:
+                    index[place] = {key: value}
+                else:
+                    filed[key] = value
         return old
 
     def remove(self, key: str) -> T | None:
@@ -79,16 +102,6 @@ class InformerCache(Generic[T]):
                 for filed in indexer(old):
                     self._unfile(name, key, filed)
         return old
-
-    def _refile(self, name: str, key: str, old: T | None, indexer: Indexer[T], value: T) -> None:
-        new_places = list(indexer(value))
-        if old is not None:
-            for place in indexer(old):
-                if place not in new_places:
-                    self._unfile(name, key, place)
-        index = self._indexes[name]
-        for place in new_places:
-            index.setdefault(place, {})[key] = value
 
     def _unfile(self, name: str, key: str, place: str) -> None:
         filed = self._indexes[name].get(place)

@@ -22,6 +22,7 @@ from doorman.controllers.pod_facts import owner_reference
 
 BY_OWNER: Final = "owner"
 BY_NAMESPACE: Final = "namespace"
+BY_ORPHANAGE: Final = "orphan"
 """Indexes that listers of what is claimed must have."""
 
 
@@ -81,7 +82,7 @@ class Claim(Generic[T]):
 class Candidates(Generic[T]):
     """Whom an owner may claim: its own by index, and the orphans that were pointed out to it.
 
-    Orphans are pointed out as they appear; an owner that is new looks through its namespace once.
+    Orphans are pointed out as they appear; an owner that is new looks through those of its namespace once.
     """
 
     def __init__(self, objects: ListerOf[T]) -> None:
@@ -92,8 +93,7 @@ class Candidates(Generic[T]):
     def of(self, owner_key: str, meta: ObjectMeta) -> list[T]:
         if self._uids.get(owner_key) != meta.uid:
             self._uids[owner_key] = meta.uid
-            strangers = self._objects.by(BY_NAMESPACE, meta.namespace)
-            self._orphans[owner_key] = {one.metadata.key for one in strangers if controller_of(one.metadata) is None}
+            self._orphans[owner_key] = {one.metadata.key for one in self._objects.by(BY_ORPHANAGE, meta.namespace)}
         owned = list(self._objects.by(BY_OWNER, meta.uid))
         orphans = [self._objects.get(key) for key in sorted(self._orphans.get(owner_key, ()))]
         still = [one for one in orphans if one is not None and controller_of(one.metadata) is None]

@@ -18,6 +18,7 @@ Keys: `object/<resource>/<namespace>/<name>`, `owner/<uid>` (look at its depende
 `verify/<uid>/<resource>/<namespace>/<name>`; the namespace is empty for objects of the cluster.
 """
 
+import bisect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
@@ -128,6 +129,8 @@ class GarbageCollector:
     def __init__(self, objects: Mapping[str, ListerOf[Object]], find_kind: FindKind) -> None:
         self._objects = {name: objects[name] for name in sorted(objects) if name not in IGNORED}
         self._find_kind = find_kind
+        self._owned: list[str] = []
+        """The few kinds whose objects have had owners so far, in order: only there can dependents be."""
         self._gone: OrderedDict[str, None] = OrderedDict()
         self._looks: dict[str, int] = {}
         self._sources = tuple(Source(resource, self._keys) for resource in self._objects)
@@ -172,6 +175,8 @@ class GarbageCollector:
             self._note_gone(old.metadata.uid)
             return (f"owner/{old.metadata.uid}", *self._blocked_owners(old.metadata))
         meta = new.metadata
+        if meta.owner_references and change.resource not in self._owned:
+            bisect.insort(self._owned, change.resource)
         if old is None:
             needed = bool(meta.owner_references) or _is_held(meta)
             return (_key(change.resource, meta),) if needed else ()
@@ -256,8 +261,8 @@ class GarbageCollector:
     def _dependents(self, uid: str) -> list[tuple[str, ObjectMeta]]:
         return [
             (resource, found.metadata)
-            for resource, lister in self._objects.items()
-            for found in lister.by(BY_OWNER, uid)
+            for resource in self._owned
+            for found in self._objects[resource].by(BY_OWNER, uid)
         ]
 
     def _blocked_owners(self, meta: ObjectMeta) -> Iterable[str]:

@@ -32,7 +32,7 @@ _MICRO_TIME_LENGTH: Final = len("2026-01-01T00:00:00.000000Z")
 class NodeMemory:
     """What the controller remembers of one node between passes."""
 
-    __slots__ = ("lease", "node", "probed", "ready", "uid", "zone")
+    __slots__ = ("is_counted", "is_settled", "lease", "lease_key", "node", "probed", "ready", "uid", "zone")
 
     def __init__(self, node: Node, zone: str, probed: Instant) -> None:
         self.node = node
@@ -41,6 +41,11 @@ class NodeMemory:
         self.probed = probed
         self.ready = node.status.condition("Ready")
         self.lease: Lease | None = None
+        self.lease_key = f"{LEASE_NAMESPACE}/{node.metadata.name}"
+        self.is_settled = False
+        """As the node is now, there is nothing to do about it while it gives signs of life."""
+        self.is_counted = True
+        """Whether it counts for its zone; known once it is settled."""
 
 
 def remember(node: Node, zone: str, now: Instant) -> NodeMemory:

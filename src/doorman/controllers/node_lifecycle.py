@@ -13,7 +13,7 @@ Keys: `health`, `taint`, `node/<name>`, `mark/<name>`, `flipped/<name>` and `pod
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Final
 
 import msgspec
@@ -29,7 +29,6 @@ from doorman.client.actions import Action
 from doorman.client.controller import DONE, Change, Result, Retry, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.node_health import (
-    LEASE_NAMESPACE,
     NodeMemory,
     as_unknown,
     decide_mark,
@@ -226,8 +225,14 @@ class NodeLifecycleController:
         not_ready: dict[str, int] = {}
         for node in nodes:
             memory = self._memories[node.metadata.name]
+            if memory.is_settled and memory.node is node and self._is_alive(memory, now):
+                if memory.is_counted:
+                    ready[memory.zone] = ready.get(memory.zone, 0) + 1
+                continue
             current = self._judge(node, memory, now, wakes)
-            if EXCLUDE_LABEL not in node.metadata.labels:
+            memory.is_counted = EXCLUDE_LABEL not in node.metadata.labels
+            memory.is_settled = current == "True" and not has_no_execute(node)
+            if memory.is_counted:
                 counted = ready if current == "True" else not_ready
                 counted[memory.zone] = counted.get(memory.zone, 0) + 1
             if current is not None:
@@ -247,7 +252,27 @@ class NodeLifecycleController:
     def _note_arrivals(
         self, nodes: Sequence[Node], now: Instant, actions: list[Action], wakes: list[tuple[str, Instant]]
     ) -> None:
-        present = {node.metadata.name for node in nodes}
+        memories = self._memories
+        changed = [n for n in nodes if (known := memories.get(n.metadata.name)) is None or known.node is not n]
+        if len(memories) + sum(node.metadata.name not in memories for node in changed) != len(nodes):
+            self._note_departures({node.metadata.name for node in nodes}, actions)
+        for node in changed:
+            name = node.metadata.name
+            zone = zone_of(node.metadata.labels)
+            known = memories.get(name)
+            if known is not None:
+                if known.zone != zone:
+                    self._zone(known.zone).remove(name)
+                    known.zone = zone
+                    self._ensure_zone(zone, now)
+                continue
+            memories[name] = remember(node, zone, now)
+            self._ensure_zone(zone, now)
+            text = f"Node {name} event: Registered Node {name} in Controller"
+            actions.append(node_event(node.metadata, "RegisteredNode", text))
+            self._clear_no_execute(node, zone, now, wakes)
+
+    def _note_departures(self, present: Set[str], actions: list[Action]) -> None:
         for name in [name for name in self._memories if name not in present]:
             memory = self._memories.pop(name)
             self._zone(memory.zone).remove(name)
@@ -255,21 +280,13 @@ class NodeLifecycleController:
             self._marked.discard(name)
             meta = ObjectMeta(name=name, uid=memory.uid)
             actions.append(node_event(meta, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller"))
-        for node in nodes:
-            name = node.metadata.name
-            known = self._memories.get(name)
-            zone = zone_of(node.metadata.labels) if known is None or known.node is not node else known.zone
-            if known is not None:
-                if known.zone != zone:
-                    self._zone(known.zone).remove(name)
-                    known.zone = zone
-                    self._ensure_zone(zone, now)
-                continue
-            self._memories[name] = remember(node, zone, now)
-            self._ensure_zone(zone, now)
-            text = f"Node {name} event: Registered Node {name} in Controller"
-            actions.append(node_event(node.metadata, "RegisteredNode", text))
-            self._clear_no_execute(node, zone, now, wakes)
+
+    def _is_alive(self, memory: NodeMemory, now: Instant) -> bool:
+        """Of a settled node: whether its grace is not over. Most nodes need no other look most of the time."""
+        lease = self._leases.get(memory.lease_key)
+        if lease is not memory.lease:
+            observe(memory, memory.node, lease, now)
+        return now <= memory.probed + self._settings.node_monitor_grace_period_seconds
 
     def _is_behind(self) -> bool:
         if self._behind is None:
@@ -281,9 +298,9 @@ class NodeLifecycleController:
         self._behind = None
         return False
 
-    def _has_newer_lease(self, name: str, memory: NodeMemory) -> bool:
+    def _has_newer_lease(self, memory: NodeMemory) -> bool:
         """Whether the node has renewed its lease and the cache has not heard of it yet."""
-        key = f"{LEASE_NAMESPACE}/{name}"
+        key = memory.lease_key
         live = self._live_leases.get(key) if self._live_leases is not None else None
         if live is None or (memory.lease is not None and _version(live) <= _version(memory.lease)):
             return False
@@ -293,9 +310,9 @@ class NodeLifecycleController:
     def _judge(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
         """The node's Ready status as it is, or as it will be once the node is marked."""
         name = node.metadata.name
-        observe(memory, node, self._leases.get(f"{LEASE_NAMESPACE}/{name}"), now)
+        observe(memory, node, self._leases.get(memory.lease_key), now)
         if self._is_overdue(node, memory, now) and unknown_conditions(node, now):
-            if self._has_newer_lease(name, memory):
+            if self._has_newer_lease(memory):
                 return ready_status(node)
             wakes.append((f"mark/{name}", now))
             memory.ready = as_unknown(memory.ready, node)
@@ -314,8 +331,8 @@ class NodeLifecycleController:
         node, memory = self._nodes.get(name), self._memories.get(name)
         if node is None or memory is None:
             return DONE
-        observe(memory, node, self._leases.get(f"{LEASE_NAMESPACE}/{name}"), now)
-        if not self._is_overdue(node, memory, now) or self._has_newer_lease(name, memory):
+        observe(memory, node, self._leases.get(memory.lease_key), now)
+        if not self._is_overdue(node, memory, now) or self._has_newer_lease(memory):
             return DONE
         actions = decide_mark(node, now)
         if not actions:

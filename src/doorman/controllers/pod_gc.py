@@ -21,7 +21,7 @@ from prometheus_client import Counter
 from prometheus_client.metrics import MetricWrapperBase
 
 from doorman.api.nodes import Node
-from doorman.api.pods import Pod
+from doorman.api.pods import DELETING, FINISHED, Pod
 from doorman.api.taints import OUT_OF_SERVICE
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
@@ -36,7 +36,9 @@ WORKERS: Final = 16
 NO_RETRY: Final = Retry(attempts_max=1)
 """The next sweep is the retry."""
 ORPHAN_CONDITION: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
-UNFINISHED_PHASES: Final = frozenset({"", "Pending", "Running", "Unknown"})
+PODS_BY_NODE: Final = "nodeName"
+PODS_BY_END: Final = "end"
+"""The index of `doorman.api.pods.end_of`: a sweep looks at the few pods that are on their way out, not at all."""
 
 
 class PodGcSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,31 +53,25 @@ def pod_keys(change: Change) -> Iterable[str]:
 SOURCES: Final = (Source("pods", pod_keys),)
 
 
-def decide_terminated(pods: Sequence[Pod], threshold: int) -> Iterator[Pod]:
-    if threshold <= 0:
-        return
-    finished = [pod for pod in pods if pod.status.phase not in UNFINISHED_PHASES]
+def decide_terminated(finished: Sequence[Pod], threshold: int) -> Sequence[Pod]:
     excess = len(finished) - threshold
-    if excess > 0:
-        finished.sort(key=lambda p: (p.status.reason != "Evicted", p.metadata.creation_timestamp, p.metadata.name))
-        yield from finished[:excess]
+    if threshold <= 0 or excess <= 0:
+        return ()
+    order = sorted(
+        finished, key=lambda p: (p.status.reason != "Evicted", p.metadata.creation_timestamp, p.metadata.name)
+    )
+    return order[:excess]
 
 
-def decide_out_of_service(pods: Iterable[Pod], nodes: ListerOf[Node]) -> Iterator[Pod]:
-    for pod in pods:
-        if not pod.metadata.deletion_timestamp or not pod.spec.node_name:
-            continue
-        node = nodes.get(pod.spec.node_name)
+def decide_out_of_service(deleting: Iterable[Pod], nodes: ListerOf[Node]) -> Iterator[Pod]:
+    for pod in deleting:
+        node = nodes.get(pod.spec.node_name) if pod.spec.node_name else None
         if node is not None and not _is_ready(node) and any(t.key == OUT_OF_SERVICE for t in node.spec.taints):
             yield pod
 
 
-def decide_orphaned(pods: Iterable[Pod], gone: frozenset[str]) -> Iterator[Pod]:
-    return (pod for pod in pods if pod.spec.node_name in gone)
-
-
-def decide_unscheduled(pods: Iterable[Pod]) -> Iterator[Pod]:
-    return (pod for pod in pods if pod.metadata.deletion_timestamp and not pod.spec.node_name)
+def decide_unscheduled(deleting: Iterable[Pod]) -> Iterator[Pod]:
+    return (pod for pod in deleting if not pod.spec.node_name)
 
 
 def decide_force_delete(pod: Pod, now: Instant, *, orphaned: bool) -> list[Action]:
@@ -149,15 +145,16 @@ class PodGcController:
         self._count(self._errors, key.partition("/")[2])
 
     def _sweep(self, now: Instant) -> Result:
-        pods = self._pods.list()
+        finished, deleting = self._pods.by(PODS_BY_END, FINISHED), self._pods.by(PODS_BY_END, DELETING)
+        orphaned = [pod for name in self._gone_nodes(now) for pod in self._pods.by(PODS_BY_NODE, name)]
         self._condemned.clear()
         wakes: list[tuple[str, Instant]] = []
         seen: set[str] = set()
         for reason, condemned in (
-            ("terminated", decide_terminated(pods, self._settings.terminated_pod_gc_threshold)),
-            ("out-of-service", decide_out_of_service(pods, self._nodes)),
-            ("orphaned", decide_orphaned(pods, self._gone_nodes(pods, now))),
-            ("unscheduled", decide_unscheduled(pods)),
+            ("terminated", decide_terminated(finished, self._settings.terminated_pod_gc_threshold)),
+            ("out-of-service", decide_out_of_service(deleting, self._nodes)),
+            ("orphaned", sorted(orphaned, key=lambda pod: pod.metadata.key)),
+            ("unscheduled", decide_unscheduled(deleting)),
         ):
             for pod in condemned:
                 if pod.metadata.uid not in seen:
@@ -166,16 +163,15 @@ class PodGcController:
                     wakes.append((f"pod/{pod.metadata.key}", now))
         return Result(wakes=(*wakes, ("sweep", now + SWEEP_SECONDS)))
 
-    def _gone_nodes(self, pods: Iterable[Pod], now: Instant) -> frozenset[str]:
+    def _gone_nodes(self, now: Instant) -> Sequence[str]:
         """Nodes whose quarantine is over and that are still missing. Others that are missing enter it."""
-        for pod in pods:
-            name = pod.spec.node_name
+        for name in self._pods.places(PODS_BY_NODE):
             if name and self._nodes.get(name) is None:
                 self._quarantine.setdefault(name, now + QUARANTINE_SECONDS)
         over = [name for name, until in self._quarantine.items() if until <= now]
         for name in over:
             del self._quarantine[name]
-        return frozenset(name for name in over if self._nodes.get(name) is None)
+        return [name for name in over if self._nodes.get(name) is None]
 
     def _remove(self, pod_key: str, now: Instant) -> Result:
         pod = self._pods.get(pod_key)

@@ -5,7 +5,7 @@ status, judges pods that arrive as a kubelet does, runs them in name only, and e
 that is cut off does none of this; when it speaks again it catches up, so its pods run on meanwhile and learn of
 their deletion late.
 
-Keys: `lease/<node>`, `node/<node>` and `pod/<namespace>/<name>`.
+Keys: `leases/<slot>` (all nodes that renew then), `lease/<node>`, `node/<node>` and `pod/<namespace>/<name>`.
 """
 
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
-from doorman.client.actions import Action, Delete, ObjectReference, Patch, RecordEvent
+from doorman.client.actions import Action, Delete, ObjectReference, Patch, RecordEvent, Renew
 from doorman.client.controller import DONE, Change, Result, Retry, Source
 from doorman.client.informer import ListerOf
 from doorman.nodes.admission import decide_admission
 from doorman.nodes.health import Health, health_at
-from doorman.nodes.lease import NAMESPACE, decide_renewal, next_slot
+from doorman.nodes.lease import NAMESPACE, decide_renewal, is_in_order, next_instant, slot_of
 from doorman.nodes.load import Loads
 from doorman.nodes.marks import is_simulated
 from doorman.nodes.pod_life import (
@@ -94,6 +94,8 @@ class SimulatedNodes:
         self._leases = leases
         self._settings = settings if settings is not None else AgentSettings()
         self._loads = Loads()
+        self._slots: dict[int, dict[str, None]] = {}
+        """The nodes that renew in each slot."""
         self._uids: dict[str, str] = {}
         """By pod key: the uid that the memories below are about."""
         self._since: dict[str, Instant] = {}
@@ -110,6 +112,8 @@ class SimulatedNodes:
     def reconcile(self, key: str, now: Instant) -> Result:
         kind, _, rest = key.partition("/")
         match kind:
+            case "leases":
+                return self._renew_together(int(rest), now)
             case "lease":
                 return self._renew(rest, now)
             case "pod":
@@ -127,15 +131,40 @@ class SimulatedNodes:
         return node if node is not None and is_simulated(node.metadata.annotations) else None
 
     def _renew(self, name: str, now: Instant) -> Result:
+        """Of a node that has just come, or whose lease is not in order; from now on it goes with its slot."""
         node = self._owned(name)
         if node is None:
             return DONE
-        wakes = [(f"lease/{name}", next_slot(name, self._settings.lease_renew_seconds, now))]
+        slot = slot_of(name)
+        self._slots.setdefault(slot, {})[name] = None
+        wakes = [(f"leases/{slot}", next_instant(slot, self._settings.lease_renew_seconds, now))]
         if _health(node, now).silent:
             return Result(wakes=wakes)
         lease = self._leases.get(f"{NAMESPACE}/{name}")
         renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
         return Result(actions=(renewal,), wakes=wakes, retry=RETRY)
+
+    def _renew_together(self, slot: int, now: Instant) -> Result:
+        members = self._slots.get(slot, {})
+        duration_seconds = self._settings.lease_duration_seconds
+        renewed: list[str] = []
+        gone: list[str] = []
+        wakes = [(f"leases/{slot}", next_instant(slot, self._settings.lease_renew_seconds, now))]
+        for name in members:
+            node = self._owned(name)
+            if node is None:
+                gone.append(name)
+            elif not _health(node, now).silent:
+                lease = self._leases.get(f"{NAMESPACE}/{name}")
+                if lease is not None and is_in_order(node.metadata, lease, duration_seconds):
+                    renewed.append(name)
+                else:
+                    wakes.append((f"lease/{name}", now))
+        for name in gone:
+            del members[name]
+        if not members:
+            return DONE
+        return Result(actions=(Renew(nodes=tuple(renewed), at=now),) if renewed else (), wakes=wakes)
 
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._owned(name)

@@ -21,7 +21,7 @@ from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.base.names import Names
 from doorman.client.actions import Create
-from doorman.client.client import Client
+from doorman.client.client import Client, Renewer
 from doorman.client.controller import Controller
 from doorman.client.executor import Executor
 from doorman.client.recorder import EventRecorder
@@ -38,6 +38,7 @@ from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
 from doorman.registry.custom import CustomKinds
 from doorman.registry.registry import Registry
+from doorman.registry.renewals import Renewals
 from doorman.registry.selection import Selection
 from doorman.registry.watchcache import WatchCache
 from doorman.runtime.bootstrap import bootstrap
@@ -321,15 +322,16 @@ class Cluster:
 
     def _add(self, controller: Controller) -> None:
         client: Client
+        renewer: Renewer | None = None
         if isinstance(controller, SimulatedNodes):
-            client = NodeClients(self.cache, self._kubelet)
+            client = renewer = NodeClients(self.cache, self._kubelet, Renewals(self._store, self.cache))
         elif isinstance(controller, CustomResourceDefinitionController | EventTtlController):
             # Upstream these are the API server's own work.
             client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
         recorder = EventRecorder(client, self._clock, host=HOST)
-        runner = ControllerRunner(controller, Executor(client, recorder), self._clock)
+        runner = ControllerRunner(controller, Executor(client, recorder, renewer), self._clock)
         for resource in dict.fromkeys(source.resource for source in controller.sources):
             self.informers.of(resource).listen(runner.changed)
         self.runners.append(runner)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import Kinds
+from doorman.api.meta import orphanage_of
+from doorman.api.pods import end_of
 from doorman.client.controller import Change
 from doorman.client.informer import Indexer, InformerCache
 from doorman.registry.selection import Selection
@@ -17,7 +19,10 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
         "nodeName": lambda pod: (pod.spec.node_name,),
         "namespace": lambda pod: (pod.metadata.namespace,),
         "owner": lambda pod: tuple(owner.uid for owner in pod.metadata.owner_references),
+        "end": end_of,
+        "orphan": orphanage_of,
     },
+    "replicasets.apps": {"orphan": orphanage_of},
 }
 """By group resource. Every kind has `namespace` and `owner` besides its own."""
 
@@ -134,3 +139,7 @@ class LiveLister:
     def by(self, index: str, value: str) -> Sequence[Any]:
         indexer = _COMMON[index]
         return [view for view in self.list() if value in indexer(view)]
+
+    def places(self, index: str) -> Sequence[str]:
+        indexer = _COMMON[index]
+        return list(dict.fromkeys(place for view in self.list() for place in indexer(view)))

@@ -1,10 +1,13 @@
 """The simulated kubelets' client: each action is taken as the node it is about, with a kubelet's rights and no more."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from doorman.base.errors import GroupResource, not_found
-from doorman.client.actions import Bind, Create, Delete, Patch, Update
+from doorman.base.errors import ApiError, GroupResource, not_found
+from doorman.base.instants import to_micro_time
+from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Renew, Update
+from doorman.registry.renewals import LEASES, NAMESPACE, Renewals
 from doorman.registry.stored import Stored
 from doorman.registry.watchcache import WatchCache
 from doorman.runtime.loopback import LoopbackClient
@@ -17,8 +20,9 @@ ClientOf = Callable[[str], LoopbackClient]
 
 
 class NodeClients:
-    def __init__(self, cache: WatchCache, client_of: ClientOf) -> None:
+    def __init__(self, cache: WatchCache, client_of: ClientOf, renewals: Renewals) -> None:
         self._cache = cache
+        self._renewals = renewals
         self._client_of = client_of
         self._clients: dict[str, LoopbackClient] = {}
 
@@ -36,6 +40,14 @@ class NodeClients:
 
     async def bind(self, action: Bind) -> None:
         await self._as(action.node).bind(action)
+
+    async def renew(self, action: Renew) -> None:
+        others = await self._renewals.renew(action.nodes, action.at)
+        body = {"spec": {"renewTime": to_micro_time(action.at)}}
+        for node in others:
+            patch = Patch(resource=LEASES, namespace=NAMESPACE, name=node, body=body, type=PatchType.MERGE)
+            with contextlib.suppress(ApiError):  # its next turn mends it
+                await self._as(node).patch(patch)
 
     def _as(self, node: str) -> LoopbackClient:
         found = self._clients.get(node)

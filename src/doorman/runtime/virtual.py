@@ -53,8 +53,11 @@ class _PassingSelector(selectors.SelectSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0:
+            # Something is ready already. What threads hand over is put there too, before they wake the selector.
+            return []
         ready = super().select(0)
-        if ready or timeout == 0 or self._loop.wake_idle():
+        if ready or self._loop.wake_idle():
             return ready
         if timeout:
             # The loop computes the timeout to its next timer; rounding up lets no timer fire a hair too early.

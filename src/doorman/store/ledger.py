@@ -58,6 +58,15 @@ class Ledger:
         self._unpublished.append(event)
         return event
 
+    def append_all(self, writes: Sequence[Write]) -> list[Event]:
+        """Take all the writes, which are of different keys, or raise `Conflict` and take none."""
+        newest = self.newest
+        for write in writes:
+            current = newest.get(write.key)
+            if (current.revision if current is not None else ABSENT) != write.expected:
+                raise Conflict(write.key, write.expected, current)
+        return [self.append(write) for write in writes]
+
     def publish(self, events: Sequence[Event]) -> None:
         """Show the events, which must follow the last published one without a gap."""
         for event in events:
@@ -93,6 +102,9 @@ class Ledger:
 
     def add_waker(self, waker: Callable[[], None]) -> None:
         self._wakers.append(waker)
+
+    def forget_wakers(self) -> None:
+        self._wakers.clear()
 
     def _forget(self) -> None:
         history = self._history

@@ -31,5 +31,11 @@ class MemoryStore:
         self._ledger.publish((event,))
         return event
 
+    async def commit_all(self, writes: Sequence[Write]) -> Sequence[Event]:
+        events = self._ledger.append_all(writes)
+        self._ledger.publish(events)
+        return events
+
     async def close(self) -> None:
-        return None
+        """Whoever followed hears no more; what was written can be opened again."""
+        self._ledger.forget_wakers()

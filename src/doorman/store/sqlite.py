@@ -101,18 +101,37 @@ class SqliteStore:
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")
         event = self._ledger.append(write)
-        group = self._gathering
+        self._note_garbage(event)
+        group = self._next_group()
         group.events.append(event)
+        await self._until_durable(group)
+        return event
+
+    async def commit_all(self, writes: Sequence[Write]) -> Sequence[Event]:
+        if self._failure is not None:
+            raise Failed(f"the store has failed: {self._failure}")
+        events = self._ledger.append_all(writes)
+        if events:
+            for event in events:
+                self._note_garbage(event)
+            group = self._next_group()
+            group.events.extend(events)
+            await self._until_durable(group)
+        return events
+
+    def _note_garbage(self, event: Event) -> None:
         if event.previous is not None:
             self._garbage.append(event.previous.revision)
         if event.entry is None:
             self._garbage.append(event.revision)
+
+    def _next_group(self) -> _Group:
+        """The group that gathers, which is written when its turn comes."""
         if self._writing is None and not self._is_flush_due:
             # At the end of this turn of the loop, so that writes of the same turn share a group.
             self._is_flush_due = True
             self._loop.call_soon(self._flush)
-        await self._until_durable(group)
-        return event
+        return self._gathering
 
     def _until_durable(self, group: _Group) -> "asyncio.Future[None]":
         """One for each caller: a caller that is cancelled must not cancel the others of its group."""

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from doorman.api.labels import parse_selector
-from doorman.api.meta import ObjectMeta
+from doorman.api.meta import ObjectMeta, orphanage_of
 from doorman.api.pods import Pod
 from doorman.client.actions import Patch
 from doorman.client.informer import InformerCache
@@ -56,7 +56,7 @@ def test_candidates_are_its_own_and_orphans_of_its_namespace() -> None:
     cache: InformerCache[Pod] = InformerCache(
         {
             "owner": lambda one: [owner.uid for owner in one.metadata.owner_references],
-            "namespace": lambda one: [one.metadata.namespace],
+            "orphan": orphanage_of,
         }
     )
     for one in (view("mine", name="own"), view("another", name="foreign"), view(name="orphan")):

@@ -9,7 +9,7 @@ import pytest
 from doorman.api.leases import Lease
 from doorman.api.meta import ObjectMeta
 from doorman.base.errors import ApiError, GroupResource, stale
-from doorman.client.actions import Delete, Patch
+from doorman.client.actions import Delete, Patch, Renew
 from doorman.client.informer import InformerCache
 from doorman.controllers.node_lifecycle import NodeLifecycleController, NodeLifecycleSettings
 from doorman.controllers.taint_eviction import TaintEvictionController
@@ -69,7 +69,7 @@ def test_dead_kubelet_is_unknown_after_the_grace_period_and_its_pods_leave_300_s
     add_nodes(stage, ["n2", "n3"])
     stage.create("pods", pod("p", "n1", tolerations=SECONDS_300))
     stage.at(100)
-    last_renewal = max(at for at, action in stage.done(Patch, LEASES) if action.name == "n1")
+    last_renewal = max(at for at, action in stage.done(Renew) if "n1" in action.nodes)
     stage.at(145)
     assert condition(stage, "nodes", "n1", "Ready") == "True"
     stage.at(156)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.pods import Pod
+from doorman.api.pods import FINISHED, Pod, end_of
 from doorman.base.errors import ApiError
 from doorman.client.actions import Delete, Patch
 from doorman.controllers.pod_gc import PodGcController, PodGcSettings, decide_force_delete, decide_terminated
@@ -109,7 +109,8 @@ def test_terminated(threshold: int, expected: list[str]) -> None:
         finished("young-evicted", "2026-01-03T00:00:00Z", reason="Evicted"),
         finished("runs", "2025-01-01T00:00:00Z", phase="Running"),
     ]
-    assert [one.metadata.name for one in decide_terminated(pods, threshold)] == expected
+    on_their_way_out = [one for one in pods if FINISHED in end_of(one)]
+    assert [one.metadata.name for one in decide_terminated(on_their_way_out, threshold)] == expected
 
 
 def test_finished_pod_is_deleted_without_another_status() -> None:

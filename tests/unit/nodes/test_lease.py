@@ -5,7 +5,7 @@ import pytest
 from doorman.api.leases import Lease, LeaseSpec
 from doorman.api.meta import ObjectMeta, OwnerReference
 from doorman.client.actions import Create, Patch
-from doorman.nodes.lease import decide_renewal, next_slot, slot_seconds
+from doorman.nodes.lease import SLOTS, decide_renewal, is_in_order, next_instant, slot_of
 
 NODE = ObjectMeta(name="n1", uid="u1")
 
@@ -46,17 +46,31 @@ def test_missing_owner_is_added_on_renewal(found: Lease, part: str) -> None:
     assert part in action.body
 
 
+@pytest.mark.parametrize(
+    ("found", "duration", "expected"),
+    [
+        pytest.param(lease(), 40, True, id="own"),
+        pytest.param(lease(holder="n2"), 40, False, id="another-holder"),
+        pytest.param(lease(), 50, False, id="another-duration"),
+        pytest.param(lease(owner=""), 40, False, id="no-owner"),
+        pytest.param(lease(owner="u0"), 40, False, id="owner-was-a-namesake"),
+    ],
+)
+def test_lease_is_in_order_when_only_its_time_changes(found: Lease, duration: int, expected: bool) -> None:
+    assert is_in_order(NODE, found, duration) is expected
+
+
 def test_renewals_are_spread_evenly_over_the_period() -> None:
-    counts = [0] * 10
+    counts = [0] * SLOTS
     for number in range(10_000):
-        counts[int(slot_seconds(f"node-{number}", 10.0))] += 1
-    assert min(counts) > 800
-    assert max(counts) < 1200
+        counts[slot_of(f"node-{number}")] += 1
+    assert min(counts) > 400
+    assert max(counts) < 600
 
 
-def test_next_slot_is_after_now_and_within_a_period() -> None:
+def test_next_instant_of_a_slot_is_after_now_and_within_a_period() -> None:
     for number in range(200):
         now = 1_767_225_600.0 + number * 0.37
-        slot = next_slot("node-1", 10.0, now)
-        assert now < slot <= now + 10.0
-        assert next_slot("node-1", 10.0, slot) == pytest.approx(slot + 10.0)
+        instant = next_instant(7, 10.0, now)
+        assert now < instant <= now + 10.0
+        assert next_instant(7, 10.0, instant) == instant + 10.0

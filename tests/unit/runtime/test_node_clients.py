@@ -6,6 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action, Create, Delete, Patch
+from doorman.registry.renewals import Renewals
 from doorman.runtime.node_clients import NodeClients
 from support.api import Api, running_api
 
@@ -18,7 +19,7 @@ async def given(api: Api) -> NodeClients:
         await api.given("nodes", {"metadata": {"name": node}})
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1"}
     await api.given("pods", {"metadata": {"name": "p"}, "spec": spec}, namespace="default")
-    return NodeClients(api.cluster.cache, api.cluster._kubelet)
+    return NodeClients(api.cluster.cache, api.cluster._kubelet, Renewals(api.cluster._store, api.cluster.cache))
 
 
 def about(kind: str, name: str, namespace: str = "") -> dict[str, Any]:
