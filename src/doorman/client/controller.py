@@ -32,6 +32,8 @@ class Source(msgspec.Struct, frozen=True):
 
     resource: str
     keys: Callable[[Change], Iterable[str]]
+    only_with: str = ""
+    """A kind without which these changes concern nobody: the first object of it looks at everything by itself."""
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,8 +7,6 @@ are given.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from sortedcontainers import SortedDict
-
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -45,7 +43,9 @@ class InformerCache(Generic[T]):
     """
 
     def __init__(self, indexers: Mapping[str, Indexer[T]] | None = None) -> None:
-        self._objects: SortedDict = SortedDict()
+        self._objects: dict[str, T] = {}
+        self._keys: list[str] | None = []
+        """In order; None when they have changed since they were last asked for."""
         self._indexers = dict(indexers or {})
         self._indexes: dict[str, dict[str, dict[str, T]]] = {name: {} for name in self._indexers}
 
@@ -53,14 +53,15 @@ class InformerCache(Generic[T]):
         return len(self._objects)
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._objects.values())
+        return iter(self.list())
 
     def get(self, key: str) -> T | None:
-        found: T | None = self._objects.get(key)
-        return found
+        return self._objects.get(key)
 
     def list(self) -> Sequence[T]:
-        return list(self._objects.values())
+        if self._keys is None:
+            self._keys = sorted(self._objects)
+        return [self._objects[key] for key in self._keys]
 
     def by(self, index: str, value: str) -> Sequence[T]:
         filed = self._indexes[index].get(value)
@@ -73,13 +74,10 @@ class InformerCache(Generic[T]):
 
     def put(self, key: str, value: T) -> T | None:
         """Store the newest view; gives the one before."""
-        objects = self._objects
-        old: T | None = objects.get(key)
+        old = self._objects.get(key)
         if old is None:
-            objects[key] = value
-        else:
-            # The order of keys stays as it is.
-            dict.__setitem__(objects, key, value)
+            self._keys = None
+        self._objects[key] = value
         for name, indexer in self._indexers.items():
             places = indexer(value)
             if old is not None and (before := indexer(old)) != places:
@@ -96,8 +94,9 @@ class InformerCache(Generic[T]):
         return old
 
     def remove(self, key: str) -> T | None:
-        old: T | None = self._objects.pop(key, None)
+        old = self._objects.pop(key, None)
         if old is not None:
+            self._keys = None
             for name, indexer in self._indexers.items():
                 for filed in indexer(old):
                     self._unfile(name, key, filed)

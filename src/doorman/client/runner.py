@@ -6,7 +6,7 @@ at again. Reconciling is synchronous, so keys without actions cost no task.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from doorman.base.clock import Clock, Instant
@@ -22,7 +22,10 @@ _log: Final = logging.getLogger("doorman.controller")
 
 
 class ControllerRunner:
-    def __init__(self, controller: Controller, executor: Executor, clock: Clock) -> None:
+    def __init__(
+        self, controller: Controller, executor: Executor, clock: Clock, count: Callable[[str], int] = lambda _: 1
+    ) -> None:
+        """`count` says how many objects of a kind there are."""
         self.controller = controller
         self._executor = executor
         self._clock = clock
@@ -39,13 +42,14 @@ class ControllerRunner:
         self._is_turn_due = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
-        self._keys_of: dict[str, list[Callable[[Change], Iterable[str]]]] = {}
+        self._count = count
+        self._sources: dict[str, list[Source]] = {}
         for source in controller.sources:
             self.follow(source)
 
     def follow(self, source: Source) -> None:
         """Let changes of one more kind wake keys."""
-        self._keys_of.setdefault(source.resource, []).append(source.keys)
+        self._sources.setdefault(source.resource, []).append(source)
 
     @property
     def depth(self) -> int:
@@ -63,8 +67,10 @@ class ControllerRunner:
             task.cancel()
 
     def changed(self, change: Change) -> None:
-        for keys in self._keys_of[change.resource]:
-            for key in keys(change):
+        for source in self._sources[change.resource]:
+            if source.only_with and not self._count(source.only_with):
+                continue
+            for key in source.keys(change):
                 self.add(key)
 
     def add(self, key: str) -> None:

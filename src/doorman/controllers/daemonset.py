@@ -64,9 +64,9 @@ def node_keys(change: Change) -> Iterable[str]:
 
 SOURCES: Final = (
     Source(RESOURCE, set_keys),
-    Source("pods", owned_keys(KIND)),
+    Source("pods", owned_keys(KIND), only_with=RESOURCE),
     Source(REVISIONS, owned_keys(KIND)),
-    Source("nodes", node_keys),
+    Source("nodes", node_keys, only_with=RESOURCE),
 )
 
 

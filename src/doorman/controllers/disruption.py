@@ -71,11 +71,11 @@ def workload_keys(change: Change) -> Iterable[str]:
 
 SOURCES: Final = (
     Source(RESOURCE, budget_keys),
-    Source("pods", pod_keys),
-    Source("replicasets.apps", workload_keys),
-    Source("deployments.apps", workload_keys),
-    Source("statefulsets.apps", workload_keys),
-    Source("replicationcontrollers", workload_keys),
+    Source("pods", pod_keys, only_with=RESOURCE),
+    Source("replicasets.apps", workload_keys, only_with=RESOURCE),
+    Source("deployments.apps", workload_keys, only_with=RESOURCE),
+    Source("statefulsets.apps", workload_keys, only_with=RESOURCE),
+    Source("replicationcontrollers", workload_keys, only_with=RESOURCE),
 )
 
 

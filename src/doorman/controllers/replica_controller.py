@@ -57,7 +57,7 @@ class ReplicaController(Generic[T]):
         self.name: Final = kind.name
         self.sources: Final[Sequence[Source]] = (
             Source(kind.resource, set_keys),
-            Source("pods", owned_keys(kind.kind)),
+            Source("pods", owned_keys(kind.kind), only_with=kind.resource),
         )
         self.workers: Final = kind.workers
         self._kind = kind

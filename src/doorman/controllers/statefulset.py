@@ -48,7 +48,11 @@ TEXTS: Final = Texts(
 )
 
 
-SOURCES: Final = (Source(RESOURCE, set_keys), Source("pods", owned_keys(KIND)), Source(REVISIONS, owned_keys(KIND)))
+SOURCES: Final = (
+    Source(RESOURCE, set_keys),
+    Source("pods", owned_keys(KIND), only_with=RESOURCE),
+    Source(REVISIONS, owned_keys(KIND)),
+)
 
 
 def decide_versions(stateful_set: StatefulSet, history: History, revisions: Sequence[ControllerRevision]) -> Versions:

@@ -86,6 +86,8 @@ def pod_keys(change: Change) -> Iterable[str]:
     new: Pod | None = change.new
     newest: Pod = change.newest
     name = f"{newest.metadata.namespace}/{newest.metadata.name}"
+    if old is None and not newest.spec.node_name:
+        return ()
     if old is None or new is None or not _is_same_placement(old, new):
         return (f"pod/{name}/{newest.spec.node_name}",)
     if new.metadata.deletion_timestamp and not old.metadata.deletion_timestamp:

@@ -320,6 +320,9 @@ class Cluster:
     def _kubelet(self, node: str) -> LoopbackClient:
         return self.client_as(f"{NODE_PREFIX}{node}", "kubelet", NODES_GROUP)
 
+    def _count(self, resource: str) -> int:
+        return len(self.informers.lister(resource))
+
     def _add(self, controller: Controller) -> None:
         client: Client
         renewer: Renewer | None = None
@@ -331,7 +334,7 @@ class Cluster:
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
         recorder = EventRecorder(client, self._clock, host=HOST)
-        runner = ControllerRunner(controller, Executor(client, recorder, renewer), self._clock)
+        runner = ControllerRunner(controller, Executor(client, recorder, renewer), self._clock, self._count)
         for resource in dict.fromkeys(source.resource for source in controller.sources):
             self.informers.of(resource).listen(runner.changed)
         self.runners.append(runner)

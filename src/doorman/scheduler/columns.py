@@ -9,7 +9,7 @@ asks a question once for each distinct value and answers for rows by indexing.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,11 @@ T = TypeVar("T", bound=Hashable)
 
 STALE_VALUES_MIN: Final = 256
 """A value column is renumbered when it knows this many values and four times as many as rows."""
+
+
+def at(column: Column, rows: Rows) -> Any:  # a Column, or an int where `rows` is one
+    """The entries meant. One of them comes as a plain int: arithmetic on those is several times faster."""
+    return column.item(rows) if type(rows) is int else column[rows]
 
 
 def grown(array: npt.NDArray[np.generic], size: int, fill: int = 0) -> npt.NDArray[np.generic]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows
+from doorman.scheduler.columns import Column, Rows, at
 from doorman.scheduler.config import ResourceWeight
 from doorman.scheduler.framework import NodeScorer, Scope
 from doorman.scheduler.plugins.resources_fit import scored_resources
@@ -37,7 +37,7 @@ class _Scorer:
         cluster = self._cluster
         without, with_pod = [], []
         for index, amount in self._asked:
-            used, cap = cluster.requested[index][rows], cluster.allocatable[index][rows]
+            used, cap = at(cluster.requested[index], rows), at(cluster.allocatable[index], rows)
             without.append(Share(used, cap))
             with_pod.append(Share(used + amount, cap))
         score: Column = balance_score(balance(with_pod), balance(without))

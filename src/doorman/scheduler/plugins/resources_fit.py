@@ -13,7 +13,7 @@ import numpy as np
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows
+from doorman.scheduler.columns import Column, Rows, at
 from doorman.scheduler.config import ResourceWeight, ScoringStrategy
 from doorman.scheduler.framework import FINAL, Change, Detail, Event, Hint, NodeFilter, NodeScorer, Resource, Scope
 from doorman.scheduler.resource_names import CPU_INDEX, MEMORY_INDEX
@@ -118,13 +118,15 @@ class FitFilter:
     def codes_besides(self, rows: Rows, more: "MoreInUse | None") -> Column:
         """The verdicts as if so much more were in use on those rows: what nominated pods will take."""
         cluster = self._cluster
-        count = cluster.pod_count[rows] if more is None else cluster.pod_count[rows] + more.pods
-        codes: Column = (count >= cluster.pods_max[rows]) * _PODS_BIT
+        count = at(cluster.pod_count, rows)
+        if more is not None:
+            count = count + more.pods
+        codes: Column = (count >= at(cluster.pods_max, rows)) * _PODS_BIT
         bit = 1
         for index, amount in self.amounts:
             bit *= 2
-            there = cluster.allocatable[index][rows]
-            free = there - cluster.requested[index][rows]
+            there = at(cluster.allocatable[index], rows)
+            free = there - at(cluster.requested[index], rows)
             if more is not None:
                 free = free - more.requested.get(index, 0)
             codes = codes + (amount > free) * bit
@@ -133,8 +135,8 @@ class FitFilter:
 
     def reasons(self, code: int) -> Sequence[str]:
         found = [TOO_MANY_PODS] if code & 1 else []
-        for at, (index, _) in enumerate(self.amounts, start=1):
-            if code & (1 << at):
+        for bit, (index, _) in enumerate(self.amounts, start=1):
+            if code & (1 << bit):
                 found.append(f"Insufficient {self._cluster.resources.name(index)}")
         return found
 
@@ -166,7 +168,7 @@ class _Scorer:
 
     def raw(self, rows: Rows) -> Column:
         if not self._resources:
-            return self._cluster.pod_count[rows] * 0
+            return at(self._cluster.pod_count, rows) * 0  # type: ignore[no-any-return]  # a Column
         shares = [self._share(index, weight, rows) for index, weight in self._resources]
         match self._strategy.type:
             case "MostAllocated":
@@ -180,12 +182,12 @@ class _Scorer:
     def _share(self, index: int, weight: int, rows: Rows) -> Share:
         """Containers that ask for no cpu or memory count as asking a little, so that they too spread."""
         cluster, demand = self._cluster, self._demand
-        cap = cluster.allocatable[index][rows]
+        cap = at(cluster.allocatable[index], rows)
         if index == CPU_INDEX:
-            return Share(cluster.scoring_cpu[rows] + demand.scoring_cpu, cap, weight)
+            return Share(at(cluster.scoring_cpu, rows) + demand.scoring_cpu, cap, weight)
         if index == MEMORY_INDEX:
-            return Share(cluster.scoring_memory[rows] + demand.scoring_memory, cap, weight)
-        return Share(cluster.requested[index][rows] + dict(demand.amounts).get(index, 0), cap, weight)
+            return Share(at(cluster.scoring_memory, rows) + demand.scoring_memory, cap, weight)
+        return Share(at(cluster.requested[index], rows) + dict(demand.amounts).get(index, 0), cap, weight)
 
 
 def scored_resources(
