@@ -4,6 +4,7 @@ The same in real and in virtual time: it runs on whatever event loop it is start
 """
 
 import random
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -235,10 +236,11 @@ class Cluster:
             comparison_operators=settings.gates.comparison_operators,
             hostname=HOST,
             plugins=find_plugins(),
+            stopwatch=time.perf_counter,
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
         recorder = EventRecorder(client, self._clock, host=HOST)
-        self.scheduler = SchedulerRunner(scheduler, client, recorder, self._clock)
+        self.scheduler = SchedulerRunner(scheduler, client, recorder, self._clock, time.perf_counter)
         for resource in ("nodes", *WATCHED, "pods"):
             self.informers.of(resource).listen(self.scheduler.changed)
         self._custom.listen(self._follow_custom)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final
 
 from doorman.api.pods import Pod
@@ -31,7 +31,15 @@ _log: Final = logging.getLogger("doorman.scheduler")
 
 
 class SchedulerRunner:
-    def __init__(self, scheduler: Scheduler, client: Client, recorder: EventRecorder, clock: Clock) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        client: Client,
+        recorder: EventRecorder,
+        clock: Clock,
+        stopwatch: Callable[[], float] = float,
+    ) -> None:
+        """`stopwatch` is the one the scheduler was given."""
         self.scheduler = scheduler
         self._client = client
         self._recorder = recorder
@@ -41,8 +49,7 @@ class SchedulerRunner:
         self._is_stopped = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.attempts: Counter[tuple[str, str]] = Counter()
-        """By profile and result, under the names that metrics use."""
+        self._stopwatch = stopwatch
 
     def changed(self, change: Change) -> None:
         now = self._clock.now()
@@ -53,6 +60,11 @@ class SchedulerRunner:
         else:
             self.scheduler.object_changed(change.resource, change.old, change.new, now)
         self.soon()
+
+    @property
+    def in_flight(self) -> int:
+        """Bindings, reports and preemptions under way."""
+        return len(self._tasks)
 
     def soon(self) -> None:
         if not self._is_turn_due and not self._is_stopped:
@@ -90,11 +102,9 @@ class SchedulerRunner:
     def _carry_out(self, outcome: Outcome) -> None:
         match outcome:
             case Placed():
-                self.attempts[outcome.profile, "scheduled"] += 1
                 self._spawn(self._bind(outcome))
             case Rejected():
-                result = "unschedulable" if outcome.reason == "Unschedulable" else "error"
-                self.attempts[outcome.profile, result] += 1
+                self.scheduler.measures.rejected(outcome, seconds=self._stopwatch() - outcome.began)
                 self._spawn(self._report(outcome))
             case Skipped():
                 self._record(outcome.pod, outcome.profile, "Warning", "FailedScheduling", "Scheduling", outcome.message)
@@ -123,6 +133,11 @@ class SchedulerRunner:
             self.soon()
             return
         self.scheduler.bind_done(meta.key)
+        self.scheduler.measures.bound(
+            placed,
+            seconds=self._stopwatch() - placed.began,
+            waited_seconds=self._clock.now() - placed.first_tried,
+        )
         note = f"Successfully assigned {meta.namespace}/{meta.name} to {placed.node}"
         self._record(placed.pod, placed.profile, "Normal", "Scheduled", "Binding", note)
 

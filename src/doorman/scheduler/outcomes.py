@@ -6,6 +6,7 @@ The scheduler only decides. Whoever runs it turns outcomes into bindings, condit
 import msgspec
 
 from doorman.api.pods import Pod
+from doorman.base.clock import Instant
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -15,6 +16,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """As the scheduler last saw it."""
     profile: str
     """Name of the profile that decided: the reporting controller of events."""
+    began: float = 0.0
+    """By the scheduler's stopwatch: when this attempt began."""
 
 
 class Placed(Outcome, frozen=True, kw_only=True):
@@ -25,6 +28,7 @@ class Placed(Outcome, frozen=True, kw_only=True):
     """Weighted total of the node; 0 when there was nothing to compare (one feasible or a nominated node)."""
     feasible_nodes: int = 0
     attempts: int = 1
+    first_tried: Instant = 0.0
 
 
 class Victim(msgspec.Struct, frozen=True, kw_only=True):

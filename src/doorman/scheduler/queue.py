@@ -24,8 +24,10 @@ entry whose number is not the pod's current one is forgotten.
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, auto
+from functools import cache
 from typing import Any, Final
 
 from doorman.api.pods import Pod
@@ -45,12 +47,21 @@ class Place(Enum):
     """Popped: an attempt is under way, or its binding is."""
 
 
+_QUEUES: Final = {
+    Place.ACTIVE: "active",
+    Place.BACKOFF: "backoff",
+    Place.ERROR_BACKOFF: "backoff",
+    Place.UNSCHEDULABLE: "unschedulable",
+}
+_FAILURE: Final = "ScheduleAttemptFailure"
+
+
 class QueuedPod:
     """A pod that is not bound yet, with its history. Owned by the queue."""
 
     __slots__ = (
-        "attempts", "errors", "gate", "key", "missed_event", "number", "place", "pod", "priority", "profile",
-        "rejections", "rejectors", "sequence", "shape", "timestamp",
+        "attempts", "began", "errors", "first_tried", "gate", "key", "missed_event", "number", "place", "pod",
+        "priority", "profile", "rejections", "rejectors", "sequence", "shape", "timestamp",
     )  # fmt: skip
 
     def __init__(self, key: str, pod: Pod, shape: Shape, profile: str, now: Instant) -> None:
@@ -62,6 +73,9 @@ class QueuedPod:
         self.timestamp = now
         self.sequence = 0
         self.attempts = 0
+        self.first_tried: Instant = 0.0
+        self.began = 0.0
+        """When the present attempt began, by the stopwatch of whoever tries."""
         self.rejections = 0
         self.errors = 0
         self.rejectors: frozenset[str] = frozenset()
@@ -111,6 +125,9 @@ class SchedulingQueue:
         self._by_all: dict[str, QueuedPod] = {}
         """Unschedulable pods that nobody rejected: every event concerns them."""
         self._wanted: dict[tuple[str, frozenset[str]], tuple[tuple[Resource, Change], ...]] = {}
+        self.incoming: Counter[tuple[str, str]] = Counter()
+        """By queue and by what brought the pod there, under the names that metrics use."""
+        self._cause = ""
         self._last_number = 0
         self._now: Instant = 0.0
 
@@ -143,6 +160,7 @@ class SchedulingQueue:
         self._counts[pod.place] += 1
         pod.sequence = self._next_number()
         pod.timestamp = now
+        self._cause = "PodAdd"
         self._enter(pod, Place.ACTIVE)
 
     def remove(self, key: str) -> QueuedPod | None:
@@ -158,6 +176,8 @@ class SchedulingQueue:
         self.flush(now)
         pod = _pop(self._active) or _pop(self._backoff)  # rule 3
         if pod is not None:
+            if not pod.attempts:
+                pod.first_tried = now
             pod.attempts += 1
             self._move(pod, Place.IN_FLIGHT)
         return pod
@@ -173,6 +193,7 @@ class SchedulingQueue:
         pod.rejectors = rejectors
         pod.rejections += 1
         pod.errors = 0
+        self._cause = _FAILURE
         self._wait(pod)
 
     def failed(self, pod: QueuedPod, now: Instant) -> None:
@@ -182,6 +203,7 @@ class SchedulingQueue:
         pod.timestamp = now
         pod.rejectors = frozenset()
         pod.errors += 1
+        self._cause = _FAILURE
         self._requeue(pod)
 
     def update(self, key: str, new: Pod, shape: Shape, events: Iterable[Event], now: Instant) -> None:
@@ -199,10 +221,12 @@ class SchedulingQueue:
             self._note_wait(pod)
             for event in events:
                 if self._is_worth_a_try(pod, event):
+                    self._cause = _label(event.resource, event.change)
                     self._requeue(pod)
                     if pod.place is not Place.UNSCHEDULABLE:
                         break
         elif pod.place is not Place.IN_FLIGHT:
+            self._cause = "PodUpdate"
             self._enter(pod, pod.place)
 
     def happened(self, event: Event, now: Instant, *, priority_max: int | None = None) -> None:
@@ -214,6 +238,7 @@ class SchedulingQueue:
         if event.resource is Resource.WILDCARD:
             concerned = {key: pod for key, pod in self._pods.items() if pod.place is Place.UNSCHEDULABLE}
         known: dict[tuple[str, int], bool] = {}
+        self._cause = _label(event.resource, event.change)
         for pod in [*self._by_all.values(), *concerned.values()]:
             if priority_max is not None and pod.priority > priority_max:
                 continue
@@ -230,16 +255,19 @@ class SchedulingQueue:
         pod.gate = self._gate(pod)
         self._note_wait(pod)
         if pod.missed_event and not pod.gate:
+            self._cause = "ForceActivate"
             self._requeue(pod)
 
     def flush(self, now: Instant) -> None:
         """Rules 2 and 7: what time alone brings about."""
         self._now = now
         second = math.floor(now)
+        self._cause = "BackoffComplete"
         for heap in (self._backoff, self._error_backoff):
             while (first := _first(heap)) is not None and first[0] < second:
                 heapq.heappop(heap)
                 self._enter(first[-1], Place.ACTIVE)
+        self._cause = "UnschedulableTimeout"
         tick = second - second % FLUSH_PERIOD_SECONDS
         while (longest := _first(self._stale)) is not None and longest[0] + self._unschedulable_seconds_max < tick:
             heapq.heappop(self._stale)
@@ -258,9 +286,9 @@ class SchedulingQueue:
         return min(wakes, default=None)
 
     def _wait(self, pod: QueuedPod) -> None:
-        self._move(pod, Place.UNSCHEDULABLE)
         pod.number = self._next_number()
         pod.gate = self._gate(pod)
+        self._move(pod, Place.UNSCHEDULABLE)
         pod.missed_event = False
         self._note_wait(pod)
 
@@ -298,6 +326,8 @@ class SchedulingQueue:
         self._counts[pod.place] -= 1
         self._counts[place] += 1
         pod.place = place
+        if place is not Place.IN_FLIGHT:
+            self.incoming[_QUEUES[place] if not pod.gate else "gated", self._cause] += 1
 
     def _note_wait(self, pod: QueuedPod) -> None:
         """File an unschedulable pod under the events it waits for."""
@@ -390,3 +420,9 @@ def _pop(heap: list[_HeapItem]) -> QueuedPod | None:
     heapq.heappop(heap)
     pod: QueuedPod = first[-1]
     return pod
+
+
+@cache
+def _label(resource: Resource, change: Change) -> str:
+    """As kube-scheduler calls the event: `NodeAdd`, `AssignedPodDelete`, `NodeUpdateNodeTaint`."""
+    return f"{resource}{(change.name or '').title().replace('_', '')}"

@@ -8,7 +8,8 @@ How a pod moves: `pod_changed` queues it; `schedule` pops it and tries it; it en
 for an event, a gate or an instant (`next_wake`).
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from doorman.scheduler.explanation import Explanation
 from doorman.scheduler.extension import Factory, PluginError, adapted
 from doorman.scheduler.failures import Failure, Failures
 from doorman.scheduler.framework import Change, Event, Plugin, Resource
+from doorman.scheduler.measures import SchedulerMeasures
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.outcomes import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Rejected, Skipped, Victim
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
@@ -58,8 +60,14 @@ class Scheduler:
         comparison_operators: bool,
         hostname: str = "doorman",
         plugins: Mapping[str, Factory] | None = None,
+        stopwatch: Callable[[], float] = float,
     ) -> None:
-        """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them."""
+        """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them.
+
+        `stopwatch` gives seconds from any beginning, for the measures of how long deciding takes.
+        """
+        self.measures = SchedulerMeasures()
+        self._stopwatch = stopwatch
         self.hostname = hostname
         resources = ResourceNames()
         others = {profile.name: _others(profile, plugins or {}) for profile in config.profiles}
@@ -133,7 +141,9 @@ class Scheduler:
             queued = self._queue.pop(now)
             if queued is None:
                 break
+            queued.began = began = self._stopwatch()
             outcomes.append(self._try(queued, now))
+            self.measures.algorithm_seconds.observe(self._stopwatch() - began)
         return outcomes
 
     def bind_done(self, pod_key: str) -> None:
@@ -183,6 +193,21 @@ class Scheduler:
     def pending(self) -> dict[str, int]:
         """How many pods wait, by queue."""
         return self._queue.lengths()
+
+    def incoming(self) -> Mapping[tuple[str, str], int]:
+        """How many pods came into which queue so far, and what brought them there."""
+        return self._queue.incoming
+
+    def unschedulable(self) -> Mapping[tuple[str, str], int]:
+        """How many pods wait because of which plugin of which profile."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for queued in self._queue.all():
+            counts.update((plugin, queued.profile) for plugin in (*queued.rejectors, queued.gate) if plugin)
+        return counts
+
+    def cache_sizes(self) -> dict[str, int]:
+        assumed = sum(1 for record in self._records.values() if record.assumed)
+        return {"nodes": self._cluster.node_count, "pods": len(self._records), "assumed_pods": assumed}
 
     def _runner(self, profile: Profile, others: Mapping[str, Plugin], *, comparison_operators: bool) -> _Runner:
         own = make_plugins(
@@ -344,6 +369,7 @@ class Scheduler:
             attempt = runner.cycle.attempt(candidate)
             result = None
             if isinstance(attempt, Misfit) and attempt.rejectors and runner.preemption is not None:
+                self.measures.preemption_attempts += 1
                 result = runner.preemption.attempt(pod, candidate, attempt)
         except PluginError as error:
             return self._broken(queued, str(error), now)
@@ -363,7 +389,7 @@ class Scheduler:
         self._cluster.add_pod(record)
         return Placed(
             pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
-            attempts=queued.attempts,
+            attempts=queued.attempts, began=queued.began, first_tried=queued.first_tried,
         )  # fmt: skip
 
     def _broken(self, queued: QueuedPod, message: str, now: Instant) -> Rejected:
@@ -372,7 +398,7 @@ class Scheduler:
         self._queue.failed(queued, now)
         return Rejected(
             pod=queued.pod, profile=queued.profile, reason=SCHEDULER_ERROR, message=message, nominated="",
-            attempts=queued.attempts,
+            attempts=queued.attempts, began=queued.began,
         )  # fmt: skip
 
     def _misfit(self, queued: QueuedPod, misfit: Misfit, result: PostFilterResult | None, now: Instant) -> Rejected:
@@ -398,7 +424,7 @@ class Scheduler:
         self._queue.rejected(queued, misfit.rejectors, now)
         return Rejected(
             pod=queued.pod, profile=queued.profile, reason=UNSCHEDULABLE, message=message, nominated=nominated,
-            node=node, victims=victims, unnominated=unnominated, attempts=queued.attempts,
+            node=node, victims=victims, unnominated=unnominated, attempts=queued.attempts, began=queued.began,
         )  # fmt: skip
 
     def _state(self) -> tuple[int, ...]:

@@ -215,3 +215,31 @@ def test_removed_pod_is_forgotten_everywhere() -> None:
     assert line.queue.next_wake() is None
     line.add("p", 1.0)
     assert line.pop(1.0) == "p"
+
+
+def test_what_came_into_which_queue_is_counted_with_its_cause() -> None:
+    line = Line()
+    line.gated.add("held")
+    line.add("held")
+    line.add("p")
+    line.pop(0.0)
+    line.reject("p", 0.0)
+    line.queue.happened(NODE_ADDED, 0.5)
+    line.queue.flush(3.0)
+    assert dict(line.queue.incoming) == {
+        ("gated", "PodAdd"): 1,
+        ("active", "PodAdd"): 1,
+        ("unschedulable", "ScheduleAttemptFailure"): 1,
+        ("backoff", "NodeAdd"): 1,
+        ("active", "BackoffComplete"): 1,
+    }
+
+
+def test_first_attempt_is_remembered() -> None:
+    line = Line()
+    queued = line.add("p", 1.0)
+    line.pop(2.0)
+    line.reject("p", 2.0)
+    line.queue.happened(NODE_ADDED, 5.0)
+    line.pop(9.0)
+    assert (queued.first_tried, queued.attempts) == (2.0, 2)
