@@ -1,0 +1,1 @@
+"""CEL, the expression language of policies, match conditions and custom kinds, with Kubernetes' libraries."""

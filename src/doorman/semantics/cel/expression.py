@@ -1,0 +1,82 @@
+"""Expressions as the rest of the system uses them: compiled once, evaluated over JSON, within a budget.
+
+The language is loaded with the first expression: most clusters have none, and its libraries would be a tenth of the
+time it takes to start.
+
+>>> evaluate("object.spec.replicas <= 5", {"object": {"spec": {"replicas": 3}}})
+True
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from doorman.semantics.cel.faults import CelError, CompileError
+from doorman.semantics.cel.meter import Meter
+from doorman.semantics.cel.types import DYN, Fields, Type
+from doorman.semantics.cel.values import Value, from_json
+
+if TYPE_CHECKING:
+    from doorman.semantics.cel.program import Step
+    from doorman.semantics.cel.syntax import Node
+
+COMPILED_MAX: Final = 1024
+
+
+def compile_expression(text: str, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
+    """The type of the expression's value, as far as it is known. Raises CelError when it does not compile."""
+    from doorman.semantics.cel.checking import check
+
+    try:
+        return check(text, _tree(text), names, fields)
+    except CompileError as error:
+        raise CelError(f"compilation failed: {error}") from error
+    except RecursionError as error:
+        raise CelError("compilation failed: expression recursion limit exceeded") from error
+
+
+def declared(names: Iterable[str]) -> dict[str, Type]:
+    """Names of which nothing more is known."""
+    return dict.fromkeys(names, DYN)
+
+
+def run(text: str, names: Mapping[str, Value], meter: Meter | None = None) -> Value:
+    """The value, as CEL has it. `names` are CEL values or JSON. Raises CelError."""
+    from doorman.semantics.cel.program import Frame
+
+    frame = Frame({name: from_json(value) for name, value in names.items()}, meter or Meter())
+    try:
+        return _program(text)(frame)
+    except CompileError as error:
+        raise CelError(f"compilation failed: {error}") from error
+    except RecursionError as error:
+        raise CelError("expression recursion limit exceeded") from error
+
+
+def evaluate(text: str, names: Mapping[str, Value], meter: Meter | None = None) -> Value:
+    """The value as JSON. Raises CelError."""
+    from doorman.semantics.cel.text import to_json
+
+    return to_json(run(text, names, meter))
+
+
+def is_true(text: str, names: Mapping[str, Value], meter: Meter | None = None) -> bool:
+    """Raises CelError, also when the value is no boolean."""
+    value = run(text, names, meter)
+    if not isinstance(value, bool):
+        raise CelError(f"expression '{text}' is no boolean")
+    return value
+
+
+@lru_cache(maxsize=COMPILED_MAX)
+def _tree(text: str) -> "Node":
+    from doorman.semantics.cel.syntax import parse
+
+    return parse(text)
+
+
+@lru_cache(maxsize=COMPILED_MAX)
+def _program(text: str) -> "Step":
+    from doorman.semantics.cel.program import build
+
+    return build(_tree(text))

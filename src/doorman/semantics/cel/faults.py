@@ -1,0 +1,38 @@
+"""What can go wrong with an expression: it does not compile, or it fails on what it was given."""
+
+from typing import Final
+
+NO_OVERLOAD: Final = "no such overload"
+SHOWN_CHARS_MAX: Final = 500
+TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
+
+
+class CelError(Exception):
+    """An expression that does not compile, or could not be evaluated on what it was given."""
+
+
+class CostExceeded(CelError):
+    """It would have taken too long. Unlike other errors this one is never absorbed by `&&`, `||` or a macro."""
+
+    def __init__(self) -> None:
+        super().__init__(TOO_EXPENSIVE)
+
+
+class CompileError(CelError):
+    """Where in the text, and why. Its words are the compiler's, with the line shown below."""
+
+    def __init__(self, text: str, at: int, why: str) -> None:
+        line = text.count("\n", 0, at) + 1
+        start = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        shown = text[start : end if end >= 0 else len(text)]
+        column = at - start
+        marker = "." * column + "^"
+        place = f"\n | {shown}\n | {marker}" if len(shown) <= SHOWN_CHARS_MAX else ""
+        super().__init__(f"ERROR: <input>:{line}:{column + 1}: {why}{place}")
+        self.why = why
+        self.at = at
+
+
+def no_overload() -> CelError:
+    return CelError(NO_OVERLOAD)

@@ -1,0 +1,419 @@
+"""From a tree to something that runs: every node becomes a closure over a frame of names.
+
+`&&`, `||` and the macros `all` and `exists` absorb errors: when one operand decides, an error in another is nothing.
+The cost limit is the exception; it ends everything.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+from doorman.semantics.cel import syntax
+from doorman.semantics.cel.faults import CelError, CostExceeded, no_overload
+from doorman.semantics.cel.function import Overload, call
+from doorman.semantics.cel.library import FUNCTIONS, METHODS, TYPE_NAMES
+from doorman.semantics.cel.meter import Meter
+from doorman.semantics.cel.operators import OPERATORS
+from doorman.semantics.cel.properties import unescaped_or_none
+from doorman.semantics.cel.values import NONE, Optional, TypeName, Uint, Value, look_up, map_key
+
+
+class Frame:
+    """The names an expression may use, and what it may still cost."""
+
+    __slots__ = ("meter", "names")
+
+    def __init__(self, names: dict[str, Value], meter: Meter) -> None:
+        self.names = names
+        self.meter = meter
+
+
+@runtime_checkable
+class Lazy(Protocol):
+    """A map whose values are made when they are asked for: a policy's variables."""
+
+    def field(self, name: str) -> Value: ...
+
+    def has_field(self, name: str) -> bool: ...
+
+
+Step = Callable[[Frame], Value]
+
+
+def build(node: syntax.Node) -> Step:
+    match node:
+        case syntax.Literal():
+            value = Uint(node.value) if node.kind == "uint" and isinstance(node.value, int) else node.value
+            return lambda _frame: value
+        case syntax.Ident():
+            return _ident(node)
+        case syntax.Select():
+            return _select(node)
+        case syntax.Has():
+            return _has(node)
+        case syntax.Call():
+            return _call(node)
+        case syntax.Elements():
+            return _elements(node)
+        case syntax.Entries():
+            return _entries([(build(key), build(value)) for key, value in node.items], node.optional)
+        case syntax.Message():
+            named = [(_constant(name), build(value)) for name, value in node.fields]
+            return _entries(named, node.optional)
+        case syntax.Fold():
+            return _fold(node)
+
+
+def namespaced(node: syntax.Call) -> str:
+    """`optional.of` for a method of a bare name that is no variable but part of a function's name, else empty."""
+    if isinstance(node.target, syntax.Ident) and f"{node.target.name}.{node.name}" in FUNCTIONS:
+        return f"{node.target.name}.{node.name}"
+    return ""
+
+
+def _constant(value: Value) -> Step:
+    return lambda _frame: value
+
+
+def _ident(node: syntax.Ident) -> Step:
+    name = node.name
+    fallback = TypeName(name) if name in TYPE_NAMES else None
+
+    def step(frame: Frame) -> Value:
+        meter = frame.meter
+        meter.left -= 1
+        if meter.left < 0:
+            raise CostExceeded
+        names = frame.names
+        if name in names:
+            return names[name]
+        if fallback is not None:
+            return fallback
+        raise CelError(f"no such attribute(s): {name}")
+
+    return step
+
+
+def _select(node: syntax.Select) -> Step:
+    operand, field, is_optional = build(node.operand), node.field, node.is_optional
+
+    def step(frame: Frame) -> Value:
+        frame.meter.charge(1)
+        found = operand(frame)
+        if is_optional or isinstance(found, Optional):
+            return _optional_field(found, field)
+        if isinstance(found, dict):
+            if field in found:
+                return found[field]
+            plain = unescaped_or_none(field)
+            if plain is not None and plain in found:
+                return found[plain]
+            raise CelError(f"no such key: {field}")
+        if isinstance(found, Lazy):
+            return found.field(field)
+        raise no_overload()
+
+    return step
+
+
+def _optional_field(found: Value, field: str) -> Optional:
+    if isinstance(found, Optional):
+        if not found.values:
+            return NONE
+        found = found.values[0]
+    if isinstance(found, Lazy):
+        return Optional((found.field(field),)) if found.has_field(field) else NONE
+    if not isinstance(found, dict):
+        raise no_overload()
+    plain = field if field in found else unescaped_or_none(field)
+    return Optional((found[plain],)) if plain is not None and plain in found else NONE
+
+
+def _has(node: syntax.Has) -> Step:
+    operand, field = build(node.operand), node.field
+    plain = unescaped_or_none(field)
+
+    def step(frame: Frame) -> bool:
+        frame.meter.charge(1)
+        found = operand(frame)
+        if isinstance(found, Optional):
+            return bool(_optional_field(found, field).values)
+        if isinstance(found, dict):
+            return field in found or (plain is not None and plain in found)
+        if isinstance(found, Lazy):
+            return found.has_field(field)
+        raise no_overload()
+
+    return step
+
+
+def _call(node: syntax.Call) -> Step:
+    steps = [build(argument) for argument in node.arguments]
+    if node.target is None:
+        match node.name:
+            case "_&&_":
+                return _logical(steps, decisive=False)
+            case "_||_":
+                return _logical(steps, decisive=True)
+            case "_?_:_":
+                return _conditional(*steps)
+        if node.name in OPERATORS:
+            return _operator(OPERATORS[node.name], steps)
+        return _function(FUNCTIONS.get(node.name, ()), steps)
+    if name := namespaced(node):
+        return _function(FUNCTIONS[name], steps)
+    target = build(node.target)
+    if node.name in ("or", "orValue"):
+        return _or(target, steps[0], is_value=node.name == "orValue")
+    if node.name in ("optMap", "optFlatMap"):
+        return _opt_map(target, node)
+    return _function(METHODS.get(node.name, ()), [target, *steps])
+
+
+def _operator(apply: Callable[..., Value], steps: Sequence[Step]) -> Step:
+    if len(steps) == 1:
+        (only,) = steps
+
+        def unary(frame: Frame) -> Value:
+            frame.meter.charge(1)
+            return apply(frame.meter, only(frame))
+
+        return unary
+    left, right = steps
+
+    def binary(frame: Frame) -> Value:
+        frame.meter.charge(1)
+        return apply(frame.meter, left(frame), right(frame))
+
+    return binary
+
+
+def _function(overloads: Sequence[Overload], steps: Sequence[Step]) -> Step:
+    def step(frame: Frame) -> Value:
+        frame.meter.charge(1)
+        return call(overloads, frame.meter, [one(frame) for one in steps])
+
+    return step
+
+
+def _logical(steps: Sequence[Step], *, decisive: bool) -> Step:
+    def step(frame: Frame) -> bool:
+        failed: CelError | None = None
+        for one in steps:
+            frame.meter.charge(1)
+            try:
+                if _boolean(one(frame)) is decisive:
+                    return decisive
+            except CostExceeded:
+                raise
+            except CelError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return not decisive
+
+    return step
+
+
+def _boolean(value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise no_overload()
+    return value
+
+
+def _conditional(condition: Step, yes: Step, no: Step) -> Step:
+    def step(frame: Frame) -> Value:
+        frame.meter.charge(1)
+        return yes(frame) if _boolean(condition(frame)) else no(frame)
+
+    return step
+
+
+def _or(target: Step, other: Step, *, is_value: bool) -> Step:
+    """The alternative is evaluated only when it is needed."""
+
+    def step(frame: Frame) -> Value:
+        frame.meter.charge(1)
+        found = target(frame)
+        if not isinstance(found, Optional):
+            raise no_overload()
+        if not found.values:
+            return other(frame)
+        return found.values[0] if is_value else found
+
+    return step
+
+
+def _opt_map(target: Step, node: syntax.Call) -> Step:
+    name, *rest = node.arguments
+    assert isinstance(name, syntax.Ident), "the checker sees to it"
+    variable, body = name.name, build(rest[0])
+    is_flat = node.name == "optFlatMap"
+
+    def step(frame: Frame) -> Value:
+        frame.meter.charge(1)
+        found = target(frame)
+        if not isinstance(found, Optional):
+            raise no_overload()
+        if not found.values:
+            return NONE
+        with _Bound(frame, (variable,)) as bound:
+            bound.set(found.values)
+            value = body(frame)
+        if is_flat and not isinstance(value, Optional):
+            raise no_overload()
+        return value if is_flat else Optional((value,))
+
+    return step
+
+
+def _elements(node: syntax.Elements) -> Step:
+    steps = [(build(item), index in node.optional) for index, item in enumerate(node.items)]
+
+    def step(frame: Frame) -> list[Value]:
+        frame.meter.charge(len(steps))
+        found: list[Value] = []
+        for one, is_optional in steps:
+            value = one(frame)
+            if is_optional:
+                if not isinstance(value, Optional):
+                    raise no_overload()
+                found.extend(value.values)
+            else:
+                found.append(value)
+        return found
+
+    return step
+
+
+def _entries(steps: Sequence[tuple[Step, Step]], optional: frozenset[int]) -> Step:
+    def step(frame: Frame) -> dict[Value, Value]:
+        frame.meter.charge(len(steps))
+        found: dict[Value, Value] = {}
+        for index, (key, value) in enumerate(steps):
+            name, item = map_key(key(frame)), value(frame)
+            if look_up(found, name):
+                raise CelError(f"Failed with repeated key: {name}")
+            if index not in optional:
+                found[name] = item
+            elif not isinstance(item, Optional):
+                raise no_overload()
+            elif item.values:
+                found[name] = item.values[0]
+        return found
+
+    return step
+
+
+class _Bound:
+    """Names that hold inside a macro; what they meant outside comes back afterwards."""
+
+    __slots__ = ("_before", "_frame", "_names")
+
+    def __init__(self, frame: Frame, names: Sequence[str]) -> None:
+        self._frame = frame
+        self._names = names
+        self._before = {name: frame.names[name] for name in names if name in frame.names}
+
+    def __enter__(self) -> "_Bound":
+        return self
+
+    def set(self, values: Sequence[Value]) -> None:
+        for name, value in zip(self._names, values, strict=True):
+            self._frame.names[name] = value
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names:
+            self._frame.names.pop(name, None)
+        self._frame.names.update(self._before)
+
+
+def _fold(node: syntax.Fold) -> Step:
+    over, parts = build(node.over), [build(part) for part in node.parts]
+    names, macro = node.names, node.macro
+
+    def step(frame: Frame) -> Value:
+        found = over(frame)
+        if not isinstance(found, list | dict):
+            raise no_overload()
+        with _Bound(frame, names) as bound:
+            return _FOLDS[macro](_rounds(frame, bound, found, len(names)), frame, parts)
+
+    return step
+
+
+def _rounds(frame: Frame, bound: _Bound, found: Value, count: int) -> Iterator[tuple[Value, ...]]:
+    """Binds the names to each element in turn, and gives what they are bound to."""
+    rows: Sequence[tuple[Value, ...]]
+    if isinstance(found, dict):
+        rows = list(found.items()) if count == 2 else [(key,) for key in found]
+    else:
+        rows = list(enumerate(found)) if count == 2 else [(item,) for item in found]
+    for row in rows:
+        frame.meter.charge(1)
+        bound.set(row)
+        yield row
+
+
+def _quantified(decisive: bool) -> Callable[..., Value]:
+    def fold(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> bool:
+        failed: CelError | None = None
+        for _ in rounds:
+            try:
+                if _boolean(parts[0](frame)) is decisive:
+                    return decisive
+            except CostExceeded:
+                raise
+            except CelError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return not decisive
+
+    return fold
+
+
+def _exists_one(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> bool:
+    return sum(_boolean(parts[0](frame)) for _ in rounds) == 1
+
+
+def _filter(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> list[Value]:
+    return [row[0] for row in rounds if _boolean(parts[0](frame))]
+
+
+def _mapped(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> list[Value]:
+    *conditions, last = parts
+    return [last(frame) for _ in rounds if all(_boolean(one(frame)) for one in conditions)]
+
+
+def _mapped_values(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> dict[Value, Value]:
+    *conditions, last = parts
+    return {row[0]: last(frame) for row in rounds if all(_boolean(one(frame)) for one in conditions)}
+
+
+def _mapped_entries(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> dict[Value, Value]:
+    *conditions, last = parts
+    found: dict[Value, Value] = {}
+    for _ in rounds:
+        if not all(_boolean(one(frame)) for one in conditions):
+            continue
+        entry = last(frame)
+        if not isinstance(entry, dict):
+            raise no_overload()
+        for key, value in entry.items():
+            if look_up(found, key):
+                raise CelError(f"insert failed: key {key} already exists")
+            found[key] = value
+    return found
+
+
+_FOLDS: dict[str, Callable[..., Value]] = {
+    "all": _quantified(False),
+    "exists": _quantified(True),
+    "exists_one": _exists_one,
+    "existsOne": _exists_one,
+    "map": _mapped,
+    "filter": _filter,
+    "transformList": _mapped,
+    "transformMap": _mapped_values,
+    "transformMapEntry": _mapped_entries,
+}

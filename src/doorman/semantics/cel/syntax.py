@@ -1,0 +1,448 @@
+"""CEL's grammar: from text to a tree.
+
+The tree has few kinds of nodes: operators are calls by the names the language gives them (`_+_`, `_&&_`), so whoever
+walks it deals with calls only. Macros (`has`, `all`, `map` …) are expanded here, as the language says, into `Has` and
+`Fold`.
+"""
+
+import re
+from typing import Final
+
+import msgspec
+
+from doorman.semantics.cel.faults import CompileError
+
+TEXT_CHARS_MAX: Final = 32 * 1024
+DEPTH_MAX: Final = 60
+CHAIN_MAX: Final = 200
+"""Of nested expressions, and of operators or members in a row: more would exhaust the interpreter's stack."""
+
+
+class Literal(msgspec.Struct, frozen=True):
+    at: int
+    value: object
+    kind: str
+
+
+class Ident(msgspec.Struct, frozen=True):
+    at: int
+    name: str
+
+
+class Select(msgspec.Struct, frozen=True):
+    """`operand.field`, or `operand.?field`, which is an optional."""
+
+    at: int
+    operand: "Node"
+    field: str
+    is_optional: bool = False
+
+
+class Has(msgspec.Struct, frozen=True):
+    at: int
+    operand: "Node"
+    field: str
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A function, or with a target a method. `_[_]` is indexing, `_?_:_` the conditional."""
+
+    at: int
+    name: str
+    arguments: tuple["Node", ...]
+    target: "Node | None" = None
+
+
+class Elements(msgspec.Struct, frozen=True):
+    """A list. Elements whose index is in `optional` are left out when they are empty optionals."""
+
+    at: int
+    items: tuple["Node", ...]
+    optional: frozenset[int] = frozenset()
+
+
+class Entries(msgspec.Struct, frozen=True):
+    at: int
+    items: tuple[tuple["Node", "Node"], ...]
+    optional: frozenset[int] = frozenset()
+
+
+class Message(msgspec.Struct, frozen=True):
+    """`Object.spec{field: value}`: how mutations write objects."""
+
+    at: int
+    name: str
+    fields: tuple[tuple[str, "Node"], ...]
+    optional: frozenset[int] = frozenset()
+
+
+class Fold(msgspec.Struct, frozen=True):
+    """A macro over a list or a map. `names` are one or two variables; `parts` what is evaluated for each element."""
+
+    at: int
+    macro: str
+    over: "Node"
+    names: tuple[str, ...]
+    parts: tuple["Node", ...]
+
+
+Node = Literal | Ident | Select | Has | Call | Elements | Entries | Message | Fold
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<space>(?:[ \t\n\f\r]+|//[^\n]*)+)
+  | (?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)
+  | (?P<uint>(?:0[xX][0-9a-fA-F]+|[0-9]+)[uU])
+  | (?P<int>0[xX][0-9a-fA-F]+|[0-9]+)
+  | (?P<string>(?:[bB][rR]?|[rR][bB]?)?(?:\"{3}|'{3}|\"|'))
+  | (?P<ident>[_a-zA-Z][_a-zA-Z0-9]*)
+  | (?P<quoted>`[^`\n]*`)
+  | (?P<mark>&&|\|\||==|!=|<=|>=|[-+*/%!<>?:.,()\[\]{}])
+    """,
+    re.VERBOSE,
+)
+_RESERVED: Final = frozenset(
+    {
+        "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+        "namespace", "return", "var", "void", "while",
+    }
+)  # fmt: skip
+_ESCAPES: Final = {
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+    "\\": "\\", "?": "?", '"': '"', "'": "'", "`": "`",
+}  # fmt: skip
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL
+)
+_LEVELS: Final = {
+    "||": 0, "&&": 1, "==": 2, "!=": 2, "<": 2, "<=": 2, ">": 2, ">=": 2, "in": 2,
+    "+": 3, "-": 3, "*": 4, "/": 4, "%": 4,
+}  # fmt: skip
+_FLAT_LEVELS: Final = 2
+_NAMES: Final = {"!": "!_", "-": "-_", "in": "@in"}
+_INT64_MAX: Final = 2**63 - 1
+_FOLDS: Final = {
+    "all": (2, 3), "exists": (2, 3), "exists_one": (2, 3), "existsOne": (2, 3), "map": (2, 3), "filter": (2,),
+    "transformList": (3, 4), "transformMap": (3, 4), "transformMapEntry": (3, 4),
+}  # fmt: skip
+_TWO_NAMES_ONLY: Final = ("transformList", "transformMap", "transformMapEntry")
+
+
+class _Token(msgspec.Struct, frozen=True):
+    at: int
+    kind: str
+    text: str
+    value: object = None
+
+
+def parse(text: str) -> Node:
+    """The tree of an expression. Raises CompileError."""
+    if len(text) > TEXT_CHARS_MAX:
+        raise CompileError(text[:80], 0, f"expression code point size exceeds limit: size: {len(text)}")
+    return _Parser(text).whole()
+
+
+def _tokens(text: str) -> list[_Token]:
+    found: list[_Token] = []
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise CompileError(text, at, f"Syntax error: token recognition error at: '{text[at]}'")
+        kind, raw = match.lastgroup or "", match.group()
+        if kind == "string":
+            token = _string(text, at, raw)
+            found.append(token)
+            at += len(token.text)
+            continue
+        if kind != "space":
+            found.append(_Token(at, kind, raw))
+        at = match.end()
+    found.append(_Token(len(text), "end", "<EOF>"))
+    return found
+
+
+def _string(text: str, at: int, opening: str) -> _Token:
+    quote = opening.lstrip("bBrR")
+    flags = opening[: -len(quote)].lower()
+    start = end = at + len(opening)
+    while True:
+        if end >= len(text) or (len(quote) == 1 and text[end] in "\r\n"):
+            raise CompileError(text, at, f"Syntax error: token recognition error at: '{text[at:end]}'")
+        if text.startswith(quote, end):
+            break
+        end += 2 if text[end] == "\\" and "r" not in flags else 1
+    raw = text[start:end]
+    whole = text[at : end + len(quote)]
+    if "b" in flags:
+        return _Token(at, "bytes", whole, raw.encode() if "r" in flags else _unescaped_bytes(text, start, raw))
+    value = raw if "r" in flags else _ESCAPE.sub(lambda match: _unescaped(text, start, match), raw)
+    return _Token(at, "string", whole, value)
+
+
+def _unescaped(text: str, start: int, match: re.Match[str]) -> str:
+    hexadecimal = match[1] or match[2] or match[3] or match[4]
+    code = int(hexadecimal, 16) if hexadecimal else int(match[5], 8) if match[5] else -1
+    if code >= 0:
+        if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+            raise CompileError(text, start + match.start(), "Syntax error: invalid unicode code point")
+        return chr(code)
+    if match[6] not in _ESCAPES:
+        raise CompileError(text, start + match.start(), f"Syntax error: unable to unescape \\{match[6]}")
+    return _ESCAPES[match[6]]
+
+
+def _unescaped_bytes(text: str, start: int, raw: str) -> bytes:
+    out, at = bytearray(), 0
+    for match in _ESCAPE.finditer(raw):
+        out += raw[at : match.start()].encode()
+        octet = match[1] or match[2]
+        if octet or match[5]:
+            out.append(int(octet, 16) if octet else int(match[5], 8))
+        else:
+            out += _unescaped(text, start, match).encode()
+        at = match.end()
+    return bytes(out + raw[at:].encode())
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = _tokens(text)
+        self._next = 0
+        self._depth = 0
+
+    def whole(self) -> Node:
+        found = self._expression()
+        if self._peek().kind != "end":
+            raise self._unexpected()
+        return found
+
+    # Tokens
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _is(self, mark: str) -> bool:
+        token = self._peek()
+        return token.text == mark and token.kind in ("mark", "ident")
+
+    def _take(self, mark: str = "") -> _Token:
+        token = self._peek()
+        if mark and not self._is(mark):
+            raise self._unexpected()
+        self._next += 1
+        return token
+
+    def _skip(self, mark: str) -> bool:
+        if not self._is(mark):
+            return False
+        self._next += 1
+        return True
+
+    def _unexpected(self) -> CompileError:
+        token = self._peek()
+        return CompileError(self._text, token.at, f"Syntax error: unexpected '{token.text}'")
+
+    # Expressions
+
+    def _expression(self) -> Node:
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            raise CompileError(self._text, self._peek().at, "Syntax error: expression recursion limit exceeded")
+        condition = self._binary(0)
+        if self._is("?"):
+            at = self._take().at
+            chosen = self._binary(0)
+            self._take(":")
+            condition = Call(at, "_?_:_", (condition, chosen, self._expression()))
+        self._depth -= 1
+        return condition
+
+    def _binary(self, level_min: int) -> Node:
+        """Operators by precedence. Chains of `||` and `&&` become one call with all their operands."""
+        left = self._unary()
+        length = 0
+        while (level := self._level()) >= level_min:
+            token = self._take()
+            name = _NAMES["in"] if token.text == "in" else f"_{token.text}_"
+            operands = [left, self._binary(level + 1)]
+            while level < _FLAT_LEVELS and self._skip(token.text):
+                operands.append(self._binary(level + 1))
+            left = Call(token.at, name, tuple(operands))
+            length += 1
+            if length > CHAIN_MAX:
+                raise CompileError(self._text, token.at, "Syntax error: expression recursion limit exceeded")
+        return left
+
+    def _level(self) -> int:
+        token = self._peek()
+        return _LEVELS.get(token.text, -1) if token.kind in ("mark", "ident") else -1
+
+    def _unary(self) -> Node:
+        token = self._peek()
+        if token.kind == "mark" and token.text in "!-":
+            marks = 0
+            while self._is(token.text):
+                self._next += 1
+                marks += 1
+            if token.text == "-" and marks % 2 and self._peek().kind in ("int", "float"):
+                return self._member(self._number(self._take(), negative=True))
+            operand = self._member(self._primary())
+            return Call(token.at, _NAMES[token.text], (operand,)) if marks % 2 else operand
+        return self._member(self._primary())
+
+    def _member(self, left: Node) -> Node:
+        length = 0
+        while True:
+            if self._is("."):
+                left = self._dot(left)
+            elif self._is("["):
+                at = self._take().at
+                name = "_[?_]" if self._skip("?") else "_[_]"
+                left = Call(at, name, (left, self._expression()))
+                self._take("]")
+            elif self._is("{") and (name := _qualified(left)):
+                left = self._message(left.at, name)
+            else:
+                return left
+            length += 1
+            if length > CHAIN_MAX:
+                raise CompileError(self._text, left.at, "Syntax error: expression recursion limit exceeded")
+
+    def _dot(self, left: Node) -> Node:
+        at = self._take(".").at
+        is_optional = self._skip("?")
+        token = self._peek()
+        if token.kind not in ("ident", "quoted"):
+            raise self._unexpected()
+        name = self._take().text.strip("`")
+        if token.kind == "ident" and not is_optional and self._is("("):
+            opened = self._take().at
+            return self._macro_or_method(opened, left, name, self._list(")"))
+        return Select(at, left, name, is_optional)
+
+    def _macro_or_method(self, at: int, target: Node, name: str, arguments: tuple[Node, ...]) -> Node:
+        counts = _FOLDS.get(name)
+        if counts is None or len(arguments) not in counts:
+            return Call(at, name, arguments, target)
+        first, *rest = arguments
+        if not isinstance(first, Ident):
+            raise CompileError(self._text, first.at, "argument must be a simple name")
+        two = name in _TWO_NAMES_ONLY or (len(rest) == 2 and name in ("all", "exists", "exists_one", "existsOne"))
+        if not two:
+            return Fold(at, name, target, (first.name,), tuple(rest))
+        second, *parts = rest
+        if not isinstance(second, Ident):
+            raise CompileError(self._text, second.at, "argument must be a simple name")
+        return Fold(at, name, target, (first.name, second.name), tuple(parts))
+
+    def _primary(self) -> Node:
+        token = self._take()
+        match token.kind:
+            case "int" | "uint" | "float":
+                return self._number(token)
+            case "string" | "bytes":
+                return Literal(token.at, token.value, token.kind)
+            case "ident":
+                return self._named(token)
+            case "mark" if token.text == "(":
+                found = self._expression()
+                self._take(")")
+                return found
+            case "mark" if token.text == "[":
+                return self._elements(token.at)
+            case "mark" if token.text == "{":
+                return self._entries(token.at)
+            case "mark" if token.text == "." and self._peek().kind == "ident":
+                return self._named(self._take())
+        self._next -= 1
+        raise self._unexpected()
+
+    def _named(self, token: _Token) -> Node:
+        match token.text:
+            case "true" | "false":
+                return Literal(token.at, token.text == "true", "bool")
+            case "null":
+                return Literal(token.at, None, "null_type")
+        if token.text in _RESERVED:
+            raise CompileError(self._text, token.at, f"reserved identifier: {token.text}")
+        if not self._is("("):
+            return Ident(token.at, token.text)
+        opened = self._take().at
+        arguments = self._list(")")
+        if token.text == "has" and len(arguments) == 1:
+            (argument,) = arguments
+            if not isinstance(argument, Select):
+                raise CompileError(self._text, opened, "invalid argument to has() macro")
+            return Has(opened, argument.operand, argument.field)
+        return Call(opened, token.text, arguments)
+
+    def _number(self, token: _Token, *, negative: bool = False) -> Literal:
+        sign = -1 if negative else 1
+        if token.kind == "float":
+            return Literal(token.at, sign * float(token.text), "double")
+        digits = token.text.rstrip("uU") if token.kind == "uint" else token.text
+        value = sign * int(digits, 16 if digits[:2].lower() == "0x" else 10)
+        fits = value < 2**64 if token.kind == "uint" else -_INT64_MAX - 1 <= value <= _INT64_MAX
+        if not fits:
+            raise CompileError(self._text, token.at, f"Syntax error: invalid {token.kind} literal")
+        return Literal(token.at, value, token.kind)
+
+    def _list(self, closing: str) -> tuple[Node, ...]:
+        found: list[Node] = []
+        while not self._skip(closing):
+            found.append(self._expression())
+            if not self._is(closing):
+                self._take(",")
+        return tuple(found)
+
+    def _elements(self, at: int) -> Node:
+        found: list[Node] = []
+        optional: set[int] = set()
+        while not self._skip("]"):
+            if self._skip("?"):
+                optional.add(len(found))
+            found.append(self._expression())
+            if not self._is("]"):
+                self._take(",")
+        return Elements(at, tuple(found), frozenset(optional))
+
+    def _entries(self, at: int) -> Node:
+        found: list[tuple[Node, Node]] = []
+        optional: set[int] = set()
+        while not self._skip("}"):
+            if self._skip("?"):
+                optional.add(len(found))
+            key = self._expression()
+            self._take(":")
+            found.append((key, self._expression()))
+            if not self._is("}"):
+                self._take(",")
+        return Entries(at, tuple(found), frozenset(optional))
+
+    def _message(self, at: int, name: str) -> Node:
+        self._take("{")
+        found: list[tuple[str, Node]] = []
+        optional: set[int] = set()
+        while not self._skip("}"):
+            if self._skip("?"):
+                optional.add(len(found))
+            if self._peek().kind not in ("ident", "quoted"):
+                raise self._unexpected()
+            field = self._take().text.strip("`")
+            self._take(":")
+            found.append((field, self._expression()))
+            if not self._is("}"):
+                self._take(",")
+        return Message(at, name, tuple(found), frozenset(optional))
+
+
+def _qualified(node: Node) -> str:
+    """`a.b.c` for a chain of names, empty for anything else: only after such may braces make an object."""
+    match node:
+        case Ident():
+            return node.name
+        case Select(is_optional=False) if before := _qualified(node.operand):
+            return f"{before}.{node.field}"
+    return ""
