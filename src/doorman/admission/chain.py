@@ -16,6 +16,7 @@ from doorman.admission.pod_security import PodSecurity
 from doorman.admission.pod_toleration_restriction import PodTolerationRestriction
 from doorman.admission.pod_topology_labels import PodTopologyLabels
 from doorman.admission.policies import ValidatingAdmissionPolicies
+from doorman.admission.policy_names import Judge, nobody_may
 from doorman.admission.priority import Priority
 from doorman.admission.resource_quota import ResourceQuota
 from doorman.admission.runtime_class import RuntimeClass
@@ -37,6 +38,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     default_unreachable_toleration_seconds: int = SECONDS_DEFAULT
     default_tolerations: tuple[Toleration, ...] = ()
     toleration_whitelist: tuple[Toleration, ...] = ()
+    judge: Judge = nobody_may
+    """Says who may do what, to expressions that ask."""
 
 
 ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
@@ -60,7 +63,7 @@ ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
     "DedicatedNodes": lambda _: DedicatedNodesPlugin(),
     "TolerationPolicy": lambda _: TolerationPolicyPlugin(),
     "TaintRecord": lambda _: TaintRecorder(),
-    "ValidatingAdmissionPolicy": lambda _: ValidatingAdmissionPolicies(),
+    "ValidatingAdmissionPolicy": lambda settings: ValidatingAdmissionPolicies(settings.judge),
     "ResourceQuota": lambda _: ResourceQuota(),
 }
 """Every plugin there is, in the order in which they run. All of them are on by default."""
@@ -159,3 +162,6 @@ class _Remembered:
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         return self._cluster.labels(resource, namespace, name)
+
+    def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
+        return self._cluster.find_kind(api_version, kind)

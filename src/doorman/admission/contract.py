@@ -46,6 +46,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     """What whoever asks is to be told besides the answer."""
     is_particular: bool = False
     """Set by whoever decides by more than what the object, its name aside, and the cluster say."""
+    annotations: dict[str, str] = {}
+    """What the audit log is to be told."""
 
     @property
     def group_resource(self) -> str:
@@ -61,6 +63,10 @@ class Cluster(Protocol):
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         """The labels alone, which cost less than the document; None when there is no such object."""
+        ...
+
+    def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
+        """The resource of a kind that is served, and whether it is namespaced."""
         ...
 
 

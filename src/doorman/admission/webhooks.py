@@ -9,7 +9,9 @@ Rules
 3. A webhook that has side effects refuses a dry run.
 4. A failure (no connection, too late, a bad answer) refuses the request under failurePolicy Fail and is passed over
    under Ignore. It takes no longer than timeoutSeconds.
-5. When a later webhook changed the object, one with reinvocationPolicy IfNeeded that was asked before is asked again,
+5. Mutating policies go first: they are no webhooks, but what they make of an object is looked at again like what
+   webhooks make of it.
+6. When a later webhook changed the object, one with reinvocationPolicy IfNeeded that was asked before is asked again,
    once.
 
 Nothing here opens a connection: that is the `Post` it is given.
@@ -21,13 +23,17 @@ from typing import Final, Protocol
 
 import msgspec
 
-from doorman.admission.cel import CelError, is_true
 from doorman.admission.contract import Attributes, Cluster
+from doorman.admission.mutating_policies import PLUGIN as POLICY_PLUGIN
+from doorman.admission.mutating_policies import Bound, MutatingPolicies
+from doorman.admission.policy_names import Judge, conditions_hold, names_of, nobody_may
 from doorman.admission.webhooks_matching import any_rule_matches, is_hidden, selectors_match
 from doorman.admission.webhooks_review import BadAnswer, Verdict, patched, review_of, verdict_of
 from doorman.api.schema import Document
-from doorman.api.webhooks import MUTATING, VALIDATING, ClientConfig, MatchCondition, Webhook, WebhookConfiguration
+from doorman.api.webhooks import MUTATING, VALIDATING, ClientConfig, Webhook, WebhookConfiguration
 from doorman.base.errors import ApiError, bad_request, internal
+from doorman.semantics.cel.faults import CelError
+from doorman.semantics.cel.meter import Meter
 
 MUTATING_PLUGIN: Final = "MutatingAdmissionWebhook"
 VALIDATING_PLUGIN: Final = "ValidatingAdmissionWebhook"
@@ -49,41 +55,49 @@ class Changing(Protocol):
 
 
 class Webhooks:
-    """Keeps the webhooks of one version of all configurations, read again when one has changed."""
+    """Keeps the webhooks and mutating policies of one version of all configurations, read again when one has changed.
+
+    `sources` are the collections they are in.
+    """
 
     def __init__(
         self,
-        mutating: Changing,
-        validating: Changing,
+        sources: Sequence[Changing],
         post: Post,
         uid: Callable[[], str],
         *,
         disabled: Sequence[str] = (),
+        judge: Judge = nobody_may,
+        policies: MutatingPolicies | None = None,
     ) -> None:
-        self._sources = (mutating, validating)
+        self._sources = tuple(sources)
+        self._policies = policies if POLICY_PLUGIN not in disabled else None
         self._post = post
         self._uid = uid
         self._disabled = frozenset(disabled)
-        self._seen = (-1, -1)
+        self._judge = judge
+        self._seen: list[int] = []
+        self._bound: tuple[Bound, ...] = ()
         self._mutating: tuple[Webhook, ...] = ()
         self._validating: tuple[Webhook, ...] = ()
 
     def is_wanted(self, attributes: Attributes, cluster: Cluster) -> bool:
         """Whether there is anybody to ask at all: what every write pays for."""
-        mutating, validating = self._sources
-        seen = (mutating.last_change, validating.last_change)
+        seen = [source.last_change for source in self._sources]
         if seen != self._seen:
             self._mutating = () if MUTATING_PLUGIN in self._disabled else _webhooks(cluster, MUTATING)
             self._validating = () if VALIDATING_PLUGIN in self._disabled else _webhooks(cluster, VALIDATING)
+            self._bound = self._policies.read(cluster) if self._policies is not None else ()
             self._seen = seen
-        return bool(self._mutating or self._validating) and not is_hidden(attributes)
+        return bool(self._mutating or self._validating or self._bound) and not is_hidden(attributes)
 
     async def mutate(self, attributes: Attributes, cluster: Cluster) -> bool:
         """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""
+        is_changed = self._policies is not None and self._policies.mutate(self._bound, attributes, cluster)
         asked: list[tuple[int, Webhook]] = []
         last_change = -1
         for index, hook in enumerate(self._mutating):
-            if not _is_wanted(hook, attributes, cluster):
+            if not _is_wanted(hook, attributes, cluster, self._judge):
                 continue
             asked.append((index, hook))
             if await self._mutate(hook, attributes, cluster):
@@ -91,10 +105,10 @@ class Webhooks:
         for index, hook in asked:
             if index < last_change and hook.reinvocation_policy == "IfNeeded":
                 await self._mutate(hook, attributes, cluster)
-        return last_change >= 0
+        return is_changed or last_change >= 0
 
     async def validate(self, attributes: Attributes, cluster: Cluster) -> None:
-        hooks = [hook for hook in self._validating if _is_wanted(hook, attributes, cluster)]
+        hooks = [hook for hook in self._validating if _is_wanted(hook, attributes, cluster, self._judge)]
         if not hooks:
             return
         answers = await asyncio.gather(*(self._ask(h, attributes, cluster) for h in hooks), return_exceptions=True)
@@ -137,28 +151,7 @@ class Webhooks:
         return verdict
 
 
-def conditions_hold(conditions: Sequence[MatchCondition], names: Document) -> bool:
-    """Rule 2. Raises CelError."""
-    failure: CelError | None = None
-    for condition in conditions:
-        try:
-            if not is_true(condition.expression, names):
-                return False
-        except CelError as error:
-            failure = failure or CelError(f"expression '{condition.expression}' resulted in error: {error}")
-    if failure is not None:
-        raise failure
-    return True
-
-
-def expression_names(attributes: Attributes) -> Document:
-    """What an expression may speak of: everything, the name and the request's uid included."""
-    attributes.is_particular = True
-    request = review_of(attributes, "")["request"]
-    return {"object": request.pop("object"), "oldObject": request.pop("oldObject"), "request": request}
-
-
-def _is_wanted(hook: Webhook, attributes: Attributes, cluster: Cluster) -> bool:
+def _is_wanted(hook: Webhook, attributes: Attributes, cluster: Cluster, judge: Judge) -> bool:
     if not any_rule_matches(hook.rules, attributes, any_version=hook.match_policy == "Equivalent"):
         return False
     if not selectors_match(hook.namespace_selector, hook.object_selector, attributes, cluster):
@@ -166,7 +159,7 @@ def _is_wanted(hook: Webhook, attributes: Attributes, cluster: Cluster) -> bool:
     if not hook.match_conditions:
         return True
     try:
-        return conditions_hold(hook.match_conditions, expression_names(attributes))
+        return conditions_hold(hook.match_conditions, names_of(attributes, judge), Meter())
     except CelError as error:
         if hook.failure_policy == "Ignore":
             return False

@@ -33,8 +33,10 @@ def rule_matches(rule: Rule, attributes: Attributes, *, any_version: bool) -> bo
     """Rules 1 to 3."""
     if rule.scope != ANY and (rule.scope == "Namespaced") is not bool(attributes.namespace):
         return False
-    if rule.resource_names and attributes.name not in rule.resource_names:
-        return False
+    if rule.resource_names:
+        attributes.is_particular = True
+        if attributes.name not in rule.resource_names:
+            return False
     return (
         _has(rule.operations, attributes.operation)
         and _has(rule.api_groups, attributes.group)

@@ -80,6 +80,24 @@ class Applier:
 
     # Merging
 
+    def merge(self, type_name: str, live: Document, config: Document) -> Document:
+        """The live object with what a configuration says, whoever owns what. `live` is not changed."""
+        return self._merge_struct(type_name, live, config)
+
+    def atomic_path(self, type_name: str | None, config: Document, path: str = "") -> str:
+        """Where the configuration would replace a whole list or map, empty when it does not."""
+        for name, value in config.items():
+            at = f"{path}.{name}"
+            field = self._field(type_name, name)
+            shape = shape_of(value, field)
+            if shape is Shape.LEAF and isinstance(value, list | dict):
+                return at
+            inner = [value] if shape is Shape.STRUCT else value if shape is Shape.KEYED else ()
+            for item in inner:
+                if isinstance(item, dict) and (found := self.atomic_path(field.struct, item, at)):
+                    return found
+        return ""
+
     def _merge_struct(self, type_name: str | None, live: Document, config: Document) -> Document:
         out = dict(live)
         for name, value in config.items():

@@ -9,6 +9,8 @@ MUTATING: Final = f"mutatingwebhookconfigurations.{GROUP}"
 VALIDATING: Final = f"validatingwebhookconfigurations.{GROUP}"
 POLICIES: Final = f"validatingadmissionpolicies.{GROUP}"
 BINDINGS: Final = f"validatingadmissionpolicybindings.{GROUP}"
+MUTATING_POLICIES: Final = f"mutatingadmissionpolicies.{GROUP}"
+MUTATING_BINDINGS: Final = f"mutatingadmissionpolicybindings.{GROUP}"
 
 
 class Rule(View, frozen=True, kw_only=True):
@@ -73,6 +75,11 @@ class Validation(View, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class AuditAnnotation(View, frozen=True, kw_only=True):
+    key: str = ""
+    value_expression: str = ""
+
+
 class Variable(View, frozen=True, kw_only=True):
     name: str = ""
     expression: str = ""
@@ -96,12 +103,38 @@ class PolicySpec(View, frozen=True, kw_only=True):
     match_conditions: tuple[MatchCondition, ...] = ()
     param_kind: ParamKind | None = None
     validations: tuple[Validation, ...] = ()
+    audit_annotations: tuple[AuditAnnotation, ...] = ()
     variables: tuple[Variable, ...] = ()
 
 
 class Policy(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PolicySpec = PolicySpec()
+
+
+class Expression(View, frozen=True, kw_only=True):
+    expression: str = ""
+
+
+class Mutation(View, frozen=True, kw_only=True):
+    patch_type: str = ""
+    apply_configuration: Expression | None = None
+    json_patch: Expression | None = None
+
+
+class MutatingPolicySpec(View, frozen=True, kw_only=True):
+    failure_policy: str = "Fail"
+    match_constraints: MatchResources = MatchResources()
+    match_conditions: tuple[MatchCondition, ...] = ()
+    param_kind: ParamKind | None = None
+    variables: tuple[Variable, ...] = ()
+    mutations: tuple[Mutation, ...] = ()
+    reinvocation_policy: str = "Never"
+
+
+class MutatingPolicy(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: MutatingPolicySpec = MutatingPolicySpec()
 
 
 class BindingSpec(View, frozen=True, kw_only=True):

@@ -44,6 +44,9 @@ class Reads:
         self._note(resource, namespace, name)
         return self._cluster.get(resource, namespace, name)
 
+    def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
+        return self._cluster.find_kind(api_version, kind)
+
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         self._note(resource, namespace, name)
         return self._cluster.labels(resource, namespace, name)

@@ -71,3 +71,9 @@ class ClusterReader:
             self._lists.clear()
         self._lists[resource, namespace] = (collection.last_change, docs)
         return docs
+
+    def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
+        for row in self._registry.kinds.rows:
+            if row.kind == kind and row.group_version == api_version:
+                return row.group_resource, row.namespaced
+        return None

@@ -18,7 +18,7 @@ from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import ManagedFields, Manager
 from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.structural import Structural, fill_defaults
-from doorman.api.webhooks import MUTATING, VALIDATING
+from doorman.api.webhooks import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
@@ -45,6 +45,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool = False
     warnings: list[str] | None = None
     """Where admission leaves what it has to say; None: nobody listens."""
+    annotations: dict[str, str] | None = None
+    """Where it leaves what the audit log is to be told."""
 
 
 class Unchanged(Exception):
@@ -115,8 +117,8 @@ class Proposer:
         reads = None
         if key is not None:
             cluster = reads = Reads(self._cluster)
-            reads.list(MUTATING)
-            reads.list(VALIDATING)
+            for resource in (MUTATING, VALIDATING, MUTATING_POLICIES, MUTATING_BINDINGS):
+                reads.list(resource)
         told = len(attributes.warnings)
         self._admission.admit(attributes, cluster, now)
         if self._is_remote(attributes):
@@ -281,6 +283,7 @@ class Proposer:
             manager=caller.manager,
             dry_run=caller.dry_run,
             warnings=caller.warnings if caller.warnings is not None else [],
+            annotations=caller.annotations if caller.annotations is not None else {},
             obj=obj,
             old=old,
         )

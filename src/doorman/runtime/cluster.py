@@ -10,14 +10,17 @@ from typing import Final
 
 from doorman.admission.chain import Settings as AdmissionSettings
 from doorman.admission.chain import build_chain
+from doorman.admission.contract import Attributes
+from doorman.admission.mutating_policies import MutatingPolicies
 from doorman.admission.webhooks import Webhooks
+from doorman.api.apply import Applier
 from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
 from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.meta import Object
 from doorman.api.schema import Document, Schema
 from doorman.api.views import VIEWS
-from doorman.api.webhooks import MUTATING, VALIDATING
+from doorman.api.webhooks import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.base.names import Names
@@ -55,6 +58,8 @@ from doorman.runtime.scheduling import WATCHED, SchedulerRunner
 from doorman.runtime.settings import Settings, is_enabled
 from doorman.scheduler.extension import find_plugins
 from doorman.scheduler.scheduler import Scheduler
+from doorman.semantics.cel.faults import CelError
+from doorman.semantics.cel.library_authorizer import Answer, Question
 from doorman.server.access import Access
 from doorman.server.audit import AuditLog
 from doorman.server.authentication import ClusterAuthenticator
@@ -71,6 +76,7 @@ from doorman.server.metrics import Metrics, flow_source, storage_source
 from doorman.server.node_authorizer import NODE_PREFIX, NODES_GROUP, NodeAuthorizer
 from doorman.server.pipeline import Pipeline
 from doorman.server.pods import PodOperations
+from doorman.server.questions import answer
 from doorman.server.rbac import RbacAuthorizer
 from doorman.server.reviews import Reviews
 from doorman.server.service_account_tokens import ServiceAccountTokens
@@ -96,6 +102,7 @@ class Cluster:
                 default_not_ready_toleration_seconds=settings.default_not_ready_toleration_seconds,
                 default_unreachable_toleration_seconds=settings.default_unreachable_toleration_seconds,
                 suffix=names.suffix,
+                judge=self._judge,
             ),
             enabled=settings.enable_admission_plugins,
             disabled=settings.disable_admission_plugins,
@@ -112,12 +119,14 @@ class Cluster:
         )
         self._webhooks = WebhookCaller()
         self.registry.proposer.remote = Webhooks(
-            self.cache.collection(MUTATING),
-            self.cache.collection(VALIDATING),
+            [self.cache.collection(one) for one in (MUTATING, VALIDATING, MUTATING_POLICIES, MUTATING_BINDINGS)],
             self._webhooks.post,
             names.uid,
             disabled=settings.disable_admission_plugins,
+            judge=self._judge,
+            policies=MutatingPolicies(self._merged, self._judge),
         )
+        self._applier = Applier(self.registry.schema)
         self._custom = CustomKinds(self.cache, self.kinds, self.registry.schema)
         self._followed: dict[str, None] = {}
         """Custom kinds that controllers were told of."""
@@ -130,6 +139,18 @@ class Cluster:
         self.informers = Informers(self.cache, self.kinds)
         self.runners: list[ControllerRunner] = []
         self.scheduler: SchedulerRunner | None = None
+
+    def _judge(self, user: User, question: Question) -> Answer:
+        return answer(self.authorizer, user, question)
+
+    def _merged(self, attributes: Attributes, config: Document) -> Document:
+        """For mutating policies: the object with a configuration, merged as server-side apply does."""
+        kind = self.kinds.at(attributes.group, attributes.version, attributes.resource)
+        assert kind is not None, "a request is about a kind that is served"
+        assert attributes.obj is not None, "there is something to merge into"
+        if path := self._applier.atomic_path(kind.type_name, config):
+            raise CelError(f"error applying patch: may not mutate atomic arrays, maps or structs: {path}")
+        return self._applier.merge(kind.type_name, attributes.obj, config)
 
     def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
         user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))

@@ -54,7 +54,7 @@ class AuditLog:
 class AuditEntry:
     """What is learned about a request on its way."""
 
-    __slots__ = ("acting_as", "info", "received", "request", "user")
+    __slots__ = ("acting_as", "annotations", "info", "received", "request", "user")
 
     def __init__(self, request: Request, received: float) -> None:
         self.request = request
@@ -62,6 +62,7 @@ class AuditEntry:
         self.info: RequestInfo | None = None
         self.user: User | None = None
         self.acting_as: User | None = None
+        self.annotations: dict[str, str] = {}
 
 
 def event_of(
@@ -90,7 +91,10 @@ def event_of(
     event["requestReceivedTimestamp"] = to_micro_time(entry.received)
     event["stageTimestamp"] = stamp
     if code != 401:
-        event["annotations"] = {"authorization.k8s.io/decision": "forbid" if code == 403 else "allow"}
+        event["annotations"] = {
+            **entry.annotations,
+            "authorization.k8s.io/decision": "forbid" if code == 403 else "allow",
+        }
     return event
 
 

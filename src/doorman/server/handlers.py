@@ -66,6 +66,8 @@ class Call(msgspec.Struct, kw_only=True):
     user: User
     kind: Kind
     warnings: list[str] = []
+    annotations: dict[str, str] | None = None
+    """What the audit log is to be told; None: there is none."""
 
 
 class ResourceHandlers:
@@ -385,6 +387,7 @@ class ResourceHandlers:
         return Caller(
             user=call.user,
             warnings=call.warnings,
+            annotations=call.annotations,
             manager=manager or default,
             is_apply=patch_type == APPLY,
             dry_run=bool(query.all("dryRun")),

@@ -96,15 +96,17 @@ class Pipeline:
                 entry.acting_as = target
         lane = self._flow.lane_of(user, info)
         if lane is None:
-            return await self._serve(request, info, user, warnings)
+            return await self._serve(request, info, user, warnings, entry)
         if not lane.try_enter():
             await lane.wait(user.name)
         try:
-            return await self._serve(request, info, user, warnings)
+            return await self._serve(request, info, user, warnings, entry)
         finally:
             lane.leave()
 
-    async def _serve(self, request: Request, info: RequestInfo, user: User, warnings: list[str]) -> Response:
+    async def _serve(
+        self, request: Request, info: RequestInfo, user: User, warnings: list[str], entry: AuditEntry | None
+    ) -> Response:
         self._authorizer.check(user, info)
         if not info.is_resource:
             return self._plain(request)
@@ -122,7 +124,8 @@ class Pipeline:
             include_object=request.query.get("includeObject"),
             now=self._clock.now(),
         )
-        call = Call(request=request, info=info, user=user, kind=kind, warnings=warnings)
+        annotations = entry.annotations if entry is not None else None
+        call = Call(request=request, info=info, user=user, kind=kind, warnings=warnings, annotations=annotations)
         response = await self._handlers.handle(call, renderer)
         if response.stream is not None:
             response.stream = self._flow.counted(user, response.stream)

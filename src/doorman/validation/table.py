@@ -33,6 +33,8 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks.CONFIGURATION,
     "validatingadmissionpolicies.admissionregistration.k8s.io": webhooks.POLICY,
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.BINDING,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": webhooks.MUTATING_POLICY,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.MUTATING_BINDING,
     "dedicatednodes.doorman.dev": dedicated.DEDICATED_NODES,
     "tolerationpolicies.doorman.dev": dedicated.TOLERATION_POLICY,
     "configmaps": plain.CONFIG_MAP,

@@ -1,12 +1,13 @@
 """Admission webhooks' configurations, and admission policies with their bindings."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from doorman.api.schema import Document
-from doorman.base.errors import FieldError, duplicate, invalid, not_supported, required
-from doorman.semantics.names import subdomain_faults
+from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from doorman.semantics.names import path_segment_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 from doorman.validation.selectors import label_selector_errors
@@ -19,6 +20,10 @@ _SCOPES: Final = ("*", "Cluster", "Namespaced")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
+_NOT_FOUND_ACTIONS: Final = ("Allow", "Deny")
+_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+_PATCH_FIELDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+_IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _CONDITIONS_MAX: Final = 64
 _PORT: Final = "port is not valid: must be between 1 and 65535, inclusive"
 _DENY_AND_WARN: Final = (
@@ -152,10 +157,25 @@ def _policy_create(doc: Document, _context: Context) -> list[FieldError]:
     if not spec.get("validations") and not spec.get("auditAnnotations"):
         text = "validations or auditAnnotations must contain at least one item"
         errors.append(required("spec.validations", text))
+    errors.extend(_policy_errors(spec))
     for index, validation in enumerate(spec.get("validations") or ()):
-        if not validation.get("expression", "").strip():
-            errors.append(required(f"spec.validations[{index}].expression", "expression is not specified"))
-    errors.extend(_choice(spec, "failurePolicy", _FAILURE_POLICIES, "spec"))
+        errors.extend(_validation_errors(validation, f"spec.validations[{index}]"))
+    keys: set[str] = set()
+    for index, annotation in enumerate(spec.get("auditAnnotations") or ()):
+        path = f"spec.auditAnnotations[{index}]"
+        key = annotation.get("key", "")
+        errors.extend(invalid(f"{path}.key", key, fault) for fault in qualified_name_faults(key))
+        if key in keys:
+            errors.append(duplicate(f"{path}.key", key))
+        keys.add(key)
+        if not annotation.get("valueExpression", "").strip():
+            errors.append(required(f"{path}.valueExpression", "valueExpression is not specified"))
+    return errors
+
+
+def _policy_errors(spec: Mapping[str, Any]) -> list[FieldError]:
+    """What validating and mutating policies have in common."""
+    errors = _choice(spec, "failurePolicy", _FAILURE_POLICIES, "spec")
     constraints = spec.get("matchConstraints")
     if constraints is None:
         errors.append(required("spec.matchConstraints"))
@@ -164,6 +184,71 @@ def _policy_create(doc: Document, _context: Context) -> list[FieldError]:
             errors.append(required("spec.matchConstraints.resourceRules"))
         errors.extend(_match_errors(constraints, "spec.matchConstraints"))
     errors.extend(_condition_errors(spec.get("matchConditions") or (), "spec.matchConditions"))
+    if (kind := spec.get("paramKind")) is not None:
+        errors.extend(required(f"spec.paramKind.{field}") for field in ("apiVersion", "kind") if not kind.get(field))
+    errors.extend(_variable_errors(spec.get("variables") or ()))
+    return errors
+
+
+def _variable_errors(variables: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    names: set[str] = set()
+    for index, variable in enumerate(variables):
+        path, name = f"spec.variables[{index}]", variable.get("name", "")
+        if not name:
+            errors.append(required(f"{path}.name", "name is not specified"))
+        elif _IDENTIFIER.fullmatch(name) is None:
+            errors.append(invalid(f"{path}.name", name, "name is not a valid CEL identifier"))
+        elif name in names:
+            errors.append(duplicate(f"{path}.name", name))
+        names.add(name)
+        if not variable.get("expression", "").strip():
+            errors.append(required(f"{path}.expression", "expression is not specified"))
+    return errors
+
+
+def _validation_errors(validation: Mapping[str, Any], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not validation.get("expression", "").strip():
+        errors.append(required(f"{path}.expression", "expression is not specified"))
+    told, message = validation.get("messageExpression", ""), validation.get("message", "")
+    if told and not told.strip():
+        errors.append(invalid(f"{path}.messageExpression", told, "must be non-empty if specified"))
+    if message and not message.strip():
+        errors.append(invalid(f"{path}.message", message, "message must be non-empty if specified"))
+    elif "\n" in message.strip():
+        errors.append(invalid(f"{path}.message", message, "message must not contain line breaks"))
+    errors.extend(_choice(validation, "reason", _REASONS, path))
+    return errors
+
+
+def _mutating_policy_create(doc: Document, _context: Context) -> list[FieldError]:
+    errors, spec = validate_metadata(doc), doc.get("spec") or {}
+    errors.extend(_policy_errors(spec))
+    if not spec.get("mutations"):
+        errors.append(required("spec.mutations", "mutations must contain at least one item"))
+    for index, mutation in enumerate(spec.get("mutations") or ()):
+        errors.extend(_mutation_errors(mutation, f"spec.mutations[{index}]"))
+    if not spec.get("reinvocationPolicy"):
+        errors.append(required("spec.reinvocationPolicy"))
+    errors.extend(_choice(spec, "reinvocationPolicy", _REINVOCATION_POLICIES, "spec"))
+    return errors
+
+
+def _mutation_errors(mutation: Mapping[str, Any], path: str) -> list[FieldError]:
+    kind, at = mutation.get("patchType", ""), f"{path}.patchType"
+    if kind not in _PATCH_FIELDS:
+        return [not_supported(at, kind, tuple(_PATCH_FIELDS)) if kind else required(at)]
+    wanted = _PATCH_FIELDS[kind]
+    errors = [
+        invalid(f"{path}.{field}", mutation[field], f"not allowed when patchType is {kind}")
+        for field in _PATCH_FIELDS.values()
+        if field != wanted and mutation.get(field) is not None
+    ]
+    if mutation.get(wanted) is None:
+        errors.append(required(f"{path}.{wanted}", f"must be specified when patchType is {kind}"))
+    elif not mutation[wanted].get("expression", "").strip():
+        errors.append(required(f"{path}.{wanted}.expression", "expression is not specified"))
     return errors
 
 
@@ -176,19 +261,45 @@ def _match_errors(found: Mapping[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def _binding_create(doc: Document, _context: Context) -> list[FieldError]:
+def _binding_create(doc: Document, context: Context) -> list[FieldError]:
+    errors = _mutating_binding_create(doc, context)
+    actions = (doc.get("spec") or {}).get("validationActions") or ()
+    if not actions:
+        errors.append(required("spec.validationActions", "at least one validation action is required"))
+    for index, action in enumerate(actions):
+        if action not in _ACTIONS:
+            errors.append(not_supported(f"spec.validationActions[{index}]", action, _ACTIONS))
+        elif action in actions[:index]:
+            errors.append(duplicate(f"spec.validationActions[{index}]", action))
+    if "Deny" in actions and "Warn" in actions:
+        errors.append(invalid("spec.validationActions", list(actions), _DENY_AND_WARN))
+    return errors
+
+
+def _mutating_binding_create(doc: Document, _context: Context) -> list[FieldError]:
     errors, spec = validate_metadata(doc), doc.get("spec") or {}
     if not spec.get("policyName"):
         errors.append(required("spec.policyName"))
+    if (ref := spec.get("paramRef")) is not None:
+        errors.extend(_reference_errors(ref, "spec.paramRef"))
     errors.extend(_match_errors(spec.get("matchResources") or {}, "spec.matchResources"))
-    actions = spec.get("validationActions") or ()
-    if not actions:
-        errors.append(required("spec.validationActions", "at least one validation action is required"))
-    errors.extend(
-        not_supported("spec.validationActions", action, _ACTIONS) for action in actions if action not in _ACTIONS
-    )
-    if "Deny" in actions and "Warn" in actions:
-        errors.append(invalid("spec.validationActions", list(actions), _DENY_AND_WARN))
+    return errors
+
+
+def _reference_errors(ref: Mapping[str, Any], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if ref.get("name"):
+        if ref.get("selector") is not None:
+            text = "name and selector are mutually exclusive"
+            errors.extend(forbidden(f"{path}.{field}", text) for field in ("name", "selector"))
+        errors.extend(invalid(f"{path}.name", ref["name"], fault) for fault in path_segment_faults(ref["name"]))
+    elif ref.get("selector") is None:
+        errors.append(required(path, "one of name or selector must be specified"))
+    errors.extend(label_selector_errors(ref.get("selector"), f"{path}.selector"))
+    action = ref.get("parameterNotFoundAction", "")
+    if action not in _NOT_FOUND_ACTIONS:
+        at = f"{path}.parameterNotFoundAction"
+        errors.append(not_supported(at, action, _NOT_FOUND_ACTIONS) if action else required(at))
     return errors
 
 
@@ -202,3 +313,5 @@ def _updated(create: Any) -> Validator:  # a Validator's create
 CONFIGURATION: Final = _updated(_configuration_create)
 POLICY: Final = _updated(_policy_create)
 BINDING: Final = _updated(_binding_create)
+MUTATING_POLICY: Final = _updated(_mutating_policy_create)
+MUTATING_BINDING: Final = _updated(_mutating_binding_create)

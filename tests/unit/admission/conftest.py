@@ -7,6 +7,7 @@ import pytest
 
 from doorman.admission.contract import Attributes, Operation
 from doorman.api.identity import ADMIN, User
+from doorman.api.kinds import builtin_kinds
 from doorman.api.schema import Document
 
 
@@ -25,6 +26,10 @@ class World:
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return self._docs.get(resource.partition(".")[0], [])
+
+    def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
+        found = (row for row in builtin_kinds().rows if (row.group_version, row.kind) == (api_version, kind))
+        return next(((row.group_resource, row.namespaced) for row in found), None)
 
 
 @pytest.fixture(name="world")

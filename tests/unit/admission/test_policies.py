@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from doorman.admission.policies import ValidatingAdmissionPolicies, expression_faults
+from doorman.admission.policies import ValidatingAdmissionPolicies
+from doorman.admission.policy_expressions import expression_faults
 from doorman.base.errors import ApiError
 
 RULES = {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}
@@ -72,7 +73,7 @@ HEAD = "pods \"p\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' 
         ),
         pytest.param(
             policy({"expression": "object.none.x"}), binding(), 422,
-            f"{HEAD}expression 'object.none.x' resulted in error: no such member in mapping: 'none'", id="rule-4-fail",
+            f"{HEAD}expression 'object.none.x' resulted in error: no such key: none", id="rule-4-fail",
         ),
         pytest.param(
             policy({"expression": "object.none.x"}, failurePolicy="Ignore"), binding(), 200, "", id="rule-4-ignore"

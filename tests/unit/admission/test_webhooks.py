@@ -41,7 +41,7 @@ def built(wire: Wire, world: Any, *hooks: Any, disabled: tuple[str, ...] = ()) -
     later = {"metadata": {"name": "b"}, "webhooks": hooks[half:]}
     earlier = {"metadata": {"name": "a"}, "webhooks": hooks[:half]}
     cluster = world(validatingwebhookconfigurations=[later, earlier], namespaces=[{"metadata": {"name": "ns"}}])
-    return Webhooks(Always(), Always(), wire.post, lambda: "uid", disabled=disabled), cluster
+    return Webhooks([Always(), Always()], wire.post, lambda: "uid", disabled=disabled), cluster
 
 
 POD = {"metadata": {"name": "p"}}

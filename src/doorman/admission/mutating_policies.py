@@ -1,0 +1,137 @@
+"""MutatingAdmissionPolicy: changes written in CEL, bound to what they are for.
+
+Rules
+-----
+1. A policy counts through its bindings, in the order of their names, as with validating policies: what matches, match
+   conditions, parameters, variables and what expressions may speak of are the same.
+2. A mutation of type ApplyConfiguration gives an `Object` with what is to be so; merged as server-side apply does,
+   and may not name the object anew or replace a list or map that is only replaced as a whole.
+3. A mutation of type JSONPatch gives a list of `JSONPatch` operations.
+4. Each mutation sees what those before it made of the object. With reinvocationPolicy IfNeeded a policy is asked once
+   more when another one changed the object after it.
+5. What fails refuses the request under failurePolicy Fail and is passed over under Ignore.
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from doorman.admission.contract import Attributes, Cluster, Operation, refusal
+from doorman.admission.policy_names import Judge, Variables, conditions_hold, nobody_may, policy_names_of
+from doorman.admission.policy_params import params_of
+from doorman.admission.webhooks_matching import resources_match
+from doorman.admission.webhooks_review import BadAnswer, patched
+from doorman.api.schema import Document
+from doorman.api.webhooks import MUTATING_BINDINGS, MUTATING_POLICIES, Binding, MutatingPolicy, Mutation
+from doorman.semantics.cel.expression import evaluate
+from doorman.semantics.cel.faults import CelError
+from doorman.semantics.cel.meter import Meter
+
+PLUGIN: Final = "MutatingAdmissionPolicy"
+_FIXED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "generateName"), ("metadata", "uid"))
+
+Merge = Callable[[Attributes, Document], Document]
+"""The request's object with a configuration merged in. Raises CelError when that must not be."""
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """A policy and one of its bindings."""
+
+    policy: MutatingPolicy
+    binding: Binding
+
+
+class MutatingPolicies:
+    def __init__(self, merge: Merge, judge: Judge = nobody_may) -> None:
+        self._merge = merge
+        self._judge = judge
+
+    def read(self, cluster: Cluster) -> tuple[Bound, ...]:
+        """All policies with their bindings, in the order in which they are asked."""
+        found = (msgspec.convert(doc, MutatingPolicy) for doc in cluster.list(MUTATING_POLICIES))
+        policies = {policy.metadata.name: policy for policy in found}
+        bindings = [msgspec.convert(doc, Binding) for doc in cluster.list(MUTATING_BINDINGS)]
+        bindings.sort(key=lambda one: one.metadata.name)
+        return tuple(Bound(policies[one.spec.policy_name], one) for one in bindings if one.spec.policy_name in policies)
+
+    def mutate(self, bounds: Sequence[Bound], attributes: Attributes, cluster: Cluster) -> bool:
+        """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""
+        if attributes.obj is None or attributes.operation is Operation.DELETE:
+            return False
+        meter = Meter()
+        asked: list[tuple[int, Bound]] = []
+        last_change = -1
+        for index, bound in enumerate(bounds):
+            if not _is_for(bound, attributes, cluster):
+                continue
+            asked.append((index, bound))
+            if self._mutate(bound, attributes, cluster, meter):
+                last_change = index
+        for index, bound in asked:
+            if index < last_change and bound.policy.spec.reinvocation_policy == "IfNeeded":
+                self._mutate(bound, attributes, cluster, meter)
+        return last_change >= 0
+
+    def _mutate(self, bound: Bound, attributes: Attributes, cluster: Cluster, meter: Meter) -> bool:
+        assert attributes.obj is not None, "there is something to change"
+        before = copy.deepcopy(attributes.obj)
+        try:
+            self._apply(bound, attributes, cluster, meter)
+        except CelError as error:
+            attributes.obj.clear()
+            attributes.obj.update(before)
+            if bound.policy.spec.failure_policy == "Ignore":
+                return False
+            names = f"policy '{bound.policy.metadata.name}' with binding '{bound.binding.metadata.name}'"
+            raise refusal(attributes, f"{names} denied request: {error}") from error
+        return attributes.obj != before
+
+    def _apply(self, bound: Bound, attributes: Attributes, cluster: Cluster, meter: Meter) -> None:
+        assert attributes.obj is not None, "there is something to change"
+        spec = bound.policy.spec
+        for param in params_of(spec.param_kind, bound.binding.spec.param_ref, attributes, cluster):
+            for mutation in spec.mutations:
+                # Each sees what the one before made of the object.
+                known = {**policy_names_of(attributes, cluster, self._judge), "params": param}
+                known["variables"] = Variables(spec.variables, known, meter)
+                if not conditions_hold(spec.match_conditions, known, meter):
+                    return
+                changed = self._changed(mutation, attributes, known, meter)
+                attributes.obj.clear()
+                attributes.obj.update(changed)
+
+    def _changed(self, mutation: Mutation, attributes: Attributes, names: Document, meter: Meter) -> Document:
+        """Rules 2 and 3."""
+        assert attributes.obj is not None, "there is something to change"
+        if mutation.apply_configuration is not None:
+            config = evaluate(mutation.apply_configuration.expression, names, meter)
+            if not isinstance(config, dict):
+                raise CelError("applyConfiguration must evaluate to an Object")
+            for path in _FIXED:
+                if _has(config, path):
+                    raise CelError(f"error applying patch: may not mutate {'.'.join(path)}")
+            return self._merge(attributes, config)
+        operations = evaluate(mutation.json_patch.expression, names, meter) if mutation.json_patch is not None else []
+        if not isinstance(operations, list):
+            raise CelError("jsonPatch must evaluate to a list of JSONPatch")
+        try:
+            return patched(attributes.obj, operations)
+        except BadAnswer as error:
+            raise CelError(str(error)) from error
+
+
+def _is_for(bound: Bound, attributes: Attributes, cluster: Cluster) -> bool:
+    limits = bound.binding.spec.match_resources
+    return resources_match(bound.policy.spec.match_constraints, attributes, cluster) and (
+        limits is None or resources_match(limits, attributes, cluster)
+    )
+
+
+def _has(config: Any, path: Sequence[str]) -> bool:  # JSON
+    for name in path:
+        if not isinstance(config, dict) or name not in config:
+            return False
+        config = config[name]
+    return True

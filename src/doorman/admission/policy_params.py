@@ -1,0 +1,56 @@
+"""Which objects a policy is asked about with: those its binding refers to.
+
+Rules
+-----
+1. A policy without a kind of parameters, or a binding without a reference, is asked once, with none.
+2. A namespaced parameter comes from the reference's namespace, else from that of the request. A request about an object
+   of the cluster cannot do without the former; a parameter of the cluster cannot have it.
+3. By name it is one, by labels all that have them. None found refuses the request, unless the binding allows it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from doorman.admission.contract import Attributes, Cluster
+from doorman.api.labels import matches
+from doorman.api.webhooks import ParamKind, ParamRef
+from doorman.semantics.cel.faults import CelError
+
+_NONE_FOUND: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
+_NO_NAMESPACE: Final = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+_NAMESPACE_GIVEN: Final = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+
+
+class Misconfigured(CelError):
+    """Policy and binding do not fit together: nothing can be evaluated."""
+
+
+def params_of(
+    kind: ParamKind | None, ref: ParamRef | None, attributes: Attributes, cluster: Cluster
+) -> Sequence[Mapping[str, Any] | None]:
+    """Raises Misconfigured."""
+    if kind is None or ref is None:
+        return [None]
+    found = cluster.find_kind(kind.api_version, kind.kind)
+    if found is None:
+        wanted = f"{kind.api_version}, Kind={kind.kind}"
+        raise Misconfigured(f"failed to configure policy: failed to find resource referenced by paramKind: '{wanted}'")
+    resource, is_namespaced = found
+    if not is_namespaced and ref.namespace:
+        raise _misconfigured(_NAMESPACE_GIVEN)
+    namespace = (ref.namespace or attributes.namespace) if is_namespaced else ""
+    if is_namespaced and not namespace:
+        raise _misconfigured(_NO_NAMESPACE)
+    if ref.name:
+        one = cluster.get(resource, namespace, ref.name)
+        params = [one] if one is not None else []
+    else:
+        listed = cluster.list(resource, namespace)
+        params = [doc for doc in listed if matches(ref.selector, doc["metadata"].get("labels") or {})]
+    if not params and ref.parameter_not_found_action != "Allow":
+        raise _misconfigured(_NONE_FOUND)
+    return params
+
+
+def _misconfigured(why: str) -> Misconfigured:
+    return Misconfigured(f"failed to configure binding: {why}")
