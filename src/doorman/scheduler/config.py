@@ -96,6 +96,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str = DEFAULT_SCHEDULER_NAME
     pre_enqueue: tuple[str, ...] = DEFAULT_ORDER
+    pre_filters: tuple[str, ...] = DEFAULT_ORDER
+    """Those that may name the only nodes worth a look."""
     filters: tuple[str, ...] = DEFAULT_ORDER
     post_filters: tuple[str, ...] = DEFAULT_ORDER
     scores: tuple[tuple[str, int], ...] = tuple(

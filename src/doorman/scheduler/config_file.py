@@ -8,6 +8,8 @@ Rules for plugin lists
 3. Plugins that the point itself lists beat `multiPoint`: those known there come first, in the point's order; the rest
    of `multiPoint` follows, then what only the point lists.
 4. The weight of a score is the point's, else multiPoint's, else the plugin's default, else 1.
+5. Some filters and scores work upon what their own PreFilter or PreScore found: switched off alone, that would fail
+   every pod, and so it is refused. A profile needs something that sorts the queue and something that binds.
 
 Everything that is wrong is said at once, in the words of kube-scheduler where it has some.
 """
@@ -30,6 +32,11 @@ from doorman.scheduler.config_args import ConfigError, PluginConfig, check_perce
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
+
+
+NEEDS_PRE_FILTER: Final = ("NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity")
+NEEDS_PRE_SCORE: Final = ("TaintToleration", "PodTopologySpread", "InterPodAffinity")
+"""Rule 5."""
 
 
 class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -151,16 +158,37 @@ def _profile(profile: _Profile, path: str, profile_count: int, errors: list[str]
         if sort.name != "PrioritySort"
     )
     multi_point = _multi_point(plugins.multi_point)
+    filters, scores = _at_point(multi_point, plugins.filter), _at_point(multi_point, plugins.score)
+    pre_filters, pre_scores = _at_point(multi_point, plugins.pre_filter), _at_point(multi_point, plugins.pre_score)
+    _check_needed(path, "preFilter", [one for one in NEEDS_PRE_FILTER if one in filters], pre_filters, errors)
+    _check_needed(path, "preScore", [one for one in NEEDS_PRE_SCORE if one in scores], pre_scores, errors)
+    for what, point, plugin in (
+        ("queue sort", plugins.queue_sort, "PrioritySort"),
+        ("bind", plugins.bind, "DefaultBinder"),
+    ):
+        if plugin not in _at_point(multi_point, point):
+            found = f"at least one {what} plugin is needed for profile with scheduler name"
+            errors.append(f'{path}.plugins: {found} "{name}"')
     args, others = read_args(profile.plugin_config, f"{path}.pluginConfig", errors)
     return Profile(
         name=name,
         pre_enqueue=tuple(_at_point(multi_point, plugins.pre_enqueue)),
-        filters=tuple(_at_point(multi_point, plugins.filter)),
+        pre_filters=tuple(pre_filters),
+        filters=tuple(filters),
         post_filters=tuple(_at_point(multi_point, plugins.post_filter)),
-        scores=tuple(_at_point(multi_point, plugins.score).items()),
+        scores=tuple(scores.items()),
         args=args,
         other_args=others,
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score or 0,
+    )
+
+
+def _check_needed(path: str, point: str, needed: Sequence[str], found: Mapping[str, int], errors: list[str]) -> None:
+    """Rule 5."""
+    errors.extend(
+        f"{path}.plugins.{point}: Invalid value: {name}: it cannot be switched off alone"
+        for name in needed
+        if name not in found
     )
 
 

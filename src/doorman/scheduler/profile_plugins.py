@@ -38,7 +38,13 @@ class ProfilePlugins:
         self.by_name = plugins
         unknown = [
             name
-            for name in (*profile.filters, *profile.pre_enqueue, *profile.post_filters, *dict(profile.scores))
+            for name in (
+                *profile.pre_filters,
+                *profile.filters,
+                *profile.pre_enqueue,
+                *profile.post_filters,
+                *dict(profile.scores),
+            )
             if name not in plugins and name not in INERT
         ]
         if unknown:
@@ -54,7 +60,7 @@ class ProfilePlugins:
         self.pre_enqueue: list[PreEnqueuePlugin] = [
             plugin for plugin in map(plugins.get, profile.pre_enqueue) if isinstance(plugin, PreEnqueuePlugin)
         ]
-        self._names = [plugin for plugin in self.filters if isinstance(plugin, NamesPlugin)]
+        self._names = [plugin for plugin in map(plugins.get, profile.pre_filters) if isinstance(plugin, NamesPlugin)]
         self._cluster_filters = [
             (index, plugin) for index, plugin in enumerate(self.filters) if plugin.filter_scope is Scope.CLUSTER
         ]

@@ -25,8 +25,8 @@ def test_empty_configuration_is_the_default() -> None:
     [
         pytest.param("{multiPoint: {disabled: [{name: NodePorts}]}}", [n for n in DEFAULT_ORDER if n != "NodePorts"],
                      id="rule-1-disabled"),
-        pytest.param("{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodePorts}]}}", ["NodePorts"],
-                     id="rule-1-star"),
+        pytest.param("{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodePorts}, {name: PrioritySort}, "
+                     "{name: DefaultBinder}]}}", ["NodePorts", "PrioritySort", "DefaultBinder"], id="rule-1-star"),
         pytest.param("{multiPoint: {enabled: [{name: Mine}]}}", [*DEFAULT_ORDER, "Mine"], id="rule-1-new-comes-last"),
         pytest.param("{multiPoint: {enabled: [{name: NodePorts}]}}", list(DEFAULT_ORDER), id="rule-1-kept-in-place"),
         pytest.param("{filter: {disabled: [{name: NodePorts}]}}", [n for n in DEFAULT_ORDER if n != "NodePorts"],
@@ -39,6 +39,44 @@ def test_empty_configuration_is_the_default() -> None:
 )  # fmt: skip
 def test_plugin_lists_merge(plugins: str, filters: list[str]) -> None:
     assert list(profile_of(plugins).filters) == filters
+
+
+@pytest.mark.parametrize(
+    ("plugins", "message"),
+    [
+        pytest.param("{preFilter: {disabled: [{name: NodePorts}]}}",
+                     "profiles[0].plugins.preFilter: Invalid value: NodePorts: it cannot be switched off alone",
+                     id="rule-5-pre-filter"),
+        pytest.param("{preScore: {disabled: [{name: TaintToleration}]}}",
+                     "profiles[0].plugins.preScore: Invalid value: TaintToleration: it cannot be switched off alone",
+                     id="rule-5-pre-score"),
+        pytest.param("{bind: {disabled: [{name: '*'}]}}",
+                     'at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
+                     id="rule-5-nobody-binds"),
+        pytest.param("{queueSort: {disabled: [{name: PrioritySort}]}}",
+                     'at least one queue sort plugin is needed for profile with scheduler name "default-scheduler"',
+                     id="rule-5-nobody-sorts"),
+    ],
+)  # fmt: skip
+def test_points_that_others_need_stay(plugins: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        profile_of(plugins)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "plugins",
+    [
+        pytest.param(
+            "{preFilter: {disabled: [{name: NodePorts}]}, filter: {disabled: [{name: NodePorts}]}}", id="both"
+        ),
+        pytest.param("{preFilter: {disabled: [{name: NodeAffinity}]}}", id="filter-that-does-without"),
+        pytest.param("{preScore: {disabled: [{name: NodeResourcesFit}]}}", id="score-that-does-without"),
+    ],
+)
+def test_points_that_nobody_needs_may_go(plugins: str) -> None:
+    profile = profile_of(plugins)
+    assert ("NodeAffinity" in profile.pre_filters) is ("NodeAffinity" not in plugins)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from doorman.scheduler.config import DEFAULT_ORDER, Profile, SchedulerConfig
 from doorman.scheduler.cycle import EVALUATIONS_MAX
-from doorman.scheduler.outcomes import Placed
+from doorman.scheduler.outcomes import Placed, Rejected
 from support.scheduling import Desk, make_pod
 
 
@@ -43,6 +43,16 @@ def test_profile_without_scores_takes_the_first_feasible_node() -> None:
         desk.pod(name, requests={"cpu": "600m"})
     desk.settle()
     assert (desk.where("a"), desk.where("b")) == ("n1", "n2")
+
+
+def test_profile_whose_affinity_names_no_nodes_looks_at_all_of_them() -> None:
+    pre_filters = tuple(name for name in DEFAULT_ORDER if name != "NodeAffinity")
+    desk = Desk(SchedulerConfig(profiles=(Profile(pre_filters=pre_filters),)))
+    desk.node("n1")
+    desk.pod("p", affinity=names_affinity("n2"))
+    (outcome,) = desk.run()
+    assert isinstance(outcome, Rejected)
+    assert outcome.message.startswith("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")
 
 
 def test_profile_without_a_filter_does_not_apply_it() -> None:
