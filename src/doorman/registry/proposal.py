@@ -24,6 +24,7 @@ from doorman.base.errors import ApiError, internal, invalid_object, no_such_reso
 from doorman.base.instants import to_time
 from doorman.registry.alike import Alike, Pattern, Reads
 from doorman.registry.cluster_reader import ClusterReader
+from doorman.registry.jobs import JOBS, forget_selector
 from doorman.registry.naming import check_identity, drop_repeated_owners, settle_namespace
 from doorman.registry.service_numbers import SERVICES, ServiceNumbers, Undo
 from doorman.registry.stored import to_kept_bytes
@@ -343,6 +344,8 @@ class _FreshDraft:
     def undo(self) -> None:
         if self._undo is not None:
             self._undo()
+        if self._kind.storage == JOBS:
+            forget_selector(self._doc)
 
 
 class _AlikeDraft:

@@ -17,6 +17,7 @@ from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.registry.jobs import JOBS, generate_selector
 from doorman.registry.services import carry_over, complete_service
 from doorman.semantics.qos import qos_class
 
@@ -221,6 +222,11 @@ def _deployment_status(kind: Kind, new: Document, old: Document, now: Instant) -
         new["metadata"]["annotations"] = annotations
 
 
+def _create_job(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    generate_selector(doc)
+
+
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
@@ -327,6 +333,18 @@ def _mix_conditions(new: Document, old: Document, now: Instant, *, is_decision: 
             del new["status"]
 
 
+# Group versions
+
+
+def _create_api_service(kind: Kind, doc: Document, now: Instant) -> None:
+    """What this server serves itself is there at once."""
+    prepare_create(kind, doc, now)
+    if not doc.get("spec", {}).get("service"):
+        said = {"reason": "Local", "message": "Local APIServices are always available"}
+        available = {"type": "Available", "status": "True", "lastTransitionTime": to_time(now), **said}
+        doc["status"] = {"conditions": [available]}
+
+
 # Definitions of custom kinds
 
 
@@ -414,12 +432,14 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "events": _strategy(create=_create_event, update=_update_event),
     "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
+    JOBS: _strategy(create=_create_job),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
     "certificatesigningrequests.certificates.k8s.io": _strategy(
         update=_update_certificate_request,
         status=_certificate_request_status,
         subresources={"approval": _approve_certificate_request},
     ),
+    "apiservices.apiregistration.k8s.io": _strategy(create=_create_api_service),
     DEFINITIONS: _strategy(create=_create_definition, update=_update_definition),
     "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
     "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),

@@ -31,6 +31,8 @@ from doorman.client.executor import Executor
 from doorman.client.recorder import EventRecorder
 from doorman.client.runner import ControllerRunner
 from doorman.client.webhook import WebhookCaller
+from doorman.controllers.api_services import RESOURCE as API_SERVICES
+from doorman.controllers.api_services import ApiServiceController
 from doorman.controllers.custom_resource_definition import CustomResourceDefinitionController
 from doorman.controllers.event_ttl import EventTtlController
 from doorman.controllers.garbage_collector import GarbageCollector
@@ -46,6 +48,8 @@ from doorman.registry.renewals import Renewals
 from doorman.registry.selection import Selection
 from doorman.registry.watchcache import WatchCache
 from doorman.runtime.bootstrap import bootstrap
+from doorman.runtime.components import RESOURCE as COMPONENTS
+from doorman.runtime.components import component_statuses
 from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.explaining import EXPLANATIONS, PodExplainer
@@ -187,7 +191,11 @@ class Cluster:
             authenticator=authenticator,
             authorizer=self.authorizer,
             access=access,
-            computed={EXPLANATIONS: self._explain, ZONES: self._list_zones},
+            computed={
+                EXPLANATIONS: self._explain,
+                ZONES: self._list_zones,
+                COMPONENTS: lambda _namespace, name, _user: component_statuses(self.kinds, name),
+            },
             flow=flow,
             metrics=metrics,
             audit=audit,
@@ -312,6 +320,7 @@ class Cluster:
                 yield build(parts)
         lister = self.informers.lister
         yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
+        yield ApiServiceController(builtin_kinds().group_versions(), lister(DEFINITIONS), lister(API_SERVICES))
         yield EventTtlController(lister("events"))
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
@@ -351,7 +360,7 @@ class Cluster:
         renewer: Renewer | None = None
         if isinstance(controller, SimulatedNodes):
             client = renewer = NodeClients(self.cache, self._kubelet, Renewals(self._store, self.cache))
-        elif isinstance(controller, CustomResourceDefinitionController | EventTtlController):
+        elif isinstance(controller, CustomResourceDefinitionController | ApiServiceController | EventTtlController):
             # Upstream these are the API server's own work.
             client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         else:

@@ -121,7 +121,7 @@ class ResourceHandlers:
             raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
-            return renderer.document(compute(info.namespace, info.name, call.user))
+            return renderer.computed(call.kind, compute(info.namespace, info.name, call.user))
         return renderer.one(call.kind, self._registry.get(call.kind, info.namespace, info.name))
 
     def _list(self, call: Call, renderer: Renderer) -> Response:

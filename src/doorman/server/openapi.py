@@ -98,6 +98,7 @@ class OpenApi:
                 _add_custom(row, structural, schemas)
             elif row.type_name:
                 _add_schema(row.type_name, schemas)
+                _add_version(row, schemas[schema_name(row.type_name)])
             paths.update(_paths(row))
         body = msgspec.json.encode(
             {
@@ -148,6 +149,14 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> None:
         schema["x-kubernetes-group-version-kind"] = [
             {"group": group, "version": version, "kind": kind} for group, version, kind in row["gvk"]
         ]
+
+
+def _add_version(row: Kind, schema: dict[str, Any]) -> None:
+    """A version that shares its types with a newer one is named beside it: clients look kinds up by that."""
+    own = {"group": row.group, "version": row.version, "kind": row.kind}
+    known = schema.setdefault("x-kubernetes-group-version-kind", [])
+    if own not in known:
+        known.append(own)
 
 
 def _add_custom(row: Kind, structural: Structural, schemas: dict[str, Any]) -> None:

@@ -92,6 +92,12 @@ class Renderer:
             {"kind": f"{kind.kind}List", "apiVersion": kind.group_version, "metadata": metadata, "items": docs}
         )
 
+    def computed(self, kind: Kind, doc: Document) -> Response:
+        """One object that is not stored."""
+        if self._accepted.conversion == "Table":
+            return self._document(self._table(kind, [doc], {"resourceVersion": "0"}))
+        return self._document(doc)
+
     def document(self, doc: Any, *, status: int = 200) -> Response:  # any JSON value
         """An answer that is no stored object."""
         return self._document(doc, status)

@@ -9,6 +9,7 @@ from doorman.semantics.names import subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 from doorman.validation.pod import allows_comparison_operators, template_errors
+from doorman.validation.selectors import label_selector_errors, selector_matches
 from doorman.validation.workload import non_negative_errors, plain_template_errors, workload_validator
 
 CRON_NAME_CHARACTERS_MAX: Final = 52
@@ -22,6 +23,8 @@ _JOB_FIXED: Final = (
     "completionMode",
     "podFailurePolicy",
     "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
 )
 _SCHEDULING_FIELDS: Final = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
 
@@ -54,8 +57,14 @@ def _job_fixed_errors(new: _Spec, old: _Spec) -> list[FieldError]:
         after, before = new.get(field), old.get(field)
         if field == "template" and old.get("suspend"):
             after, before = _without_placement(after), _without_placement(before)
-        if after != before:
-            errors.append(invalid(f"spec.{field}", new.get(field), IMMUTABLE))
+        if after == before:
+            continue
+        if field == "completions" and new.get("completionMode") == "Indexed" and after is not None:
+            # An indexed job may grow and shrink, as long as all its indexes run at once.
+            if after != new.get("parallelism"):
+                errors.append(invalid(f"spec.{field}", after, "can only be modified in tandem with spec.parallelism"))
+            continue
+        errors.append(invalid(f"spec.{field}", new.get(field), IMMUTABLE))
     return errors
 
 
@@ -67,7 +76,45 @@ def _without_placement(template: Mapping[str, Any] | None) -> Mapping[str, Any]:
     }
 
 
-JOB: Final = workload_validator(_job_errors, _job_fixed_errors)
+_JOB: Final = workload_validator(_job_errors, _job_fixed_errors)
+
+
+def validate_job_create(doc: Document, context: Context) -> list[FieldError]:
+    return [*_selector_errors(doc), *_JOB.create(doc, context)]
+
+
+def _selector_errors(doc: Document) -> list[FieldError]:
+    """A job's selector is its own, and finds the pods of its template."""
+    metadata, spec = doc["metadata"], doc.get("spec") or {}
+    template = spec.get("template") or {}
+    labels: Mapping[str, str] = (template.get("metadata") or {}).get("labels") or {}
+    selector = spec.get("selector")
+    if selector is None:
+        return [required("spec.selector")]
+    errors: list[FieldError] = []
+    own = {name: metadata.get("uid", "") for name in ("batch.kubernetes.io/controller-uid", "controller-uid")}
+    own |= {name: metadata.get("name", "") for name in ("batch.kubernetes.io/job-name", "job-name")}
+    if not spec.get("manualSelector"):
+        for name, value in own.items():
+            at, detail = f"spec.template.metadata.labels[{name}]", f"must be '{value}'"
+            if name not in labels:
+                errors.append(required(at, detail))
+            elif labels[name] != value:
+                errors.append(invalid(at, labels, detail))
+        if not _selects(selector, own):
+            errors.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
+    faults = label_selector_errors(selector, "spec.selector")
+    errors.extend(faults)
+    if not faults and not _selects(selector, labels):
+        errors.append(invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"))
+    return errors
+
+
+def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    return not label_selector_errors(selector, "spec.selector") and selector_matches(selector, labels)
+
+
+JOB: Final = Validator(create=validate_job_create, update=_JOB.update)
 
 
 def validate_cron_job_create(doc: Document, context: Context) -> list[FieldError]:

@@ -68,6 +68,7 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "rolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
     "clusterrolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
     "storageclasses.storage.k8s.io": plain.STORAGE_CLASS,
+    "apiservices.apiregistration.k8s.io": metadata_validator(path_segment_faults),
     "flowschemas.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
 }

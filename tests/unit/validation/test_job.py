@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from doorman.registry.jobs import forget_selector, generate_selector
 from doorman.validation.context import Context
 from doorman.validation.job import CRON_JOB, JOB, POD_TEMPLATE
 from doorman.validation.workload_defaults import default_cron_job, default_job, default_pod_template
@@ -20,6 +21,7 @@ def template(**pod: Any) -> dict[str, Any]:
 def job(pod: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
     doc = {"metadata": {"name": "j", "uid": "u"}, "spec": {"template": template(**(pod or {})), **spec}}
     default_job(doc)
+    generate_selector(doc)
     return doc
 
 
@@ -96,3 +98,86 @@ def test_pod_template_path_begins_with_template() -> None:
     default_pod_template(doc)
     for found in (POD_TEMPLATE.create(doc, Context()), POD_TEMPLATE.update(doc, doc, Context())):
         assert [error.field for error in found] == ["template.spec.tolerations[0].operator"]
+
+
+GENERATED = {
+    "batch.kubernetes.io/controller-uid": "u",
+    "batch.kubernetes.io/job-name": "j",
+    "controller-uid": "u",
+    "job-name": "j",
+}
+
+
+def test_job_selects_by_its_uid() -> None:
+    doc = job()
+    assert doc["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}
+    assert doc["spec"]["template"]["metadata"]["labels"] == GENERATED
+    assert doc["metadata"]["labels"] == GENERATED, "a job without labels has those of its template"
+
+
+def test_job_with_a_selector_of_its_own_keeps_it() -> None:
+    own = {**template(), "metadata": {"labels": {"a": "b"}}}
+    doc = job(manualSelector=True, selector={"matchLabels": {"a": "b"}}, template=own)
+    assert doc["spec"]["selector"] == {"matchLabels": {"a": "b"}}
+    assert doc["spec"]["template"]["metadata"]["labels"] == {"a": "b"}
+    assert texts(JOB.create(doc, Context())) == []
+
+
+def test_what_was_generated_can_be_taken_back() -> None:
+    doc = job()
+    forget_selector(doc)
+    doc["metadata"] |= {"name": "k", "uid": "v"}
+    generate_selector(doc)
+    assert texts(JOB.create(doc, Context())) == []
+    assert doc["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "v"}}
+
+
+@pytest.mark.parametrize(
+    ("doc", "expected"),
+    [
+        pytest.param(
+            job(selector={"matchLabels": {"batch.kubernetes.io/controller-uid": "x"}}),
+            [
+                ("spec.selector", "`selector` not auto-generated"),
+                ("spec.template.metadata.labels", "`selector` does not match template `labels`"),
+            ],
+            id="another-uid",
+        ),
+        pytest.param(
+            job(template={**template(), "metadata": {"labels": {"job-name": "x"}}}),
+            [("spec.template.metadata.labels[job-name]", "must be 'j'")],
+            id="another-name",
+        ),
+        pytest.param(job(manualSelector=True), [("spec.selector", "Required value")], id="manual-without-one"),
+    ],
+)
+def test_job_selector(doc: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    errors = JOB.create(doc, Context())
+    assert [(error.field, error.body.rpartition(": ")[2]) for error in errors] == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param({}, {"selector": {}}, ["spec.selector"], id="selector"),
+        pytest.param({}, {"completions": 3}, ["spec.completions"], id="completions"),
+        pytest.param({}, {"parallelism": 3}, [], id="parallelism"),
+        pytest.param({}, {"completionMode": "Indexed"}, ["spec.completionMode"], id="mode"),
+        pytest.param(
+            {"completionMode": "Indexed", "completions": 2, "parallelism": 2},
+            {"completions": 4, "parallelism": 4},
+            [],
+            id="indexed-grows",
+        ),
+        pytest.param(
+            {"completionMode": "Indexed", "completions": 2, "parallelism": 2},
+            {"completions": 4},
+            ["spec.completions"],
+            id="indexed-grows-alone",
+        ),
+    ],
+)
+def test_job_keeps_what_it_began_with(old: dict[str, Any], new: dict[str, Any], expected: list[str]) -> None:
+    before, after = job(**old), job(**old)
+    after["spec"] = {**after["spec"], **new}
+    assert [error.field for error in JOB.update(after, before, Context())] == expected

@@ -6,6 +6,7 @@ from typing import Final
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
+from doorman.server.tables.autoscaling import metric_targets
 from doorman.server.tables.column import Cell, Column, age, age_column, at, name_column, number, text
 
 
@@ -77,6 +78,23 @@ def _condition(doc: Document, type_: str) -> str:
     return next((c.get("status", "?") for c in conditions if c.get("type") == type_), "?")
 
 
+def _service(reference: Document | None) -> str:
+    return f"{reference.get('namespace', '')}/{reference.get('name', '')}" if reference else "Local"
+
+
+def _available(doc: Document) -> str:
+    for condition in at(doc, "status.conditions") or ():
+        if condition.get("type") == "Available":
+            status, reason = condition.get("status", ""), condition.get("reason", "")
+            return str(status) if status == "True" else f"{status} ({reason})"
+    return "Unknown"
+
+
+def _is_healthy(doc: Document) -> bool:
+    found = [one for one in doc.get("conditions", ()) if one.get("type") == "Healthy"]
+    return bool(found) and found[0].get("status") == "True"
+
+
 def _requested_duration(doc: Document, _now: Instant) -> Cell:
     seconds = at(doc, "spec.expirationSeconds")
     return human_span(seconds) if seconds else "<none>"
@@ -144,10 +162,22 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("Limit", lambda doc, _now: _quota(doc, limits=True)),
         age_column(),
     ),
+    "componentstatuses": (
+        name_column(),
+        Column("Status", lambda doc, _now: "Healthy" if _is_healthy(doc) else "Unhealthy"),
+        Column("Message", lambda doc, _now: "".join(one.get("message", "") for one in doc.get("conditions", ()))),
+        Column("Error", lambda doc, _now: "".join(one.get("error", "") for one in doc.get("conditions", ()))),
+    ),
+    "apiservices.apiregistration.k8s.io": (
+        name_column(),
+        Column("Service", lambda doc, _now: _service(at(doc, "spec.service"))),
+        Column("Available", lambda doc, _now: _available(doc)),
+        age_column(),
+    ),
     "horizontalpodautoscalers.autoscaling": (
         name_column(),
         Column("Reference", lambda doc, _now: _reference(at(doc, "spec.scaleTargetRef") or {})),
-        Column("Targets", lambda _doc, _now: "<unknown>"),
+        Column("Targets", lambda doc, _now: metric_targets(doc)),
         Column("MinPods", lambda doc, _now: str(at(doc, "spec.minReplicas", "<unset>"))),
         Column("MaxPods", lambda doc, _now: at(doc, "spec.maxReplicas", 0)),
         Column("Replicas", lambda doc, _now: at(doc, "status.currentReplicas", 0)),
@@ -169,6 +199,19 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("ParamKind", lambda doc, _now: _param_kind(at(doc, "spec.paramKind"))),
         age_column(),
     ),
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": (
+        name_column(),
+        _size("Mutations", "spec.mutations"),
+        Column("ParamKind", lambda doc, _now: _param_kind(at(doc, "spec.paramKind"))),
+        age_column(),
+    ),
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (
+        name_column(),
+        text("PolicyName", "spec.policyName"),
+        text("ParamRef", "spec.paramRef.name", empty="<unset>"),
+        age_column(),
+    ),
+    "clustertrustbundles.certificates.k8s.io": (name_column(), text("SignerName", "spec.signerName")),
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": (
         name_column(),
         text("PolicyName", "spec.policyName"),

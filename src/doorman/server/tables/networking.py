@@ -68,6 +68,25 @@ def _ingress_address(doc: Document, _now: Instant) -> Cell:
     return ",".join(place.get("ip") or place.get("hostname", "") for place in places)
 
 
+def _parameters(reference: Document | None) -> str:
+    if not reference:
+        return "<none>"
+    group = reference.get("apiGroup")
+    return f"{reference.get('kind', '')}{f'.{group}' if group else ''}/{reference.get('name', '')}"
+
+
+def _parent(reference: Document | None) -> str:
+    """
+    >>> _parent({"resource": "services", "namespace": "default", "name": "kubernetes"})
+    'services/default/kubernetes'
+    """
+    if not reference:
+        return "<none>"
+    group = reference.get("group")
+    resource = f"{reference.get('resource', '')}{f'.{group}' if group else ''}"
+    return "/".join(part for part in (resource, reference.get("namespace"), reference.get("name")) if part)
+
+
 NETWORK_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "services": (
         name_column(),
@@ -94,6 +113,22 @@ NETWORK_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("Hosts", _hosts),
         Column("Address", _ingress_address),
         Column("Ports", lambda doc, _now: "80, 443" if at(doc, "spec.tls") else "80"),
+        age_column(),
+    ),
+    "ingressclasses.networking.k8s.io": (
+        name_column(),
+        text("Controller", "spec.controller"),
+        Column("Parameters", lambda doc, _now: _parameters(at(doc, "spec.parameters"))),
+        age_column(),
+    ),
+    "servicecidrs.networking.k8s.io": (
+        name_column(),
+        Column("CIDRs", lambda doc, _now: ",".join(at(doc, "spec.cidrs") or [])),
+        age_column(),
+    ),
+    "ipaddresses.networking.k8s.io": (
+        name_column(),
+        Column("ParentRef", lambda doc, _now: _parent(at(doc, "spec.parentRef"))),
         age_column(),
     ),
     "networkpolicies.networking.k8s.io": (

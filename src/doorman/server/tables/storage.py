@@ -84,6 +84,7 @@ STORAGE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("Modes", lambda doc, _now: ",".join(at(doc, "spec.volumeLifecycleModes") or [])),
         age_column(),
     ),
+    "volumeattributesclasses.storage.k8s.io": (name_column(), text("DriverName", "driverName"), age_column()),
     "volumeattachments.storage.k8s.io": (
         name_column(),
         text("Attacher", "spec.attacher"),
