@@ -6,11 +6,8 @@ all others.
 """
 
 import base64
-import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
-
-import msgspec
 
 from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.kinds import Kind
@@ -18,152 +15,19 @@ from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.jobs import JOBS, generate_selector
+from doorman.registry.pods import create_pod, ephemeral_containers, pod_status, resize, update_pod
+from doorman.registry.preparing import (
+    Prepare,
+    PrepareUpdate,
+    Strategy,
+    is_changed,
+    prepare_create,
+    prepare_status,
+    prepare_update,
+    restore,
+    take_only,
+)
 from doorman.registry.services import carry_over, complete_service
-from doorman.semantics.qos import qos_class
-
-Prepare = Callable[[Kind, Document, Instant], None]
-PrepareUpdate = Callable[[Kind, Document, Document, Instant], None]
-
-
-class Strategy(msgspec.Struct, frozen=True, kw_only=True):
-    """`create` changes the new document in place; `update` and the subresources get (new, old)."""
-
-    create: Prepare
-    update: PrepareUpdate
-    status: PrepareUpdate
-    subresources: Mapping[str, PrepareUpdate] = {}
-
-    def for_update(self, subresource: str) -> PrepareUpdate:
-        if not subresource:
-            return self.update
-        return self.status if subresource == "status" else self.subresources[subresource]
-
-
-def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001  the shape of Prepare
-    if kind.has_status:
-        doc.pop("status", None)
-    if kind.generation:
-        doc["metadata"]["generation"] = 1
-
-
-def prepare_update(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    if kind.has_status:
-        _restore(new, old, "status")
-    if kind.generation and _is_changed(kind, new, old):
-        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-
-
-def prepare_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Only status comes from the request."""
-    _take_only(new, old, "status")
-
-
-def _take_only(new: Document, old: Document, *members: str) -> None:
-    """Leave everything as it was stored but the named members and the bookkeeping of field owners."""
-    managed = new["metadata"].get("managedFields")
-    taken = {name: new[name] for name in members if name in new}
-    new.clear()
-    new.update({name: copy.copy(value) for name, value in old.items() if name not in members})
-    new.update(taken)
-    if managed is not None:
-        new["metadata"]["managedFields"] = managed
-
-
-def _restore(new: Document, old: Document, member: str) -> None:
-    if member in old:
-        new[member] = old[member]
-    else:
-        new.pop(member, None)
-
-
-def _is_changed(kind: Kind, new: Document, old: Document) -> bool:
-    """Whether anything but metadata differs, and but status where that is written apart."""
-    outside = ("metadata", "kind", "apiVersion", "status" if kind.has_status else "metadata")
-    names = [name for name in {**new, **old} if name not in outside]
-    return any(new.get(name) != old.get(name) for name in names)
-
-
-# Pods
-
-
-def _create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
-    doc["metadata"]["generation"] = 1
-    spec = doc.get("spec", {})
-    status: Document = {"phase": "Pending", "qosClass": str(qos_class(spec))}
-    if spec.get("schedulingGates"):
-        status["conditions"] = [
-            {
-                "type": "PodScheduled",
-                "status": "False",
-                "reason": "SchedulingGated",
-                "message": "Scheduling is blocked due to non-empty scheduling gates",
-                "lastTransitionTime": to_time(now),
-                "observedGeneration": 1,
-            }
-        ]
-    doc["status"] = status
-
-
-def _update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
-        status = copy.deepcopy(new.get("status", {}))
-        kept = [c for c in status.get("conditions", ()) if c.get("reason") != "SchedulingGated"]
-        if kept:
-            status["conditions"] = kept
-        else:
-            status.pop("conditions", None)
-        new["status"] = status
-
-
-def _pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Labels and annotations may be written here too; spec, owners and the deletion may not."""
-    for member in ("spec",):
-        _restore(new, old, member)
-    metadata, before = new["metadata"], old["metadata"]
-    for name in ("ownerReferences",):
-        if name in before:
-            metadata[name] = before[name]
-        else:
-            metadata.pop(name, None)
-    status, was = dict(new.get("status", {})), old.get("status", {})
-    new["status"] = status
-    for name in ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration"):
-        if name not in status and name in was:
-            status[name] = was[name]
-
-
-def _ephemeral_containers(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    added = new.get("spec", {}).get("ephemeralContainers")
-    _take_only(new, old)
-    if added is not None:
-        new["spec"] = {**old.get("spec", {}), "ephemeralContainers": added}
-    _bump_if_changed(kind, new, old)
-
-
-def _resize(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Only resources and resize policies come from the request."""
-    wanted = new.get("spec", {})
-    _take_only(new, old)
-    spec = copy.deepcopy(old.get("spec", {}))
-    for group in ("containers", "initContainers"):
-        by_name = {c.get("name"): c for c in wanted.get(group, ())}
-        for container in spec.get(group, ()):
-            asked = by_name.get(container.get("name"))
-            if asked is not None:
-                for name in ("resources", "resizePolicy"):
-                    if name in asked:
-                        container[name] = asked[name]
-    if "resources" in wanted:
-        spec["resources"] = wanted["resources"]
-    new["spec"] = spec
-    _bump_if_changed(kind, new, old)
-
-
-def _bump_if_changed(kind: Kind, new: Document, old: Document) -> None:
-    if kind.generation and new.get("spec") != old.get("spec"):
-        new["metadata"] = {**new["metadata"], "generation": old["metadata"].get("generation", 0) + 1}
-
 
 # Nodes
 
@@ -180,7 +44,7 @@ def _update_node(kind: Kind, new: Document, old: Document, now: Instant) -> None
 
 
 def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    _restore(new, old, "spec")
+    restore(new, old, "spec")
 
 
 # Namespaces
@@ -194,14 +58,14 @@ def _create_namespace(kind: Kind, doc: Document, now: Instant) -> None:  # noqa:
 
 
 def _update_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    _restore(new, old, "spec")
-    _restore(new, old, "status")
+    restore(new, old, "spec")
+    restore(new, old, "status")
     metadata = new["metadata"]
     metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata["name"]
 
 
 def _finalize_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    _take_only(new, old, "spec")
+    take_only(new, old, "spec")
 
 
 # Workloads
@@ -260,6 +124,30 @@ def _merge_string_data(doc: Document) -> None:
             data[name] = base64.b64encode(value.encode()).decode()
 
 
+# Kinds whose generation follows a rule of its own
+
+
+def _update_priority_class(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """Its generation stays what it was in the beginning."""
+    prepare_update(kind, new, old, now)
+    new["metadata"]["generation"] = old["metadata"].get("generation", 1)
+
+
+def _update_endpoint_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """Labels say which service it belongs to: they count too."""
+    prepare_update(kind, new, old, now)
+    before, after = old["metadata"], new["metadata"]
+    if before.get("labels", {}) != after.get("labels", {}):
+        after["generation"] = before.get("generation", 0) + 1
+
+
+def _update_csi_driver(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """It has a generation from its first change on."""
+    prepare_update(kind, new, old, now)
+    if is_changed(kind, new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
 # Services
 
 
@@ -300,19 +188,19 @@ _DECISIONS: Final = ("Approved", "Denied")
 def _update_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     """What was asked for stays as it was asked for."""
     prepare_update(kind, new, old, now)
-    _restore(new, old, "spec")
+    restore(new, old, "spec")
 
 
 def _certificate_request_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     """Everything but the decisions, which are the approval's to change."""
-    _take_only(new, old, "status")
+    take_only(new, old, "status")
     _mix_conditions(new, old, now, is_decision=False)
 
 
 def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     """The decisions, and nothing else."""
     wanted = new.get("status", {}).get("conditions", [])
-    _take_only(new, old, "status")
+    take_only(new, old, "status")
     new["status"] = {**old.get("status", {}), "conditions": wanted}
     _mix_conditions(new, old, now, is_decision=True)
 
@@ -419,15 +307,18 @@ def _strategy(
 DEFAULT: Final = _strategy()
 STRATEGIES: Final[Mapping[str, Strategy]] = {
     "pods": _strategy(
-        create=_create_pod,
-        update=_update_pod,
-        status=_pod_status,
-        subresources={"ephemeralcontainers": _ephemeral_containers, "resize": _resize},
+        create=create_pod,
+        update=update_pod,
+        status=pod_status,
+        subresources={"ephemeralcontainers": ephemeral_containers, "resize": resize},
     ),
     "nodes": _strategy(create=_create_node, update=_update_node, status=_node_status),
     "namespaces": _strategy(
         create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
     ),
+    "priorityclasses.scheduling.k8s.io": _strategy(update=_update_priority_class),
+    "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
+    "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
     "services": _strategy(create=_create_service, update=_update_service),
     "events": _strategy(create=_create_event, update=_update_event),
     "secrets": _strategy(create=_create_secret, update=_update_secret),

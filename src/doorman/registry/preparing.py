@@ -1,0 +1,74 @@
+"""What is done with a document before it is validated and written: the rules all kinds share.
+
+Status belongs to the status subresource; generation counts changes of everything else outside metadata.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from doorman.api.kinds import Kind
+from doorman.api.schema import Document
+from doorman.base.clock import Instant
+
+Prepare = Callable[[Kind, Document, Instant], None]
+PrepareUpdate = Callable[[Kind, Document, Document, Instant], None]
+
+
+class Strategy(msgspec.Struct, frozen=True, kw_only=True):
+    """`create` changes the new document in place; `update` and the subresources get (new, old)."""
+
+    create: Prepare
+    update: PrepareUpdate
+    status: PrepareUpdate
+    subresources: Mapping[str, PrepareUpdate] = {}
+
+    def for_update(self, subresource: str) -> PrepareUpdate:
+        if not subresource:
+            return self.update
+        return self.status if subresource == "status" else self.subresources[subresource]
+
+
+def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001  the shape of Prepare
+    if kind.has_status:
+        doc.pop("status", None)
+    if kind.generation:
+        doc["metadata"]["generation"] = 1
+
+
+def prepare_update(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    if kind.has_status:
+        restore(new, old, "status")
+    if kind.generation and is_changed(kind, new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def prepare_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Only status comes from the request."""
+    take_only(new, old, "status")
+
+
+def take_only(new: Document, old: Document, *members: str) -> None:
+    """Leave everything as it was stored but the named members and the bookkeeping of field owners."""
+    managed = new["metadata"].get("managedFields")
+    taken = {name: new[name] for name in members if name in new}
+    new.clear()
+    new.update({name: copy.copy(value) for name, value in old.items() if name not in members})
+    new.update(taken)
+    if managed is not None:
+        new["metadata"]["managedFields"] = managed
+
+
+def restore(new: Document, old: Document, member: str) -> None:
+    if member in old:
+        new[member] = old[member]
+    else:
+        new.pop(member, None)
+
+
+def is_changed(kind: Kind, new: Document, old: Document) -> bool:
+    """Whether anything but metadata differs, and but status where that is written apart."""
+    outside = ("metadata", "kind", "apiVersion", "status" if kind.has_status else "metadata")
+    names = [name for name in {**new, **old} if name not in outside]
+    return any(new.get(name) != old.get(name) for name in names)
