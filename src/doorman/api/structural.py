@@ -33,6 +33,8 @@ class Structural(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is a whole object with kind and metadata: the root, or an embedded one."""
     is_nullable: bool
     has_default: bool
+    has_rules: bool
+    """Whether there are rules in CEL for it or for anything below it."""
 
 
 def compile_schema(source: dict[str, Json], *, is_root: bool = True, depth: int = 0) -> Structural:
@@ -44,16 +46,21 @@ def compile_schema(source: dict[str, Json], *, is_root: bool = True, depth: int 
 
     additional = source.get("additionalProperties")
     items = source.get("items")
+    properties = {name: inner(member) for name, member in source.get("properties", {}).items()}
+    others = inner(additional) if isinstance(additional, dict) else additional or None
+    elements = inner(items) if isinstance(items, dict) else None
+    below = (*properties.values(), *(one for one in (others, elements) if isinstance(one, Structural)))
     return Structural(
         type=source.get("type", ""),
         source=source,
-        properties={name: inner(member) for name, member in source.get("properties", {}).items()},
-        additional=inner(additional) if isinstance(additional, dict) else additional or None,
-        items=inner(items) if isinstance(items, dict) else None,
+        properties=properties,
+        additional=others,
+        items=elements,
         keeps_unknown=bool(source.get("x-kubernetes-preserve-unknown-fields")),
         is_object=is_root or bool(source.get("x-kubernetes-embedded-resource")),
         is_nullable=bool(source.get("nullable")),
         has_default="default" in source,
+        has_rules=bool(source.get("x-kubernetes-validations")) or any(one.has_rules for one in below),
     )
 
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.schema import Document
-from doorman.api.structural import DEPTH_MAX
+from doorman.api.structural import DEPTH_MAX, compile_schema
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from doorman.semantics.names import dns_1035_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.custom_rule_checks import rule_check_errors
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
-from doorman.validation.structural import compile_pattern
+from doorman.validation.structural import pattern_fault
 
 Json = Any  # any JSON value
 APPROVED: Final = "api-approved.kubernetes.io"
@@ -217,6 +218,8 @@ def _root_errors(schema: Mapping[str, Json], path: str) -> list[FieldError]:
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     _schema_errors(schema, path, errors, depth=0)
+    if not errors:
+        errors += rule_check_errors(compile_schema(dict(schema)), path)
     return errors
 
 
@@ -267,7 +270,7 @@ def _own_errors(schema: Mapping[str, Json], path: str, errors: list[FieldError])
     if found == "array" and schema.get("items") is None:
         errors.append(required(f"{path}.items", "must be specified"))
     pattern = schema.get("pattern")
-    if pattern and compile_pattern(pattern) is None:
+    if pattern and pattern_fault(pattern):
         errors.append(invalid(f"{path}.pattern", pattern, "must be a valid regular expression"))
     if schema.get("x-kubernetes-list-type") == "map":
         keys = schema.get("x-kubernetes-list-map-keys", [])

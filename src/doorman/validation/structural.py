@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Callable
 from datetime import date
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -30,7 +29,9 @@ from doorman.base.errors import (
 from doorman.base.gotext import go_json, quote
 from doorman.base.instants import from_time
 from doorman.semantics.names import path_segment_faults, subdomain_faults
+from doorman.semantics.patterns import PatternError, compile_pattern
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.custom_rules import rule_errors
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 
 Json = Any  # any JSON value
@@ -39,13 +40,15 @@ Source = dict[str, Json]
 
 def custom_validator(schema: Structural) -> Validator:
     def create(doc: Document, _context: Context) -> list[FieldError]:
-        return [*validate_metadata(doc, _name_faults), *validate_values(doc, schema)]
+        found = [*validate_metadata(doc, _name_faults), *validate_values(doc, schema)]
+        return [*found, *rule_errors(doc, None, schema, found)]
 
     def update(new: Document, old: Document, _context: Context) -> list[FieldError]:
         found = [*validate_metadata_update(new, old), *validate_metadata(new, _name_faults)]
         # What was wrong before and was not touched is let be, so that a stricter definition locks nobody out.
         before = {str(error) for error in validate_values(old, schema)}
         found += [error for error in validate_values(new, schema) if str(error) not in before]
+        found += rule_errors(new, old, schema, found)
         return distinct(found)
 
     return Validator(create=create, update=update)
@@ -127,10 +130,8 @@ def _check_string(value: str, source: Source, path: str, errors: list[FieldError
     if shortest is not None and len(value) < shortest:
         errors.append(invalid(path, value, f"{path} in body should be at least {shortest} chars long"))
     pattern = source.get("pattern")
-    if pattern:
-        compiled = compile_pattern(pattern)
-        if compiled is not None and compiled.search(value) is None:
-            errors.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
+    if pattern and not pattern_fault(pattern) and compile_pattern(pattern).search(value) is None:
+        errors.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
     check = FORMATS.get(source.get("format", ""))
     if check is not None and not _passes(check, value):
         text = f"{path} in body must be of type {source['format']}: {quote(value)}"
@@ -251,14 +252,13 @@ def _is_valid(value: Json, source: Source, path: str) -> bool:
     return not found
 
 
-@lru_cache(maxsize=4096)
-def compile_pattern(pattern: str) -> re.Pattern[str] | None:
-    """Go's expressions are close to Python's; None for one that is not an expression here."""
-    translated = pattern.replace(r"\z", r"\Z")
+def pattern_fault(pattern: str) -> str:
+    """Why a pattern cannot be used, empty when it can."""
     try:
-        return re.compile(translated)
-    except (re.error, RecursionError, OverflowError):
-        return None
+        compile_pattern(pattern)
+    except PatternError as error:
+        return str(error)
+    return ""
 
 
 def _passes(check: Callable[[str], object], value: str) -> bool:

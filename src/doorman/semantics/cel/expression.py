@@ -69,6 +69,17 @@ def is_true(text: str, names: Mapping[str, Value], meter: Meter | None = None) -
 
 
 @lru_cache(maxsize=COMPILED_MAX)
+def uses(text: str, name: str) -> bool:
+    """Whether an expression speaks of a name at all. One that does not compile speaks of nothing."""
+    from doorman.semantics.cel.syntax import mentioned
+
+    try:
+        return name in mentioned(_tree(text))
+    except CompileError:
+        return False
+
+
+@lru_cache(maxsize=COMPILED_MAX)
 def _tree(text: str) -> "Node":
     from doorman.semantics.cel.syntax import parse
 

@@ -1,9 +1,6 @@
 """Strings and regular expressions. The latter run in time linear in the text, whatever the pattern."""
 
-from functools import lru_cache
 from typing import Any, Final
-
-import re2
 
 from doorman.base.gotext import quote
 from doorman.semantics.cel.faults import CelError, no_overload
@@ -11,9 +8,8 @@ from doorman.semantics.cel.function import Table, table
 from doorman.semantics.cel.meter import Meter
 from doorman.semantics.cel.text import shown
 from doorman.semantics.cel.values import Value
+from doorman.semantics.patterns import PatternError, compile_pattern
 
-PATTERN_CHARS_MAX: Final = 10_000
-_PATTERNS_MAX: Final = 512
 _PRECISION_MAX: Final = 1000
 
 
@@ -135,8 +131,6 @@ def _find_all(meter: Meter, text: str, pattern: str, times: int = -1) -> list[st
 
 
 def _charge_pattern(meter: Meter, text: str, pattern: str) -> None:
-    if len(pattern) > PATTERN_CHARS_MAX:
-        raise CelError("regular expression is too long")
     meter.charge((1 + len(text) // 10) * (1 + len(pattern) // 4))
 
 
@@ -149,15 +143,11 @@ def pattern_fault(pattern: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=_PATTERNS_MAX)
 def _pattern(pattern: str) -> Any:  # re2 has no types
-    options = re2.Options()
-    options.log_errors = False
     try:
-        return re2.compile(pattern, options)
-    except re2.error as error:
-        why = error.args[0].decode(errors="replace") if error.args else "unknown"
-        raise CelError(f"error parsing regexp: {why}") from error
+        return compile_pattern(pattern)
+    except PatternError as error:
+        raise CelError(str(error)) from error
 
 
 def _format(meter: Meter, template: str, values: list[Value]) -> str:

@@ -446,3 +446,28 @@ def _qualified(node: Node) -> str:
         case Select(is_optional=False) if before := _qualified(node.operand):
             return f"{before}.{node.field}"
     return ""
+
+
+def mentioned(node: Node) -> set[str]:
+    """Every bare name in a tree, those of macros included."""
+    match node:
+        case Literal():
+            return set()
+        case Ident():
+            return {node.name}
+        case Select() | Has():
+            return mentioned(node.operand)
+        case Call():
+            below: tuple[Node, ...] = (*node.arguments, *((node.target,) if node.target is not None else ()))
+        case Elements():
+            below = node.items
+        case Entries():
+            below = tuple(part for entry in node.items for part in entry)
+        case Message():
+            below = tuple(value for _, value in node.fields)
+        case Fold():
+            below = (node.over, *node.parts)
+    found: set[str] = set()
+    for one in below:
+        found |= mentioned(one)
+    return found

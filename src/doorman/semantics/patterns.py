@@ -1,0 +1,34 @@
+"""Regular expressions of users, in Go's syntax. Matching takes time linear in the text, whatever the pattern.
+
+The library is loaded with the first pattern: most clusters have none.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+PATTERN_CHARS_MAX: Final = 10_000
+_REMEMBERED_MAX: Final = 1024
+
+
+class PatternError(ValueError):
+    """The text is no regular expression; says why."""
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def compile_pattern(pattern: str) -> Any:  # re2 has no types
+    """Has `search` and `finditer`. Raises PatternError.
+
+    >>> compile_pattern("^(a+)+$").search("a" * 1000 + "b") is None
+    True
+    """
+    import re2
+
+    if len(pattern) > PATTERN_CHARS_MAX:
+        raise PatternError("regular expression is too long")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        why = error.args[0].decode(errors="replace") if error.args else "unknown"
+        raise PatternError(f"error parsing regexp: {why}") from error
