@@ -21,6 +21,7 @@ from doorman.api.serviceaccounts import Secret, ServiceAccount
 from doorman.api.services import Service
 from doorman.api.toleration_policies import RESOURCE as TOLERATION_POLICIES
 from doorman.api.toleration_policies import TolerationPolicy
+from doorman.api.webhooks import POLICIES, Policy
 from doorman.api.workloads import (
     ControllerRevision,
     DaemonSet,
@@ -32,6 +33,7 @@ from doorman.api.workloads import (
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
     "pods": Pod,
+    POLICIES: Policy,
     "events": Event,
     DEFINITIONS: CustomResourceDefinition,
     "nodes": Node,

@@ -107,9 +107,14 @@ class PolicySpec(View, frozen=True, kw_only=True):
     variables: tuple[Variable, ...] = ()
 
 
+class PolicyStatus(View, frozen=True, kw_only=True):
+    observed_generation: int = 0
+
+
 class Policy(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PolicySpec = PolicySpec()
+    status: PolicyStatus = PolicyStatus()
 
 
 class Expression(View, frozen=True, kw_only=True):

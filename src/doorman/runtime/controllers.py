@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.dedicated_nodes import RESOURCE as DEDICATED_NODES
-from doorman.api.kinds import Kinds
+from doorman.api.kinds import Kinds, type_table
+from doorman.api.webhooks import POLICIES
 from doorman.client.controller import Controller
 from doorman.client.informer import ListerOf
 from doorman.controllers.certificate_signer import RESOURCE as CERTIFICATE_REQUESTS
@@ -23,6 +24,7 @@ from doorman.controllers.job import JobController
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.pod_gc import PodGcController
+from doorman.controllers.policy_status import PolicyStatusController
 from doorman.controllers.replica_controller import ReplicaController
 from doorman.controllers.replicaset import REPLICA_SETS
 from doorman.controllers.replicationcontroller import REPLICATION_CONTROLLERS
@@ -129,6 +131,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(CERTIFICATE_REQUESTS), p.ca_certificate, p.ca_key
     ),
     "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
+    "validatingadmissionpolicy-status-controller": lambda p: PolicyStatusController(
+        p.lister(POLICIES), p.kinds, type_table()
+    ),
     "pod-garbage-collector-controller": lambda p: PodGcController(p.lister("pods"), p.lister("nodes")),
 }
 """By the name `--controllers` takes."""
