@@ -78,7 +78,18 @@ class LabelSelector(View, frozen=True, kw_only=True):
 
 def controller_of(meta: ObjectMeta) -> OwnerReference | None:
     """The one owner that manages the object, if any."""
-    return next((owner for owner in meta.owner_references if owner.controller), None)
+    for owner in meta.owner_references:
+        if owner.controller:
+            return owner
+    return None
+
+
+def owner_uids(obj: Object) -> tuple[str, ...]:
+    """The index in which dependents are found. Most objects have one owner or none, and the index asks of every write."""
+    owners = obj.metadata.owner_references
+    if len(owners) == 1:
+        return (owners[0].uid,)
+    return tuple(owner.uid for owner in owners) if owners else ()
 
 
 def orphanage_of(obj: Object) -> tuple[str, ...]:

@@ -36,7 +36,10 @@ class NodeStatus(View, frozen=True, kw_only=True):
     declared_features: tuple[str, ...] = ()
 
     def condition(self, type_: str) -> Condition | None:
-        return next((c for c in self.conditions if c.type == type_), None)
+        for condition in self.conditions:
+            if condition.type == type_:
+                return condition
+        return None
 
 
 class Node(View, frozen=True, kw_only=True):

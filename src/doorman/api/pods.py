@@ -195,7 +195,10 @@ class PodStatus(View, frozen=True, kw_only=True):
     observed_generation: int = 0
 
     def condition(self, type_: str) -> Condition | None:
-        return next((c for c in self.conditions if c.type == type_), None)
+        for condition in self.conditions:
+            if condition.type == type_:
+                return condition
+        return None
 
 
 class Pod(View, frozen=True, kw_only=True):

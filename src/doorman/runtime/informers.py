@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import Kinds
-from doorman.api.meta import orphanage_of
+from doorman.api.meta import orphanage_of, owner_uids
 from doorman.api.pods import end_of
 from doorman.client.controller import Change
 from doorman.client.informer import Indexer, InformerCache
@@ -17,8 +17,6 @@ Listener = Callable[[Change], None]
 INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
     "pods": {
         "nodeName": lambda pod: (pod.spec.node_name,),
-        "namespace": lambda pod: (pod.metadata.namespace,),
-        "owner": lambda pod: tuple(owner.uid for owner in pod.metadata.owner_references),
         "end": end_of,
         "orphan": orphanage_of,
     },
@@ -28,7 +26,7 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
 
 _COMMON: Final[Mapping[str, Indexer[Any]]] = {
     "namespace": lambda obj: (obj.metadata.namespace,),
-    "owner": lambda obj: tuple(owner.uid for owner in obj.metadata.owner_references),
+    "owner": owner_uids,
 }
 
 
