@@ -99,6 +99,12 @@ def test_node_orders_are_annotations(server: Server) -> None:
     assert node["metadata"]["annotations"]["doorman.dev/silent"] == "true"
     assert node["metadata"]["labels"]["topology.kubernetes.io/zone"] == "z1"
     assert server.doorman("node", "recover", "extra").stdout == "node/extra recovered\n"
+    assert server.doorman("node", "shutdown", "extra", "--grace", "2s", "--critical", "0s").stdout == (
+        "node/extra shutting down\n"
+    )
+    refused = server.doorman("node", "shutdown", "extra", "--grace", "1s", "--critical", "2s")
+    assert refused.returncode == 2
+    assert "part of the whole time" in refused.stderr
     assert server.doorman("node", "remove", "extra").stdout == "node/extra removed\n"
     assert server.doorman("node", "remove", "extra").returncode == 1
 

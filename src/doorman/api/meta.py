@@ -85,7 +85,7 @@ def controller_of(meta: ObjectMeta) -> OwnerReference | None:
 
 
 def owner_uids(obj: Object) -> tuple[str, ...]:
-    """The index in which dependents are found. Most objects have one owner or none, and the index asks of every write."""
+    """The index in which dependents are found. It asks at every write, and most objects have one owner or none."""
     owners = obj.metadata.owner_references
     if len(owners) == 1:
         return (owners[0].uid,)

@@ -9,7 +9,7 @@ import click
 from doorman.base.errors import ApiError
 from doorman.cli.connection import connect, fail_with, kubeconfig_option
 from doorman.client.http import HttpClient, Unreachable
-from doorman.nodes.orders import PRESSURES, cut_off, not_ready, pressure, recover
+from doorman.nodes.orders import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
 from doorman.nodes.profile import NodeProfile, simulated_node
 
 _MERGE = "application/merge-patch+json"
@@ -17,7 +17,7 @@ _MERGE = "application/merge-patch+json"
 
 @click.group("node")
 def command() -> None:
-    """Add, fail, recover, press or remove simulated nodes of a running cluster."""
+    """Add, fail, shut down, recover, press or remove simulated nodes of a running cluster."""
 
 
 @command.command("add")
@@ -53,6 +53,20 @@ def fail(names: tuple[str, ...], is_not_ready: bool, kubeconfig: Path | None) ->
     """Cut nodes off: neither status nor lease nor pods are tended to. Their pods go on running."""
     body = not_ready() if is_not_ready else cut_off()
     _each(names, kubeconfig, _order(body), "failed")
+
+
+@command.command("shutdown")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--grace", default="30s", show_default=True, help="How long pods have to end.")
+@click.option("--critical", default="10s", show_default=True, help="How much of that is kept for critical pods.")
+@kubeconfig_option
+def shut(names: tuple[str, ...], grace: str, critical: str, kubeconfig: Path | None) -> None:
+    """Shut nodes down gracefully: ordinary pods end first, critical ones last, then the node is off."""
+    try:
+        body = shut_down(grace, critical)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    _each(names, kubeconfig, _order(body), "shutting down")
 
 
 @command.command("recover")

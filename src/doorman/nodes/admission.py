@@ -9,7 +9,8 @@ Rules, the first that refuses counts
 4. The general filter collects: resources (too many pods; then cpu, memory, storage, others the node knows),
    nodeSelector and required affinity, node name, host ports, then NoExecute taints. tolerationSeconds do not matter,
    NoSchedule taints neither, and static pods are spared the taints.
-5. The first of these is reported; for a critical pod resources come last.
+5. The first of these is reported. A critical pod that only lacks resources is not refused yet: others may have to go
+   (`doorman.nodes.preemption`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,6 +38,15 @@ MEMORY_PRESSURE_TAINT: Final = Taint(key=MEMORY_PRESSURE, effect=Effect.NO_SCHED
 class Refusal(msgspec.Struct, frozen=True):
     reason: str
     text: str
+    resource: str = ""
+    """What lacks, if that is why, and how much of it."""
+    missing: int = 0
+
+
+class Shortfall(msgspec.Struct, frozen=True):
+    """All that keeps a critical pod out: the resources that lack."""
+
+    lacking: tuple[Refusal, ...]
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +68,7 @@ def is_static(meta: ObjectMeta) -> bool:
 
 def decide_admission(
     pod: Pod, node: Node, load: Load, requests: Mapping[str, int], *, best_effort: bool, comparison_operators: bool
-) -> Refusal | None:
+) -> Refusal | Shortfall | None:
     """Rules 1 to 5; None admits."""
     refusal = _pressure_refusal(pod, node, best_effort=best_effort, comparison_operators=comparison_operators)
     if refusal is not None:
@@ -74,7 +84,9 @@ def decide_admission(
         return Refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
     lacking = _lacking_resources(node, load, requests)
     others = _other_failures(pod, node, load, comparison_operators=comparison_operators)
-    ordered = (*others, *lacking) if is_critical(pod) else (*lacking, *others)
+    if is_critical(pod) and lacking and not others:
+        return Shortfall(tuple(lacking))
+    ordered = others if is_critical(pod) else (*lacking, *others)
     return ordered[0] if ordered else None
 
 
@@ -130,4 +142,4 @@ def _failed(predicate: str, text: str) -> Refusal:
 
 def _out_of(resource: str, requested: int, used: int, capacity: int) -> Refusal:
     text = f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
-    return Refusal(f"OutOf{resource}", text)
+    return Refusal(f"OutOf{resource}", text, resource, requested + used - capacity)

@@ -9,7 +9,7 @@ Keys: `leases/<slot>` (all nodes that renew then), `lease/<node>`, `node/<node>`
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -18,14 +18,14 @@ from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
-from doorman.client.actions import Action, Delete, ObjectReference, Patch, RecordEvent, Renew
+from doorman.client.actions import Action, Delete, Patch, Renew
 from doorman.client.controller import DONE, Change, Result, Retry, Source
 from doorman.client.informer import ListerOf
-from doorman.nodes.admission import decide_admission
+from doorman.nodes.admission import Refusal, Shortfall, decide_admission
 from doorman.nodes.health import Health, health_at
 from doorman.nodes.lease import NAMESPACE, decide_renewal, is_in_order, next_instant, slot_of
 from doorman.nodes.load import Loads
-from doorman.nodes.marks import is_simulated
+from doorman.nodes.marks import SHUTDOWN, is_simulated
 from doorman.nodes.pod_life import (
     Life,
     Next,
@@ -36,14 +36,15 @@ from doorman.nodes.pod_life import (
     life_of,
     stopped_body,
 )
+from doorman.nodes.preemption import MESSAGE, REASON, decide_preemption, preempted_body
 from doorman.nodes.pressure import INTERVAL_SECONDS, SHORTAGES, decide_victim, eviction_body, eviction_message
-from doorman.nodes.profile import DEFAULT_CAPACITY, node_addresses, node_info
+from doorman.nodes.reports import missing_status, node_event, pod_event, status_patch
+from doorman.nodes.shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status import change_events, next_report, status_body, wanted_statuses
 from doorman.semantics.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
 PODS_BY_NODE: Final = "nodeName"
-COMPONENT: Final = "kubelet"
 WORKERS: Final = 64
 RETRY: Final = Retry(attempts_max=5, delay_seconds=0.2, delay_seconds_max=7.0)
 
@@ -101,8 +102,10 @@ class SimulatedNodes:
         self._since: dict[str, Instant] = {}
         self._seen_deleted: dict[str, Instant] = {}
         self._told_errors: dict[str, str] = {}
+        self._shutdowns = Shutdowns()
         self._was_silent: set[str] = set()
         self._was_ready: dict[str, bool] = {}
+        self._was_cordoned: set[str] = set()
         self._next_eviction: dict[str, Instant] = {}
         """By node under pressure: when it may evict again."""
 
@@ -130,6 +133,16 @@ class SimulatedNodes:
         node = self._nodes.get(name)
         return node if node is not None and is_simulated(node.metadata.annotations) else None
 
+    def _health(self, node: Node, now: Instant) -> Health:
+        annotations = node.metadata.annotations
+        if len(annotations) == 1:
+            return _GOOD_HEALTH
+        created = from_time(node.metadata.creation_timestamp) if node.metadata.creation_timestamp else now
+        health = health_at(annotations, created, now)
+        if health.shutdown is not None and self._shutdowns.is_off(node.metadata.name, now):
+            return msgspec.structs.replace(health, silent=True)
+        return health
+
     def _renew(self, name: str, now: Instant) -> Result:
         """Of a node that has just come, or whose lease is not in order; from now on it goes with its slot."""
         node = self._owned(name)
@@ -138,7 +151,7 @@ class SimulatedNodes:
         slot = slot_of(name)
         self._slots.setdefault(slot, {})[name] = None
         wakes = [(f"leases/{slot}", next_instant(slot, self._settings.lease_renew_seconds, now))]
-        if _health(node, now).silent:
+        if self._health(node, now).silent:
             return Result(wakes=wakes)
         lease = self._leases.get(f"{NAMESPACE}/{name}")
         renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
@@ -154,7 +167,7 @@ class SimulatedNodes:
             node = self._owned(name)
             if node is None:
                 gone.append(name)
-            elif not _health(node, now).silent:
+            elif not self._health(node, now).silent:
                 lease = self._leases.get(f"{NAMESPACE}/{name}")
                 if lease is not None and is_in_order(node.metadata, lease, duration_seconds):
                     renewed.append(name)
@@ -172,15 +185,18 @@ class SimulatedNodes:
             self._told_errors.pop(name, None)
             self._was_silent.discard(name)
             self._was_ready.pop(name, None)
+            self._was_cordoned.discard(name)
             self._next_eviction.pop(name, None)
+            self._shutdowns.forget(name)
             return DONE
-        health = _health(node, now)
         actions: list[Action] = []
         wakes: list[tuple[str, Instant]] = []
+        self._follow_shutdown(node, actions, wakes, now)
+        health = self._health(node, now)
         if health.error != self._told_errors.get(name, ""):
             self._told_errors[name] = health.error
             if health.error:
-                actions.append(_node_event(node, "Warning", "InvalidSimulation", f"Cannot simulate: {health.error}"))
+                actions.append(node_event(node, "Warning", "InvalidSimulation", f"Cannot simulate: {health.error}"))
         if health.silent:
             self._was_silent.add(name)
             wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
@@ -190,16 +206,52 @@ class SimulatedNodes:
         if self._must_look_at_pods(node):
             wakes.extend((f"pod/{pod.metadata.key}", now) for pod in self._pods.by(PODS_BY_NODE, name))
         wanted = wanted_statuses(health.conditions, node)
-        due = next_report(node, wanted, now, self._settings.status_report_seconds)
-        missing = _missing_status(node)
+        due = next_report(node, wanted, now, self._settings.status_report_seconds, health.messages)
+        missing = missing_status(node)
         if due <= now or missing:
-            body = status_body(node, wanted, now, missing)
+            body = status_body(node, wanted, now, missing, health.messages)
             actions.append(Patch(resource="nodes", name=name, subresource="status", body=body))
             actions.extend(change_events(node, wanted))
             due = now + self._settings.status_report_seconds
+        self._tell_of_cordon(node, actions)
         evicts_at = self._relieve(node, health, actions, now)
-        wakes.extend(_wake_at_first(f"node/{name}", due, health.changes_at, evicts_at))
+        plan = self._shutdowns.plan_of(name)
+        off_at = plan.off if plan is not None else None
+        wakes.extend(_wake_at_first(f"node/{name}", due, health.changes_at, evicts_at, off_at))
         return Result(actions=actions, wakes=wakes, retry=RETRY)
+
+    def _follow_shutdown(
+        self, node: Node, actions: list[Action], wakes: list[tuple[str, Instant]], now: Instant
+    ) -> None:
+        """A node that is told to shut down ends its pods, each at its own time."""
+        name = node.metadata.name
+        annotations = node.metadata.annotations
+        periods = health_at(annotations, now, now).shutdown if SHUTDOWN in annotations else None
+        if periods is None and self._shutdowns.plan_of(name) is None:
+            return
+        pods = self._running_on(name)
+        told = self._shutdowns.follow(name, periods, pods, now)
+        if told:
+            actions.append(node_event(node, "Normal", EVENT_REASON, told))
+            wakes.extend((f"pod/{pod.metadata.key}", self._shutdowns.end_of(pod) or now) for pod in pods)
+
+    def _running_on(self, node: str) -> list[Pod]:
+        return [
+            pod
+            for pod in self._pods.by(PODS_BY_NODE, node)
+            if self._loads.has(pod.metadata.uid) and not pod.is_finished
+        ]
+
+    def _tell_of_cordon(self, node: Node, actions: list[Action]) -> None:
+        name = node.metadata.name
+        if node.spec.unschedulable is (name in self._was_cordoned):
+            return
+        if node.spec.unschedulable:
+            self._was_cordoned.add(name)
+        else:
+            self._was_cordoned.discard(name)
+        reason = "NodeNotSchedulable" if node.spec.unschedulable else "NodeSchedulable"
+        actions.append(node_event(node, "Normal", reason, f"Node {name} status is now: {reason}"))
 
     def _relieve(self, node: Node, health: Health, actions: list[Action], now: Instant) -> Instant | None:
         """A node that runs short evicts one pod at a time; gives when to look again."""
@@ -214,8 +266,8 @@ class SimulatedNodes:
         victim = decide_victim(shortage, self._pods.by(PODS_BY_NODE, name))
         if victim is not None:
             message = eviction_message(shortage, victim)
-            actions.append(_pod_event(victim, "Evicted", message))
-            actions.append(_status_patch(victim, eviction_body(victim, message, now)))
+            actions.append(pod_event(victim, "Evicted", message))
+            actions.append(status_patch(victim, eviction_body(victim, message, now)))
         self._next_eviction[name] = now + INTERVAL_SECONDS
         return now + INTERVAL_SECONDS
 
@@ -237,7 +289,7 @@ class SimulatedNodes:
         if pod is None or not pod.spec.node_name:
             return DONE
         node = self._owned(pod.spec.node_name)
-        if node is None or _health(node, now).silent:
+        if node is None or self._health(node, now).silent:
             return DONE
         uid = pod.metadata.uid
         self._uids[key] = uid
@@ -251,25 +303,44 @@ class SimulatedNodes:
         life = life_of(pod)
         if self._loads.has(uid) or pod.status.start_time:
             self._loads.take(pod)
+            ends_at = self._shutdowns.end_of(pod)
+            if ends_at is not None:
+                if now < ends_at:
+                    return Result(wakes=((f"pod/{key}", ends_at),))
+                return Result(actions=(status_patch(pod, terminated_body(pod, now)),), retry=RETRY)
             since = self._since.get(uid)
             return self._post(key, pod, decide_next(pod, life, now, since=since, node_is_ready=_is_ready(node)), now)
         return self._admit(key, pod, node, life, now)
 
     def _admit(self, key: str, pod: Pod, node: Node, life: Life, now: Instant) -> Result:
-        refusal = decide_admission(
+        name = node.metadata.name
+        decision: Refusal | Shortfall | None = decide_admission(
             pod,
             node,
-            self._loads.of(node.metadata.name),
+            self._loads.of(name),
             pod_requests(pod.spec),
             best_effort=pod.status.qos_class == "BestEffort",
             comparison_operators=self._settings.comparison_operators,
         )
-        if refusal is None:
+        if self._shutdowns.plan_of(name) is not None and not isinstance(decision, Refusal):
+            decision = REFUSAL
+        displaced: list[Action] = []
+        if isinstance(decision, Shortfall):
+            victims = decide_preemption(pod, self._running_on(name), decision)
+            if isinstance(victims, Refusal):
+                decision = victims
+            else:
+                decision = None
+                for victim in victims:
+                    displaced += (pod_event(victim, REASON, MESSAGE), status_patch(victim, preempted_body(victim, now)))
+                    self._loads.drop(victim.metadata.uid)
+        if decision is None:
             self._loads.take(pod)
-            return self._post(key, pod, decide_start(pod, life, now), now)
-        event = _pod_event(pod, refusal.reason, refusal.text)
-        body = failed_body(pod, refusal.reason, f"Pod was rejected: {refusal.text}", now)
-        return Result(actions=(event, _status_patch(pod, body)), retry=RETRY)
+            started = self._post(key, pod, decide_start(pod, life, now), now)
+            return msgspec.structs.replace(started, actions=(*displaced, *started.actions)) if displaced else started
+        event = pod_event(pod, decision.reason, decision.text)
+        body = failed_body(pod, decision.reason, f"Pod was rejected: {decision.text}", now)
+        return Result(actions=(event, status_patch(pod, body)), retry=RETRY)
 
     def _post(self, key: str, pod: Pod, following: Next, now: Instant) -> Result:
         wakes = [(f"pod/{key}", following.looks_again)] if following.looks_again is not None else []
@@ -277,7 +348,7 @@ class SimulatedNodes:
             return Result(wakes=wakes)
         if following.begins:
             self._since[pod.metadata.uid] = now
-        return Result(actions=(_status_patch(pod, following.body),), wakes=wakes, retry=RETRY)
+        return Result(actions=(status_patch(pod, following.body),), wakes=wakes, retry=RETRY)
 
     def _stop(self, key: str, pod: Pod, now: Instant) -> Result:
         meta = pod.metadata
@@ -287,7 +358,7 @@ class SimulatedNodes:
             return Result(wakes=((f"pod/{key}", gone_at),))
         actions: list[Action] = []
         if meta.finalizers and not pod.is_finished:
-            actions.append(_status_patch(pod, stopped_body(pod, now)))
+            actions.append(status_patch(pod, stopped_body(pod, now)))
         self._loads.drop(meta.uid)
         if meta.deletion_grace_period_seconds != 0:
             actions.append(
@@ -307,55 +378,9 @@ def _wake_at_first(key: str, *instants: Instant | None) -> Iterable[tuple[str, I
     return () if soonest is None else ((key, soonest),)
 
 
-def _health(node: Node, now: Instant) -> Health:
-    annotations = node.metadata.annotations
-    if len(annotations) == 1:
-        return _GOOD_HEALTH
-    created = from_time(node.metadata.creation_timestamp) if node.metadata.creation_timestamp else now
-    return health_at(annotations, created, now)
-
-
 def _is_ready(node: Node) -> bool:
     ready = node.status.condition("Ready")
     return ready is not None and ready.status == "True"
-
-
-def _missing_status(node: Node) -> dict[str, Any]:  # part of a node's status as JSON
-    """What a node that was made by hand lacks."""
-    status = node.status
-    missing: dict[str, Any] = {}  # JSON
-    if not status.capacity:
-        missing |= {"capacity": DEFAULT_CAPACITY, "allocatable": DEFAULT_CAPACITY}
-    elif not status.allocatable:
-        missing["allocatable"] = status.capacity
-    if not status.addresses:
-        missing["addresses"] = node_addresses(node.metadata.name)
-    if not status.node_info.kubelet_version:
-        missing["nodeInfo"] = node_info(node.metadata.name)
-    return missing
-
-
-def _status_patch(pod: Pod, body: dict[str, Any]) -> Patch:  # body as JSON
-    meta = pod.metadata
-    return Patch(resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body)
-
-
-def _pod_event(pod: Pod, reason: str, message: str) -> RecordEvent:
-    meta = pod.metadata
-    regarding = ObjectReference(
-        kind="Pod",
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version="v1",
-        resource_version=meta.resource_version,
-    )
-    return RecordEvent(regarding=regarding, type="Warning", reason=reason, message=message, component=COMPONENT)
-
-
-def _node_event(node: Node, kind: str, reason: str, message: str) -> RecordEvent:
-    regarding = ObjectReference(kind="Node", name=node.metadata.name, uid=node.metadata.name)
-    return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=COMPONENT)
 
 
 _GOOD_HEALTH: Final = Health()

@@ -18,7 +18,8 @@ import msgspec
 
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
-from doorman.nodes.marks import CONDITIONS, SCRIPT, SILENT
+from doorman.nodes.marks import CONDITIONS, SCRIPT, SHUTDOWN, SILENT
+from doorman.nodes.shutdown import NOT_READY_MESSAGE, Periods, parse_periods
 
 CONDITION_TYPES: Final = (
     "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "OutOfDisk", "Ready"
@@ -45,6 +46,10 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     silent: bool = False
     conditions: Mapping[str, str] = {}
+    messages: Mapping[str, str] = {}
+    """Of conditions, by type, where they are not the usual ones."""
+    shutdown: Periods | None = None
+    """Told to shut down."""
     changes_at: Instant | None = None
     error: str = ""
 
@@ -77,8 +82,23 @@ def health_at(annotations: Mapping[str, str], created: Instant, now: Instant) ->
         conditions.update(parse_conditions(annotations.get(CONDITIONS, "")))
     except ScriptError as error:
         errors.append(str(error))
+    shutdown = None
+    messages: dict[str, str] = {}
+    if SHUTDOWN in annotations:
+        try:
+            shutdown = parse_periods(annotations[SHUTDOWN])
+            conditions["Ready"], messages["Ready"] = "False", NOT_READY_MESSAGE
+        except ValueError as error:
+            errors.append(str(error))
     silent = silent or annotations.get(SILENT) == "true"
-    return Health(silent=silent, conditions=conditions, changes_at=min(changes, default=None), error="; ".join(errors))
+    return Health(
+        silent=silent,
+        conditions=conditions,
+        messages=messages,
+        shutdown=shutdown,
+        changes_at=min(changes, default=None),
+        error="; ".join(errors),
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,7 @@ On a Node:
 - `doorman.dev/simulated: "true"`: the agent plays this node's kubelet;
 - `doorman.dev/silent: "true"`: cut off, neither status nor lease nor pods, until the annotation goes;
 - `doorman.dev/conditions: Ready=False,MemoryPressure=True`: what the kubelet says instead of good health;
+- `doorman.dev/shutdown: 30s/10s`: it shuts down, in so much time, the last of it for critical pods;
 - `doorman.dev/script`: the same by the clock, see `doorman.nodes.health`.
 
 On a Pod:
@@ -27,6 +28,7 @@ SIMULATED: Final = PREFIX + "simulated"
 SILENT: Final = PREFIX + "silent"
 CONDITIONS: Final = PREFIX + "conditions"
 SCRIPT: Final = PREFIX + "script"
+SHUTDOWN: Final = PREFIX + "shutdown"
 STARTUP: Final = PREFIX + "startup"
 READY_AFTER: Final = PREFIX + "ready-after"
 RUNS_FOR: Final = PREFIX + "runs-for"

@@ -6,7 +6,8 @@
 from typing import Any, Final
 
 from doorman.nodes.health import parse_conditions
-from doorman.nodes.marks import CONDITIONS, SILENT
+from doorman.nodes.marks import CONDITIONS, SHUTDOWN, SILENT
+from doorman.nodes.shutdown import parse_periods
 
 Body = dict[str, Any]  # a merge patch, as JSON
 
@@ -25,7 +26,18 @@ def not_ready() -> Body:
 
 def recover() -> Body:
     """Everything that was ordered is over."""
-    return _annotate({SILENT: None, CONDITIONS: None})
+    return _annotate({SILENT: None, CONDITIONS: None, SHUTDOWN: None})
+
+
+def shut_down(grace: str, critical: str) -> Body:
+    """Shut down gracefully. Raises ValueError when the times make no sense.
+
+    >>> shut_down("30s", "10s")
+    {'metadata': {'annotations': {'doorman.dev/shutdown': '30s/10s'}}}
+    """
+    text = f"{grace}/{critical}"
+    parse_periods(text)
+    return _annotate({SHUTDOWN: text})
 
 
 def pressure(kinds: list[str]) -> Body:

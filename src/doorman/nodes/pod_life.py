@@ -108,6 +108,20 @@ def failed_body(pod: Pod, reason: str, message: str, now: Instant) -> Body:
     return _patch(pod, status)
 
 
+def disrupted_body(pod: Pod, reason: str, message: str, now: Instant, *, condition_message: str | None = None) -> Body:
+    """As `failed_body`, of a pod that its kubelet ended for others' sake. Who succeeded before has succeeded."""
+    body = failed_body(pod, reason, message, now)
+    if pod.status.phase == "Succeeded":
+        body["status"]["phase"] = "Succeeded"
+    condition = {
+        **_condition("DisruptionTarget", "True", now, "TerminationByKubelet"),
+        "message": message if condition_message is None else condition_message,
+        "observedGeneration": pod.metadata.generation,
+    }
+    body["status"]["conditions"] = [*body["status"].get("conditions", ()), condition]
+    return body
+
+
 def stopped_body(pod: Pod, now: Instant) -> Body:
     """The last status of a pod that was deleted, for those that hold it by a finalizer."""
     return _patch(pod, {"phase": "Failed", **_ended_status(pod, EXIT_CODE_OF_TERM, "Error", now)})

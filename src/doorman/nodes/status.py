@@ -68,25 +68,46 @@ def wanted_statuses(conditions: Mapping[str, str], node: Node) -> dict[str, str]
     return wanted
 
 
-def next_report(node: Node, wanted: Mapping[str, str], now: Instant, report_seconds: float) -> Instant:
-    """When the status must be posted next: now if it says something else, or in its own time if it does not."""
+def next_report(
+    node: Node,
+    wanted: Mapping[str, str],
+    now: Instant,
+    report_seconds: float,
+    messages: Mapping[str, str] | None = None,
+) -> Instant:
+    """When the status must be posted next: now if it says something else, or in its own time if it does not.
+
+    `messages` are those of conditions, by type, that are not the usual ones.
+    """
     oldest = now
     for kind, status in wanted.items():
         found = node.status.condition(kind)
-        if found is None or found.status != status or found.reason != _WORDS[kind][status][0]:
+        reason, message, _ = _WORDS[kind][status]
+        if messages and kind in messages:
+            message = messages[kind]
+        if found is None or (found.status, found.reason, found.message) != (status, reason, message):
             return now
         oldest = min(oldest, _instant(found.last_heartbeat_time))
     return max(now, oldest + report_seconds)
 
 
-def status_body(node: Node, wanted: Mapping[str, str], now: Instant, missing: Mapping[str, Any]) -> dict[str, Any]:
+def status_body(
+    node: Node,
+    wanted: Mapping[str, str],
+    now: Instant,
+    missing: Mapping[str, Any],
+    messages: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """The strategic patch of nodes/status. `missing` is what the node has not said of itself yet."""
     time = to_time(now)
     conditions = []
     for kind, status in wanted.items():
         found = node.status.condition(kind)
         kept = found is not None and found.status == status and found.last_transition_time
-        conditions.append(_condition(kind, status, time, kept or time))
+        condition = _condition(kind, status, time, kept or time)
+        if messages and kind in messages:
+            condition["message"] = messages[kind]
+        conditions.append(condition)
     order = [{"type": kind} for kind in wanted]
     return {"status": {"$setElementOrder/conditions": order, "conditions": conditions, **missing}}
 

@@ -353,3 +353,62 @@ def test_node_short_of_memory_evicts_one_pod_every_ten_seconds_while_it_lasts() 
     phases = {name: found(stage, name)["status"]["phase"] for name in ("a", "b", "c", "guaranteed")}
     assert phases == {"a": "Failed", "b": "Failed", "c": "Running", "guaranteed": "Running"}
     assert [at for at, _ in stage.messages("Evicted")] == [5.0, 15.0]
+
+
+def test_critical_pod_displaces_another_and_runs() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(capacity={"cpu": "1"}))
+    request = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "800m"}}}]}
+    stage.create("pods", pod("ordinary", "node-1", spec=request, status={"qosClass": "Burstable"}))
+    stage.settle()
+    critical = {**request, "priority": 2_000_000_000}
+    stage.create("pods", pod("critical", "node-1", spec=critical, status={"qosClass": "Burstable"}))
+    stage.settle()
+    gone = found(stage, "ordinary")["status"]
+    assert (gone["phase"], gone["reason"]) == ("Failed", "Preempting")
+    assert found(stage, "critical")["status"]["phase"] == "Running"
+    assert stage.messages("Preempting") == [(0.0, "Preempted in order to admit critical pod")]
+
+
+def test_node_told_to_shut_down_ends_critical_pods_last_and_is_off() -> None:
+    stage = stage_with("node-1")
+    stage.create("pods", pod("slow", "node-1", metadata=marked(termination="5s")))
+    stage.create("pods", pod("critical", "node-1", spec={"priority": 2_000_000_000}, metadata=marked(termination="2s")))
+    stage.at(100)
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/shutdown": "30s/10s"}}})
+    stage.settle()
+    node = stage.get("nodes", "node-1")
+    assert node is not None
+    ready = node["status"]["conditions"][-1]
+    assert (ready["status"], ready["reason"], ready["message"]) == ("False", "KubeletNotReady", "node is shutting down")
+    assert stage.messages("Shutdown") == [(100.0, "Shutdown manager detected shutdown event")]
+    stage.create("pods", pod("late", "node-1"))
+    stage.settle()
+    assert found(stage, "late")["status"]["reason"] == "NodeShutdown"
+    refused = "Pod was rejected: Pod was rejected as the node is shutting down."
+    assert found(stage, "late")["status"]["message"] == refused
+    stage.at(104.9)
+    assert found(stage, "slow")["status"]["phase"] == "Running"
+    stage.at(105)
+    assert found(stage, "slow")["status"]["reason"] == "Terminated"
+    assert found(stage, "critical")["status"]["phase"] == "Running"
+    stage.at(107)
+    assert found(stage, "critical")["status"]["reason"] == "Terminated"
+    stage.at(200)
+    assert max(at for at, _ in stage.done(Renew)) <= 108
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/shutdown": None}}})
+    stage.settle()
+    node = stage.get("nodes", "node-1")
+    assert node is not None
+    assert node["status"]["conditions"][-1]["status"] == "True"
+    assert stage.done(Patch, LEASES)[-1][0] == 200.0
+
+
+def test_cordon_is_told_once_each_way() -> None:
+    stage = stage_with("node-1")
+    for unschedulable in (True, True, None):
+        stage.patch("nodes", "node-1", {"spec": {"unschedulable": unschedulable}})
+        stage.settle()
+    assert [text for _, text in stage.messages()][1:] == [
+        "Node node-1 status is now: NodeNotSchedulable",
+        "Node node-1 status is now: NodeSchedulable",
+    ]

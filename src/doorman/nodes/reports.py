@@ -1,0 +1,48 @@
+"""What a kubelet writes: events, patches of status, and what a node made by hand has not said of itself yet."""
+
+from typing import Any, Final
+
+from doorman.api.nodes import Node
+from doorman.api.pods import Pod
+from doorman.client.actions import ObjectReference, Patch, RecordEvent
+from doorman.nodes.profile import DEFAULT_CAPACITY, node_addresses, node_info
+
+COMPONENT: Final = "kubelet"
+
+
+def missing_status(node: Node) -> dict[str, Any]:  # part of a node's status as JSON
+    """What a node that was made by hand lacks."""
+    status = node.status
+    missing: dict[str, Any] = {}  # JSON
+    if not status.capacity:
+        missing |= {"capacity": DEFAULT_CAPACITY, "allocatable": DEFAULT_CAPACITY}
+    elif not status.allocatable:
+        missing["allocatable"] = status.capacity
+    if not status.addresses:
+        missing["addresses"] = node_addresses(node.metadata.name)
+    if not status.node_info.kubelet_version:
+        missing["nodeInfo"] = node_info(node.metadata.name)
+    return missing
+
+
+def status_patch(pod: Pod, body: dict[str, Any]) -> Patch:  # body as JSON
+    meta = pod.metadata
+    return Patch(resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body)
+
+
+def pod_event(pod: Pod, reason: str, message: str) -> RecordEvent:
+    meta = pod.metadata
+    regarding = ObjectReference(
+        kind="Pod",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        api_version="v1",
+        resource_version=meta.resource_version,
+    )
+    return RecordEvent(regarding=regarding, type="Warning", reason=reason, message=message, component=COMPONENT)
+
+
+def node_event(node: Node, kind: str, reason: str, message: str) -> RecordEvent:
+    regarding = ObjectReference(kind="Node", name=node.metadata.name, uid=node.metadata.name)
+    return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=COMPONENT)
