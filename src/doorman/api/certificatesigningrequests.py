@@ -10,7 +10,9 @@ class CertificateSigningRequestSpec(View, frozen=True, kw_only=True):
     usages: tuple[str, ...] = ()
     expiration_seconds: int | None = None
     username: str = ""
+    uid: str = ""
     groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
 
 
 class CertificateSigningRequestStatus(View, frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
-"""certificatesigningrequest-signing-controller: signs approved requests for client certificates.
+"""certificatesigningrequest-signing-controller: signs approved requests for certificates.
 
-It reads CertificateSigningRequests and writes a certificate into the status of those that are approved, for two
-signers: any client of the API server, and kubelets. A request that its signer cannot grant is marked Failed.
+It reads CertificateSigningRequests and writes a certificate into the status of those that are approved, for three
+signers: any client of the API server, kubelets as clients, and kubelets as servers. A request that its signer cannot
+grant is marked Failed.
 """
 
 import base64
@@ -13,7 +14,7 @@ from typing import Any, Final
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from doorman.api.certificatesigningrequests import CertificateSigningRequest
 from doorman.base.clock import Instant
@@ -21,17 +22,13 @@ from doorman.base.instants import to_time
 from doorman.client.actions import Action, Patch, PatchType
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
+from doorman.controllers.certificate_rules import KEY_USAGES, SIGNERS, alternative_names, decide_fault
 
 NAME: Final = "certificatesigningrequest-signing-controller"
 RESOURCE: Final = "certificatesigningrequests.certificates.k8s.io"
-CLIENT: Final = "kubernetes.io/kube-apiserver-client"
-KUBELET_CLIENT: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 SECONDS_DEFAULT: Final = 365 * 86400
 BACKDATE_SECONDS: Final = 300
 WORKERS: Final = 2
-
-_KEY_USAGES: Final = frozenset(("digital signature", "key encipherment"))
-_CLIENT_USAGES: Final = _KEY_USAGES | {"client auth"}
 
 
 def request_keys(change: Change) -> Iterable[str]:
@@ -39,24 +36,6 @@ def request_keys(change: Change) -> Iterable[str]:
 
 
 SOURCES: Final = (Source(RESOURCE, request_keys),)
-
-
-def decide_fault(request: CertificateSigningRequest, parsed: x509.CertificateSigningRequest) -> str:
-    """Why the signer cannot grant a request; empty when it can."""
-    usages = frozenset(request.spec.usages)
-    if "client auth" not in usages or not usages <= _CLIENT_USAGES:
-        return "usages did not match those allowed for client certificates"
-    if request.spec.signer_name != KUBELET_CLIENT:
-        return ""
-    names = [str(a.value) for a in parsed.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-    organizations = [str(a.value) for a in parsed.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-    if organizations != ["system:nodes"]:
-        return "subject organization is not system:nodes"
-    if not names or not names[0].startswith("system:node:"):
-        return "subject common name does not begin with system:node:"
-    if any(isinstance(extension.value, x509.SubjectAlternativeName) for extension in parsed.extensions):
-        return "subject alternative names are not allowed"
-    return ""
 
 
 class CertificateSigningController:
@@ -74,7 +53,7 @@ class CertificateSigningController:
 
     def reconcile(self, key: str, now: Instant) -> Result:
         request = self._requests.get(key)
-        if request is None or request.spec.signer_name not in (CLIENT, KUBELET_CLIENT):
+        if request is None or request.spec.signer_name not in SIGNERS:
             return DONE
         status = request.status
         if status.certificate or not status.has("Approved") or status.has("Denied") or status.has("Failed"):
@@ -86,9 +65,9 @@ class CertificateSigningController:
 
     def _signed(self, request: CertificateSigningRequest, now: Instant) -> Action:
         parsed = x509.load_pem_x509_csr(base64.b64decode(request.spec.request))
-        fault = decide_fault(request, parsed)
+        fault = decide_fault(request.spec.signer_name, request.spec.usages, parsed)
         if fault:
-            conditions = [*_conditions(request), _failed(fault, now)]
+            conditions = [*condition_documents(request), _failed(fault, now)]
             return _status(request, {"conditions": conditions})
         certificate = sign(request, parsed, self._ca_certificate, self._ca_key, now)
         return _status(request, {"certificate": base64.b64encode(certificate).decode()})
@@ -101,7 +80,7 @@ def sign(
     ca_key: bytes,
     now: Instant,
 ) -> bytes:
-    """A client certificate for the subject that was approved, never valid for longer than its authority."""
+    """A certificate for the subject that was approved, never valid for longer than its authority."""
     authority = x509.load_pem_x509_certificate(ca_certificate)
     key = serialization.load_pem_private_key(ca_key, None)
     assert isinstance(key, ec.EllipticCurvePrivateKey), "the authority's key is ours"
@@ -111,6 +90,7 @@ def sign(
     # The number comes from the request's uid, so that one request has one certificate.
     serial = int.from_bytes(hashlib.sha256(request.metadata.uid.encode()).digest()[:19], "big") | 1
     usages = frozenset(request.spec.usages)
+    purpose = ExtendedKeyUsageOID.SERVER_AUTH if "server auth" in usages else ExtendedKeyUsageOID.CLIENT_AUTH
     built = (
         x509.CertificateBuilder()
         .subject_name(parsed.subject)
@@ -120,10 +100,13 @@ def sign(
         .not_valid_before(begin)
         .not_valid_after(end)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
     )
-    if usages & _KEY_USAGES:
+    names = alternative_names(parsed)
+    if names is not None:
+        built = built.add_extension(names, critical=False)
+    if usages & KEY_USAGES:
         built = built.add_extension(
             x509.KeyUsage(
                 digital_signature="digital signature" in usages,
@@ -151,7 +134,7 @@ def _status(request: CertificateSigningRequest, status: dict[str, Any]) -> Patch
     )
 
 
-def _conditions(request: CertificateSigningRequest) -> list[dict[str, Any]]:  # conditions as JSON
+def condition_documents(request: CertificateSigningRequest) -> list[dict[str, Any]]:  # conditions as JSON
     return [
         {
             "type": condition.type,

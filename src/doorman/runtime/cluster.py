@@ -314,6 +314,7 @@ class Cluster:
             settings=self._settings,
             ca_certificate=self._ca_certificate,
             ca_key=self._ca_key,
+            judge=self._judge,
         )
         for name, build in CONTROLLERS.items():
             if is_enabled(name, self._settings.controllers):

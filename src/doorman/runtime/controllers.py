@@ -11,6 +11,7 @@ from doorman.api.kinds import Kinds, type_table
 from doorman.api.webhooks import POLICIES
 from doorman.client.controller import Controller
 from doorman.client.informer import ListerOf
+from doorman.controllers.certificate_approver import CertificateApprovingController, Judge
 from doorman.controllers.certificate_signer import RESOURCE as CERTIFICATE_REQUESTS
 from doorman.controllers.certificate_signer import CertificateSigningController
 from doorman.controllers.clusterrole_aggregation import CLUSTER_ROLES, ClusterRoleAggregationController
@@ -51,6 +52,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     ca_certificate: bytes
     ca_key: bytes = b""
     """Empty: nothing is signed."""
+    judge: Judge
+    """Says who may do what."""
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)
@@ -130,6 +133,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
         p.lister(CERTIFICATE_REQUESTS), p.ca_certificate, p.ca_key
     ),
+    "certificatesigningrequest-approving-controller": lambda p: CertificateApprovingController(
+        p.lister(CERTIFICATE_REQUESTS), p.judge
+    ),
     "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
     "validatingadmissionpolicy-status-controller": lambda p: PolicyStatusController(
         p.lister(POLICIES), p.kinds, type_table()
@@ -141,6 +147,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 _ACCOUNTS: Final[Mapping[str, str]] = {
     "taint-eviction-controller": "node-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
+    "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
     "daemonset-controller": "daemon-set-controller",
     "replicationcontroller-controller": "replication-controller",
