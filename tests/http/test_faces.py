@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from tests.support.api import Api, running_api
+from support.api import Api, running_api
 
 MERGE = {"content-type": "application/merge-patch+json"}
 APPLY = {"content-type": "application/apply-patch+yaml"}

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.support.api import running_api
 
 from doorman.api.kinds import builtin_kinds
+from support.api import running_api
 
 MERGE = {"content-type": "application/merge-patch+json"}
 TEMPLATE = {

@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.support.api import running_api
+
+from support.api import running_api
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 MAP = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}}

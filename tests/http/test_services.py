@@ -5,12 +5,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from tests.support.api import Api, credentials, running_api
 
 from doorman.base.clock import ManualClock
 from doorman.runtime.cluster import Cluster
 from doorman.runtime.settings import Settings
 from doorman.store.memory import MemoryStore
+from support.api import Api, credentials, running_api
 
 PATH = "/api/v1/namespaces/default/services"
 MERGE = {"content-type": "application/merge-patch+json"}

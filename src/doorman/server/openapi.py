@@ -1,14 +1,16 @@
-"""OpenAPI v3, from the type table: what `kubectl create`, `apply` and `explain` ask for. One document a version."""
+"""OpenAPI, from the type table: what `kubectl create`, `apply` and `explain` ask for. One document a version."""
 
 import hashlib
+from functools import cache
 from typing import Any, Final
 
 import msgspec
 
-from doorman.api.kinds import Kind, Kinds, type_table
+from doorman.api.kinds import Kind, Kinds, data_file, type_table
 from doorman.api.schema import Schema
 from doorman.api.structural import Structural
 from doorman.server.request import Query, Request, Response, json_response
+from doorman.server.swagger import swagger
 from doorman.server.version import GIT_VERSION
 
 _V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -41,16 +43,27 @@ class OpenApi:
         self._schema = schema
         self._made: dict[tuple[str, str], tuple[list[Kind], tuple[bytes, str]]] = {}
         """By group and version: what it was made of, and the document with its digest."""
+        self._two: tuple[int, bytes] | None = None
+        """The document of OpenAPI v2, with the edition of the kinds it was made of."""
 
     def answer(self, request: Request) -> Response | None:
         path = request.path.rstrip("/")
         if path == "/openapi/v2":
-            return _version_two(request)
+            return self._version_two(request)
         if path == "/openapi/v3":
             return self._index()
         if not path.startswith("/openapi/v3/"):
             return None
         return self._one(path.removeprefix("/openapi/v3/"), request.query)
+
+    def _version_two(self, request: Request) -> Response:
+        if _V2_PROTOBUF in request.headers.get("accept", ""):
+            # An empty message is a valid document: old clients find no model in it and skip their own validation.
+            return Response(content_type=_V2_PROTOBUF.replace("@", "."))
+        if self._two is None or self._two[0] != self._kinds.edition:
+            parts = [self._parts(self._kinds.in_version(*where)) for where in self._places().values()]
+            self._two = (self._kinds.edition, msgspec.json.encode(swagger(parts)))
+        return Response(body=self._two[1])
 
     def _places(self) -> dict[str, tuple[str, str]]:
         found = {}
@@ -89,7 +102,8 @@ class OpenApi:
             known = self._made[group, version] = (rows, self._make(rows))
         return known[1]
 
-    def _make(self, rows: list[Kind]) -> tuple[bytes, str]:
+    def _parts(self, rows: list[Kind]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Paths and schemas of one version."""
         schemas: dict[str, Any] = {}
         paths: dict[str, Any] = {}
         for row in rows:
@@ -100,6 +114,10 @@ class OpenApi:
                 _add_schema(row.type_name, schemas)
                 _add_version(row, schemas[schema_name(row.type_name)])
             paths.update(_paths(row))
+        return paths, schemas
+
+    def _make(self, rows: list[Kind]) -> tuple[bytes, str]:
+        paths, schemas = self._parts(rows)
         body = msgspec.json.encode(
             {
                 "openapi": "3.0.0",
@@ -111,11 +129,15 @@ class OpenApi:
         return body, hashlib.sha512(body).hexdigest().upper()
 
 
-def _version_two(request: Request) -> Response:
-    if _V2_PROTOBUF in request.headers.get("accept", ""):
-        # An empty message is a valid document: old clients find no model in it and skip their own validation.
-        return Response(content_type=_V2_PROTOBUF.replace("@", "."))
-    return json_response({"swagger": "2.0", "info": {"title": "Kubernetes", "version": GIT_VERSION}, "paths": {}})
+@cache
+def _all_descriptions() -> dict[str, dict[str, str]]:
+    """What `kubectl explain` says, in words of our own: by type and field; `*` is for members many types share."""
+    found: dict[str, dict[str, str]] = data_file("descriptions.json")
+    return found
+
+
+def _descriptions(type_name: str) -> dict[str, str]:
+    return {**_all_descriptions()["*"], **_all_descriptions().get(type_name, {})}
 
 
 def schema_name(type_name: str) -> str:
@@ -130,13 +152,18 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> None:
     if name in schemas:
         return
     row = type_table()[type_name]
+    told = _descriptions(type_name)
     schema: dict[str, Any] = {"type": "object"}
+    if "" in told:
+        schema["description"] = told[""]
     schemas[name] = schema
     properties: dict[str, Any] = {}
     needed = []
     for field_name, field in row["fields"].items():
         spec = field if isinstance(field, dict) else {"t": field}
         properties[field_name] = _property(spec, schemas)
+        if field_name in told:
+            properties[field_name]["description"] = told[field_name]
         if spec.get("req"):
             needed.append(field_name)
     if properties:
