@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from doorman.client.actions import Create
+from doorman.client.actions import Create, Delete, Patch
 from doorman.controllers.taint_eviction import TaintEvictionSettings
 from doorman.nodes.marks import RUNS_FOR, STARTUP
 from doorman.nodes.orders import cut_off
@@ -83,6 +83,32 @@ def test_pod_of_a_stateful_set_is_not_replaced_until_the_dead_node_is_out_of_ser
         await cluster.advance(30)
         cluster.expect_running("web-0")
         assert cluster.pod("web-0").spec.node_name != dead
+
+    run_story(story)
+
+
+def test_volume_claims_go_with_the_pods_that_are_scaled_away_and_with_the_set() -> None:
+    async def story(cluster: Story) -> None:
+        claim = {
+            "metadata": {"name": "data"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        }
+        policy = {"whenDeleted": "Delete", "whenScaled": "Delete"}
+        spec = {"replicas": 2, "serviceName": "web", "template": TEMPLATE, "volumeClaimTemplates": [claim]}
+        await given(cluster, "statefulsets.apps", {**spec, "persistentVolumeClaimRetentionPolicy": policy})
+
+        def claims() -> list[str]:
+            return [one.metadata.name for one in cluster.cluster.informers.lister("persistentvolumeclaims").list()]
+
+        assert claims() == ["data-web-0", "data-web-1"]
+        await cluster.client.patch(
+            Patch(resource="statefulsets.apps", namespace="default", name="web", body={"spec": {"replicas": 1}})
+        )
+        await cluster.advance(60)
+        assert claims() == ["data-web-0"]
+        await cluster.client.delete(Delete(resource="statefulsets.apps", namespace="default", name="web"))
+        await cluster.advance(60)
+        assert claims() == []
 
     run_story(story)
 

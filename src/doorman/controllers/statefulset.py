@@ -23,6 +23,7 @@ from doorman.controllers.pod_control import Owner, PodControl, Texts
 from doorman.controllers.pod_facts import next_available
 from doorman.controllers.reporting import reference_to, status_patch
 from doorman.controllers.revisions import HASH_LABEL, History, decide_cleanup, decide_history
+from doorman.controllers.statefulset_claims import CLAIMS, decide_claim_owners, is_about_to_go
 from doorman.controllers.statefulset_pods import (
     Versions,
     claim_bodies,
@@ -32,6 +33,7 @@ from doorman.controllers.statefulset_pods import (
     ordinal_of,
     stateful_pod,
     template_of_revision,
+    wanted_ordinals,
 )
 
 NAME: Final = "statefulset-controller"
@@ -40,6 +42,8 @@ REVISIONS: Final = "controllerrevisions.apps"
 KIND: Final = "StatefulSet"
 API_VERSION: Final = "apps/v1"
 WORKERS: Final = 32
+CLAIM_SECONDS: Final = 1.0
+"""After so long an ordinal whose claim is about to go is looked at again."""
 TEXTS: Final = Texts(
     created="create Pod {pod} in StatefulSet {owner} successful",
     deleted="delete Pod {pod} in StatefulSet {owner} successful",
@@ -198,13 +202,20 @@ class StatefulSetController:
         wakes: list[tuple[str, Instant]] = []
         if not coming:
             plan = decide_pods(stateful_set, by_ordinal, versions, now)
+            wanted = wanted_ordinals(stateful_set)
+            for ordinal, pod in sorted(by_ordinal.items()):
+                is_wanted = ordinal in wanted
+                actions.extend(decide_claim_owners(stateful_set, pod, ordinal, self._claims, is_wanted=is_wanted))
+            making = [one for one in plan.create if not is_about_to_go(stateful_set, one, self._claims)]
+            if len(making) < len(plan.create):
+                wakes.append((owner.key, now + CLAIM_SECONDS))
             current = count_of_revision(pods, versions.current)
             reference = claimant.reference()
             bodies = [
                 stateful_pod(stateful_set, ordinal, versions, current_count=current, owner=reference)
-                for ordinal in plan.create
+                for ordinal in making
             ]
-            for ordinal in plan.create:
+            for ordinal in making:
                 actions.extend(self._missing_claims(stateful_set, ordinal))
             wakes += self._control.create(owner, bodies, now)
             wakes += self._control.delete(owner, list(plan.delete), now)
@@ -219,7 +230,7 @@ class StatefulSetController:
         namespace = stateful_set.metadata.namespace
         for body in claim_bodies(stateful_set, ordinal):
             if self._claims.get(f"{namespace}/{body['metadata']['name']}") is None:
-                yield Create(resource="persistentvolumeclaims", namespace=namespace, body=body)
+                yield Create(resource=CLAIMS, namespace=namespace, body=body)
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:

@@ -22,6 +22,7 @@ from doorman.base.clock import Instant
 from doorman.controllers.pod_control import Body, pod_body
 from doorman.controllers.pod_facts import is_available, is_ready
 from doorman.controllers.revisions import HASH_LABEL
+from doorman.controllers.statefulset_claims import claim_name
 
 NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"
 INDEX_LABEL: Final = "apps.kubernetes.io/pod-index"
@@ -59,7 +60,7 @@ def ordinal_of(stateful_set: StatefulSet, pod_name: str) -> int | None:
 def decide_pods(stateful_set: StatefulSet, pods: Ordinals, versions: Versions, now: Instant) -> Plan:
     """Rules 1 to 3."""
     in_order = stateful_set.spec.pod_management_policy != "Parallel"
-    wanted = _wanted(stateful_set)
+    wanted = wanted_ordinals(stateful_set)
     create: list[int] = []
     delete: list[Pod] = []
     for ordinal in wanted:
@@ -144,10 +145,9 @@ def claim_bodies(stateful_set: StatefulSet, ordinal: int) -> list[Body]:
     bodies = []
     for template in stateful_set.spec.volume_claim_templates:
         of_template = template["metadata"]
-        name = f"{of_template['name']}-{meta.name}-{ordinal}"
         metadata = {
             **{key: of_template[key] for key in ("annotations",) if key in of_template},
-            "name": name,
+            "name": claim_name(template, meta.name, ordinal),
             "namespace": meta.namespace,
             "labels": {**(of_template.get("labels") or {}), **labels},
         }
@@ -162,13 +162,13 @@ def template_of_revision(revision: ControllerRevision) -> Template:
     return template
 
 
-def _wanted(stateful_set: StatefulSet) -> range:
+def wanted_ordinals(stateful_set: StatefulSet) -> range:
     start = stateful_set.spec.ordinals.start
     return range(start, start + stateful_set.spec.replicas)
 
 
 def _decide_update(stateful_set: StatefulSet, pods: Ordinals, versions: Versions, now: Instant) -> Plan:
-    for ordinal in range(_wanted(stateful_set).stop - 1, _partition_end(stateful_set) - 1, -1):
+    for ordinal in range(wanted_ordinals(stateful_set).stop - 1, _partition_end(stateful_set) - 1, -1):
         pod = pods[ordinal]
         if pod.metadata.labels.get(HASH_LABEL) != versions.update and not pod.metadata.deletion_timestamp:
             return Plan(delete=(pod,))
