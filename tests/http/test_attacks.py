@@ -133,6 +133,13 @@ def test_plain_http_is_not_spoken(server: Server) -> None:
         pytest.param(["Transfer-Encoding: xchunked"], b"400", id="unknown-coding"),
         pytest.param(["X-A: b\x00c"], b"400", id="zero-byte"),
         pytest.param(["X-A : b"], b"400", id="space-before-colon"),
+        pytest.param(["X-A: b", " folded: c"], b"400", id="folded-line"),
+        pytest.param(["Transfer-Encoding: chunked, identity"], b"400", id="chunked-not-last"),
+        pytest.param(["Transfer-Encoding: chunked", "Transfer-Encoding: identity"], b"400", id="two-codings"),
+        pytest.param(["Content-Length: 5, 6"], b"400", id="list-of-lengths"),
+        pytest.param(["Content-Length: +5"], b"400", id="signed-length"),
+        pytest.param(["Content-Length: 0x5"], b"400", id="hexadecimal-length"),
+        pytest.param(["X-A: b\rX-B: c"], b"400", id="bare-carriage-return"),
     ],
 )
 def test_heads_that_are_no_heads(server: Server, lines: list[str], status: bytes) -> None:

@@ -5,15 +5,13 @@ import http.client
 import json
 import ssl
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from doorman.controllers.certificate_rules import CLIENT, KUBELET_CLIENT, KUBELET_SERVING
 from support.certificates import CLIENT_USAGES, SERVER_USAGES, key_pem, made_key, made_request, request_body
@@ -153,29 +151,3 @@ def test_what_the_signer_cannot_grant_fails(server: Server) -> None:
             assert failed[0]["message"] == "subject organization is not system:nodes"
             return
     raise AssertionError("never failed")
-
-
-def test_certificate_of_another_authority_opens_nothing(server: Server, tmp_path: Path) -> None:
-    """Kubernetes answers 401; here the connection is refused before there is a request."""
-    key = made_key()
-    name = x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:masters"),
-            x509.NameAttribute(NameOID.COMMON_NAME, "admin"),
-        ]
-    )
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .sign(key, hashes.SHA256())
-        .public_bytes(serialization.Encoding.PEM)
-    )
-    with pytest.raises((ssl.SSLError, ConnectionError)):
-        as_holder(server, tmp_path, certificate, key_pem(key), "/api/v1/nodes")
-    assert fetch(server, "GET", "/readyz")[0] == 200

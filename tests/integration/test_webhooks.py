@@ -4,12 +4,13 @@ import asyncio
 import base64
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from doorman.base.clock import SystemClock
@@ -21,6 +22,13 @@ PODS = "/api/v1/namespaces/default/pods"
 NAMESPACES = "/api/v1/namespaces"
 RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
 Answer = Callable[[dict[str, Any]], Any]
+REDIRECT = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: https://example.com/\r\nContent-Length: 0\r\n\r\n"
+
+
+class Raw(msgspec.Struct, frozen=True):
+    """Sent as it is, whatever HTTP would have it be."""
+
+    answer: bytes
 
 
 def allowed(request: dict[str, Any], patch: Any = None, **more: Any) -> dict[str, Any]:
@@ -81,6 +89,12 @@ class Hooks:
             if found is None:
                 await reader.read()  # hangs until the caller goes
                 return
+            if isinstance(found, Raw):
+                writer.write(found.answer)
+                await writer.drain()
+                return
+            if isinstance(found, Awaitable):
+                found = await found
             body = found if isinstance(found, bytes) else json.dumps(found).encode()
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body))
             await writer.drain()
@@ -150,6 +164,12 @@ async def test_validating_webhook_refuses_with_its_words_and_warns(tmp_path: Pat
         pytest.param(lambda r: allowed(r, [{"op": "replace", "path": "", "value": 1}]), "no object", id="no-object"),
         pytest.param(lambda r: None, "context deadline exceeded", id="hangs"),
         pytest.param(lambda r: b"x" * (4 * 1024 * 1024), "the answer is longer than", id="endless"),
+        pytest.param(lambda r: Raw(REDIRECT), "the server answered with status 307", id="redirects"),
+        pytest.param(lambda r: Raw(b"no HTTP at all\r\n\r\n"), "failed to call webhook", id="no-http"),
+        pytest.param(lambda r: Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "failed to call", id="half"),
+        pytest.param(lambda r: Raw(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), "status 500", id="error"),
+        pytest.param(lambda r: Raw(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 2_000_000), "failed to call", id="endless-head"),
+        pytest.param(lambda r: b"[" * 100_000, "couldn't decode webhook response", id="deep"),
     ],
 )
 async def test_failure_refuses_under_fail_and_is_passed_over_under_ignore(
@@ -166,6 +186,23 @@ async def test_failure_refuses_under_fail_and_is_passed_over_under_ignore(
         patch = [{"op": "add", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]
         headers = {"content-type": "application/json-patch+json"}
         assert (await server.api.call("PATCH", path, patch, headers=headers))[0] == 200
+        assert (await server.create())[0] == 201
+
+
+async def test_webhook_that_causes_what_it_is_asked_about_comes_to_an_end(tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+
+        async def again(request: dict[str, Any]) -> Any:
+            await server.create(f"c{len(server.asked)}")
+            return allowed(request)
+
+        server.answers = {"loop": again}
+        await server.given("mutating", "loop", timeoutSeconds=1)
+        status, refused = await server.create()
+        assert status == 500
+        assert "context deadline exceeded" in refused["message"]
+        assert (await server.api.call("GET", "/api/v1/namespaces/default/configmaps"))[1]["items"] == []
+        assert (await server.api.call("DELETE", f"{GROUP}/mutatingwebhookconfigurations/loop"))[0] == 200
         assert (await server.create())[0] == 201
 
 
