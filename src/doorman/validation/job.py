@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from doorman.api.schema import Document
 from doorman.base.errors import FieldError, Json, invalid, not_supported, required
-from doorman.semantics.names import subdomain_faults
+from doorman.semantics.names import dns_label_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.job_policies import policy_errors
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 from doorman.validation.pod import allows_comparison_operators, template_errors
 from doorman.validation.selectors import label_selector_errors, selector_matches
@@ -33,13 +34,15 @@ _Spec = Mapping[str, Any]  # the spec of a job as JSON
 
 def _job_errors(spec: _Spec, old: _Spec, context: Context, path: str = "spec") -> list[FieldError]:
     errors = non_negative_errors(
-        spec, path, "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"
-    )
+        spec, path, "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex", "maxFailedIndexes",
+    )  # fmt: skip
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     mode = spec.get("completionMode")
     if mode is not None and mode not in _COMPLETION_MODES:
         errors.append(not_supported(f"{path}.completionMode", Json(mode), _COMPLETION_MODES))
-    if mode == "Indexed" and spec.get("completions") is None:
-        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    errors.extend(policy_errors(spec, path))
     errors.extend(plain_template_errors(spec, old, context, f"{path}.template"))
     policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy", "")
     at = f"{path}.template.spec.restartPolicy"
@@ -47,6 +50,8 @@ def _job_errors(spec: _Spec, old: _Spec, context: Context, path: str = "spec") -
         errors.append(required(at, 'valid values: "OnFailure", "Never"'))
     elif policy not in _JOB_RESTART_POLICIES:
         errors.append(not_supported(at, Json(policy), _JOB_RESTART_POLICIES))
+    elif policy != "Never" and spec.get("podFailurePolicy") is not None:
+        errors.append(invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified'))
     return errors
 
 
@@ -80,7 +85,18 @@ _JOB: Final = workload_validator(_job_errors, _job_fixed_errors)
 
 
 def validate_job_create(doc: Document, context: Context) -> list[FieldError]:
-    return [*_selector_errors(doc), *_JOB.create(doc, context)]
+    return [*_selector_errors(doc), *_JOB.create(doc, context), *_host_name_errors(doc)]
+
+
+def _host_name_errors(doc: Document) -> list[FieldError]:
+    """The pods of an indexed job are called after it and their index, and so are their hosts."""
+    name, spec = doc["metadata"].get("name", ""), doc.get("spec") or {}
+    completions = spec.get("completions") or 0
+    if spec.get("completionMode") != "Indexed" or completions <= 0:
+        return []
+    longest = f"{name}-{completions - 1}"
+    text = f"will not able to create pod with invalid DNS label: {longest}"
+    return [invalid("metadata.name", name, text)] if dns_label_faults(longest) else []
 
 
 def _selector_errors(doc: Document) -> list[FieldError]:

@@ -85,6 +85,9 @@ def default_job(doc: Document) -> None:
     spec.setdefault("completionMode", "NonIndexed")
     spec.setdefault("suspend", False)
     spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
+    for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
+        for condition in rule.get("onPodConditions") or ():
+            condition.setdefault("status", "True")
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     metadata = doc.setdefault("metadata", {})
     if labels and not metadata.get("labels"):

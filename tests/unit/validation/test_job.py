@@ -7,22 +7,8 @@ import pytest
 from doorman.registry.jobs import forget_selector, generate_selector
 from doorman.validation.context import Context
 from doorman.validation.job import CRON_JOB, JOB, POD_TEMPLATE
-from doorman.validation.workload_defaults import default_cron_job, default_job, default_pod_template
-
-
-def texts(errors: Any) -> list[str]:
-    return [str(error) for error in errors]
-
-
-def template(**pod: Any) -> dict[str, Any]:
-    return {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never", **pod}}
-
-
-def job(pod: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    doc = {"metadata": {"name": "j", "uid": "u"}, "spec": {"template": template(**(pod or {})), **spec}}
-    default_job(doc)
-    generate_selector(doc)
-    return doc
+from doorman.validation.workload_defaults import default_cron_job, default_pod_template
+from support.jobs import job, template, texts
 
 
 def cron_job(name: str = "c", **spec: Any) -> dict[str, Any]:
