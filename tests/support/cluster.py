@@ -11,8 +11,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import msgspec
-
 from doorman.base.clock import ManualClock
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.runtime.cluster import Cluster
@@ -40,8 +38,6 @@ class Story:
     async def restart(self) -> None:
         """The server ends and a new one takes up what was stored; all that was only remembered is lost."""
         await self.cluster.stop()
-        # Another seed, still told by the first: the same one would give uids and names a second time.
-        self._settings = msgspec.structs.replace(self._settings, seed=(self._settings.seed or 0) + 1)
         self.cluster = Cluster(self._store, self._settings, self.clock)
         self.client = self.cluster.client_as("admin", "story", "system:masters")
         await self.start()

@@ -97,7 +97,7 @@ class Cluster:
         self._store = store
         self._settings = settings
         self._clock = clock
-        self._rng = random.Random(settings.seed)
+        self._rng = random.Random(_seed_at(settings.seed, store.revision))
         names = Names(random.Random(self._rng.random()))
         self.kinds = Kinds(builtin_kinds().rows)
         self.cache = WatchCache(store, VIEWS)
@@ -371,3 +371,8 @@ class Cluster:
         for resource in dict.fromkeys(source.resource for source in controller.sources):
             self.informers.of(resource).listen(runner.changed)
         self.runners.append(runner)
+
+
+def _seed_at(seed: int | None, revision: int) -> int | str | None:
+    """A fixed seed goes on where a kept store has come to: the same one again would give uids a second time."""
+    return seed if seed is None or revision == 0 else f"{seed}@{revision}"
