@@ -43,6 +43,31 @@ def test_bad_flags_exit_2_and_say_why(flags: list[str], complaint: str) -> None:
     assert done.stdout == ""
 
 
+def test_admission_configuration_is_checked_and_used(tmp_path: Path) -> None:
+    own = {
+        "apiVersion": "podtolerationrestriction.admission.k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "default": [{"key": "team", "operator": "Exists"}],
+    }
+    whole = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"}
+    file, other = tmp_path / "admission.yaml", tmp_path / "own.yaml"
+    file.write_text(json.dumps({**whole, "plugins": [{"name": "PodTolerationRestriction", "path": "own.yaml"}]}))
+    done = up("--admission-control-config-file", str(file))
+    assert done.returncode == 2
+    assert "own.yaml: No such file or directory" in done.stderr
+    other.write_text(json.dumps({**own, "default": [{"operator": "Equal"}]}))
+    done = up("--admission-control-config-file", str(file))
+    assert done.returncode == 2
+    assert "invalid config: podtolerationrestriction.default[0].operator: Invalid value" in done.stderr
+    other.write_text(json.dumps(own))
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    with Server(tmp_path, "--nodes", "0", "--admission-control-config-file", str(file)) as server:
+        body = json.dumps({"apiVersion": "v1", "kind": "Pod", **pod}).encode()
+        status, _, raw = fetch(server, "POST", "/api/v1/namespaces/default/pods", body=body)
+        assert status == 201, raw
+        assert [one["key"] for one in json.loads(raw)["spec"]["tolerations"]][-1] == "team"
+
+
 def test_ready_line_names_address_and_private_kubeconfig(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         word, address, kubeconfig = server.ready_line.split()

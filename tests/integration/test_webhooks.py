@@ -268,3 +268,19 @@ async def test_updates_and_deletes_are_asked_for_too_and_configurations_never(tm
         assert [request["operation"] for request in server.asked] == ["CREATE", "UPDATE", "DELETE"]
         assert server.asked[1]["oldObject"].get("data") is None
         assert server.asked[2]["object"] is None
+
+
+async def test_options_are_told_to_the_webhook(tmp_path: Path) -> None:
+    async with hooks(tmp_path) as server:
+        server.answers = {"v": allowed}
+        rule = {**RULE, "operations": ["*"]}
+        await server.given("validating", "v", rules=[rule])
+        await server.create(query="?fieldManager=me&fieldValidation=Strict")
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": "Orphan"}
+        await server.api.call("DELETE", "/api/v1/namespaces/default/configmaps/c", body)
+        options = [request["options"] for request in server.asked]
+        version = "meta.k8s.io/v1"
+        assert options == [
+            {"kind": "CreateOptions", "apiVersion": version, "fieldManager": "me", "fieldValidation": "Strict"},
+            {"kind": "DeleteOptions", "apiVersion": version, "gracePeriodSeconds": 0, "propagationPolicy": "Orphan"},
+        ]

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 import yaml
 
+from doorman.admission.configuration import ConfigurationError, Restriction, read_configuration
 from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
 from doorman.cli.paths import default_data_dir
@@ -18,7 +19,9 @@ from doorman.runtime.settings import Settings
 from doorman.scheduler.config import SchedulerConfig
 from doorman.scheduler.config_args import ConfigError
 from doorman.scheduler.config_file import read_config
+from doorman.semantics.toleration_lists import toleration_document
 from doorman.store.contract import Unusable
+from doorman.validation.tolerations import toleration_errors
 
 _PATH: Final = click.Path(path_type=Path)
 
@@ -86,6 +89,9 @@ class Names(click.ParamType[tuple[str, ...]]):
 )
 @click.option(
     "--disable-admission-plugins", type=Names(), default="", show_default=False, help="Admission plugins to leave out."
+)
+@click.option(
+    "--admission-control-config-file", type=_PATH, help="An AdmissionConfiguration, for PodTolerationRestriction."
 )
 @click.option("--default-not-ready-toleration-seconds", type=int, default=300, help="Given to pods that do not say.")
 @click.option("--default-unreachable-toleration-seconds", type=int, default=300, help="Given to pods that do not say.")
@@ -177,6 +183,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         controllers=flags["controllers"],
         enable_admission_plugins=flags["enable_admission_plugins"],
         disable_admission_plugins=flags["disable_admission_plugins"],
+        toleration_restriction=_restriction(flags["admission_control_config_file"], gates),
         default_not_ready_toleration_seconds=flags["default_not_ready_toleration_seconds"],
         default_unreachable_toleration_seconds=flags["default_unreachable_toleration_seconds"],
         max_requests_inflight=flags["max_requests_inflight"],
@@ -213,6 +220,38 @@ def _scheduler_config(file: Path | None) -> SchedulerConfig:
         raise click.UsageError(
             f"--config {file}: {error}\nhint: kind KubeSchedulerConfiguration, version v1"
         ) from error
+
+
+def _restriction(file: Path | None, gates: FeatureGates) -> Restriction:
+    if file is None:
+        return Restriction()
+    try:
+        found = read_configuration(file.read_text(), lambda path: (file.parent / path).read_text())
+    except OSError as error:
+        at = error.filename or file
+        raise click.UsageError(
+            f"--admission-control-config-file {at}: {error.strerror}\nhint: is the path right?"
+        ) from error
+    except ConfigurationError as error:
+        raise click.UsageError(
+            f"--admission-control-config-file {file}: {error}\nhint: kind AdmissionConfiguration, "
+            "version apiserver.config.k8s.io/v1"
+        ) from error
+    faults = [
+        fault
+        for field, tolerations in (("default", found.default), ("whitelist", found.whitelist))
+        for fault in toleration_errors(
+            [toleration_document(one) for one in tolerations],
+            f"podtolerationrestriction.{field}",
+            comparison_operators=gates.comparison_operators,
+        )
+    ]
+    if faults:
+        told = ", ".join(map(str, faults))
+        raise click.UsageError(
+            f"--admission-control-config-file {file}: invalid config: {told}\nhint: tolerations are written as in pods"
+        )
+    return found
 
 
 def _fleet(file: Path | None) -> Fleet | None:

@@ -5,8 +5,8 @@ changes, the kind's own rules, validation, admission looks. Everything but webho
 here.
 """
 
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -48,6 +48,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Where admission leaves what it has to say; None: nobody listens."""
     annotations: dict[str, str] | None = None
     """Where it leaves what the audit log is to be told."""
+    options: Mapping[str, Any] | None = None  # CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as JSON
 
 
 class Unchanged(Exception):
@@ -284,6 +285,7 @@ class Proposer:
             manager=caller.manager,
             dry_run=caller.dry_run,
             warnings=caller.warnings if caller.warnings is not None else [],
+            options=caller.options,
             annotations=caller.annotations if caller.annotations is not None else {},
             obj=obj,
             old=old,

@@ -106,6 +106,8 @@ class Cluster:
                 default_not_ready_toleration_seconds=settings.default_not_ready_toleration_seconds,
                 default_unreachable_toleration_seconds=settings.default_unreachable_toleration_seconds,
                 suffix=names.suffix,
+                default_tolerations=settings.toleration_restriction.default,
+                toleration_whitelist=settings.toleration_restriction.whitelist,
                 judge=self._judge,
             ),
             enabled=settings.enable_admission_plugins,
@@ -140,6 +142,7 @@ class Cluster:
         self._pods = PodOperations(self.registry, clock)
         self._rbac = RbacAuthorizer(self.cache)
         self.authorizer = Authorizer((NodeAuthorizer(self.cache, node_rules()), self._rbac))
+        self._guard = EscalationGuard(self.authorizer, self._rbac)
         self.informers = Informers(self.cache, self.kinds)
         self.runners: list[ControllerRunner] = []
         self.scheduler: SchedulerRunner | None = None
@@ -158,7 +161,7 @@ class Cluster:
 
     def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
         user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))
-        return LoopbackClient(self.registry, self._pods, self.authorizer, user, manager)
+        return LoopbackClient(self.registry, self._pods, self.authorizer, self._guard, user, manager)
 
     def pipeline(self, credentials: Credentials, audit: AuditLog | None = None) -> Pipeline:
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
@@ -170,7 +173,7 @@ class Cluster:
         )
         access = Access(
             reviews=Reviews(self.authorizer, self._rbac, authenticator, self._clock),
-            guard=EscalationGuard(self.authorizer, self._rbac),
+            guard=self._guard,
             token_requests=TokenRequests(self.registry, tokens, self._clock),
             certificate_requests=CertificateRequests(self.registry, self.authorizer),
             issuer=IssuerDiscovery(tokens),

@@ -15,6 +15,7 @@ from doorman.registry.stored import Stored
 from doorman.server.authorization import Authorizer, refusal
 from doorman.server.bodies import Body
 from doorman.server.decoding import clean_object
+from doorman.server.escalation import EscalationGuard
 from doorman.server.patching import Patch as ServerPatch
 from doorman.server.patching import transform_of
 from doorman.server.pods import PodOperations
@@ -27,17 +28,26 @@ class LoopbackClient:
     """Acts as one user, under one field manager's name."""
 
     def __init__(
-        self, registry: Registry, pods: PodOperations, authorizer: Authorizer, user: User, manager: str
+        self,
+        registry: Registry,
+        pods: PodOperations,
+        authorizer: Authorizer,
+        guard: EscalationGuard,
+        user: User,
+        manager: str,
     ) -> None:
         self._registry = registry
         self._pods = pods
         self._authorizer = authorizer
+        self._guard = guard
         self._caller = Caller(user=user, manager=manager)
 
     async def create(self, action: Create) -> Stored:
         kind = self._kind(action.resource)
         self._authorize("create", kind, action.namespace)
         doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
+        if self._guard.is_about(kind):
+            self._guard.check(kind, action.namespace, doc, None, self._caller.user)
         return await self._registry.create(kind, action.namespace, doc, self._caller)
 
     async def update(self, action: Update) -> Stored:
@@ -48,7 +58,7 @@ class LoopbackClient:
             kind,
             action.namespace,
             action.name,
-            lambda _: doc,
+            self._guard.on(kind, action.namespace, lambda _: doc, self._caller.user),
             self._caller,
             subresource=action.subresource,
             is_unconditional=bool(action.subresource),
@@ -60,6 +70,7 @@ class LoopbackClient:
         self._authorize("patch", kind, action.namespace, action.name, action.subresource)
         patch = ServerPatch(type=str(action.type), body=Body(action.body))
         transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
+        transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
         written = await self._registry.update(
             kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
         )

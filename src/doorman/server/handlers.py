@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -223,9 +223,8 @@ class ResourceHandlers:
     async def _delete(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         options = self._delete_options(call)
-        deleted = await self._registry.delete(
-            kind, info.namespace, info.name, options, self._caller(call, "DeleteOptions")
-        )
+        caller = self._caller(call, "DeleteOptions", given=options)
+        deleted = await self._registry.delete(kind, info.namespace, info.name, options, caller)
         if kind.returns_deleted or not deleted.is_removed:
             return renderer.one(kind, deleted.stored)
         metadata = deleted.stored.document()["metadata"]
@@ -376,7 +375,9 @@ class ResourceHandlers:
         except (BodyError, DecodeError, msgspec.ValidationError) as error:
             raise bad_request(f"decoded object cannot be converted to DeleteOptions: {error}") from error
 
-    def _caller(self, call: Call, options_kind: str, *, patch_type: str = "") -> Caller:
+    def _caller(
+        self, call: Call, options_kind: str, *, patch_type: str = "", given: DeleteOptions | None = None
+    ) -> Caller:
         query = call.request.query
         manager = query.get("fieldManager")
         errors = _option_errors(query, manager, patch_type)
@@ -391,7 +392,28 @@ class ResourceHandlers:
             manager=manager or default,
             is_apply=patch_type == APPLY,
             dry_run=bool(query.all("dryRun")),
+            options=_options(query, options_kind, given),
         )
+
+
+def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, Any]:  # the options of a write as JSON
+    """What the query says, or the body of a delete, as webhooks see it."""
+    found: dict[str, Any] = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    if query.raw:
+        for name in ("fieldManager", "fieldValidation", "propagationPolicy"):
+            if value := query.get(name):
+                found[name] = value
+        if dry_run := query.all("dryRun"):
+            found["dryRun"] = dry_run
+        if query.flag_or_none("force"):
+            found["force"] = True
+    if given is not None:
+        said = msgspec.to_builtins(given)
+        said["preconditions"] = {name: value for name, value in said["preconditions"].items() if value}
+        found.update((name, value) for name, value in said.items() if value)
+        if given.grace_period_seconds is not None:
+            found["gracePeriodSeconds"] = given.grace_period_seconds
+    return found
 
 
 def _option_errors(query: Query, manager: str, patch_type: str) -> list[FieldError]:

@@ -15,7 +15,8 @@ from doorman.api.certificatesigningrequests import CertificateSigningRequest
 from doorman.base.clock import ManualClock
 from doorman.client.actions import Patch
 from doorman.client.informer import InformerCache
-from doorman.controllers.certificate_signer import CLIENT, KUBELET_CLIENT, CertificateSigningController
+from doorman.controllers.certificate_rules import CLIENT, KUBELET_CLIENT
+from doorman.controllers.certificate_signer import CertificateSigningController
 from doorman.server.certificates import ClientCertificates
 from support.api import Api, credentials, running_api
 
