@@ -14,7 +14,7 @@ from doorman.runtime.cluster import Cluster
 from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
-from doorman.server.request import Query, Request
+from doorman.server.request import Query, Request, Response
 from doorman.store.memory import MemoryStore
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -46,6 +46,31 @@ class Api:
         certificate: bytes | None = None,
     ) -> tuple[int, Any]:
         """As the administrator, as somebody he impersonates, or with a token or certificate of one's own."""
+        response = await self.answer(
+            method, path, body, user=user, groups=groups, token=token, headers=headers, certificate=certificate
+        )
+        if response.stream is not None:
+            response.stream.close()
+            return response.status, None
+        raw = response.body if response.chunks is None else b"".join(response.chunks)
+        try:
+            return response.status, json.loads(raw)
+        except ValueError:
+            return response.status, raw.decode()
+
+    async def answer(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        user: str = "",
+        groups: Sequence[str] = (),
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        certificate: bytes | None = None,
+    ) -> Response:
+        """The same, as it is given: whoever takes a stream closes it."""
         sent = {"content-type": "application/json", **(headers or {})}
         if token is not None:
             sent["authorization"] = f"Bearer {token}"
@@ -64,15 +89,7 @@ class Api:
             body=b"" if body is None else json.dumps(body).encode(),
             peer_certificate=certificate,
         )
-        response = await self.pipeline.handle(request)
-        if response.stream is not None:
-            response.stream.close()
-            return response.status, None
-        raw = response.body if response.chunks is None else b"".join(response.chunks)
-        try:
-            return response.status, json.loads(raw)
-        except ValueError:
-            return response.status, raw.decode()
+        return await self.pipeline.handle(request)
 
     async def given(self, resource: str, body: dict[str, Any], *, namespace: str = "") -> Any:
         """An object that is simply there."""

@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.faces import FACES
+from doorman.api.webhooks import ClientConfig
 from doorman.base.errors import GroupResource
 
 
@@ -77,6 +78,14 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether metadata.generation is kept."""
     is_custom: bool = False
     """Whether a CustomResourceDefinition made it."""
+    schema_revision: int = 0
+    """Custom objects of this revision or an older one were written under another schema than the current one."""
+    stored_version: str = ""
+    """The version custom objects are stored in, when there are several."""
+    version_types: tuple[tuple[str, str], ...] = ()
+    """Versions of a custom kind that has several, each with its type."""
+    converter: ClientConfig | None = None
+    """The webhook that converts between versions; None: they differ by name only."""
     columns: tuple[PrinterColumn, ...] = ()
     scale: ScalePaths | None = None
     """None: as Kubernetes' own workloads have it."""

@@ -6,13 +6,16 @@ It follows the definitions in the watch cache and acts as soon as a change is pu
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from doorman.api.customresourcedefinitions import RESOURCE
 from doorman.api.kinds import Kind, Kinds, PrinterColumn, ScalePaths, Subresource
 from doorman.api.schema import Document, Schema
 from doorman.api.structural import compile_schema
+from doorman.registry.custom_versions import converter_of
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
 from doorman.registry.watchcache import EventType, Stream, WatchCache
@@ -31,6 +34,8 @@ class CustomKinds:
         self._schema = schema
         self._types: dict[str, list[str]] = {}
         """The types of each definition that is served."""
+        self._shapes: dict[str, tuple[bytes, int]] = {}
+        """What each definition says of its versions, and since which revision: older objects may look different."""
         self._listeners: list[Listener] = []
         self._editions = 0
         selection = Selection(storage=RESOURCE)
@@ -60,8 +65,17 @@ class CustomKinds:
         name = stored.name
         self._editions += 1
         before = self._types.get(name)
-        rows = [self._row(doc, version) for version in doc["spec"]["versions"] if version.get("served")]
-        self._types[name] = [row.type_name for row in rows]
+        types = {version["name"]: self._describe(name, version) for version in doc["spec"]["versions"]}
+        shape = msgspec.json.encode(doc["spec"]["versions"])
+        known = self._shapes.get(name)
+        if known is None or known[0] != shape:
+            known = self._shapes[name] = (shape, stored.revision)
+        rows = [
+            kind_of(doc, version, types[version["name"]], types=types, schema_revision=known[1])
+            for version in doc["spec"]["versions"]
+            if version.get("served")
+        ]
+        self._types[name] = list(types.values())
         self._kinds.replace(name, rows)
         for type_name in before or ():
             self._schema.remove(type_name)
@@ -71,16 +85,17 @@ class CustomKinds:
 
     def _withdraw(self, name: str) -> None:
         self._kinds.replace(name, ())
+        self._shapes.pop(name, None)
         for type_name in self._types.pop(name, ()):
             self._schema.remove(type_name)
         self._cache.collection(name).close_streams()
 
-    def _row(self, doc: Document, version: Document) -> Kind:
-        type_name = f"custom.{self._editions}.{doc['metadata']['name']}.{version['name']}"
-        self._schema.add(
-            type_name, compile_schema(version.get("schema", {}).get("openAPIV3Schema", {"type": "object"}))
-        )
-        return kind_of(doc, version, type_name)
+    def _describe(self, name: str, version: Document) -> str:
+        """Add the type of one version, also of one that is not served: objects may be stored in it."""
+        type_name = f"custom.{self._editions}.{name}.{version['name']}"
+        source = version.get("schema", {}).get("openAPIV3Schema", {"type": "object"})
+        self._schema.add(type_name, compile_schema(source))
+        return type_name
 
 
 def is_established(doc: Document) -> bool:
@@ -88,8 +103,15 @@ def is_established(doc: Document) -> bool:
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
-def kind_of(doc: Document, version: Document, type_name: str) -> Kind:
-    """The row of one version of a definition."""
+def kind_of(
+    doc: Document,
+    version: Document,
+    type_name: str,
+    *,
+    types: Mapping[str, str] | None = None,
+    schema_revision: int = 0,
+) -> Kind:
+    """The row of one version of a definition. `types`: those of all its versions."""
     spec = doc["spec"]
     accepted = doc.get("status", {}).get("acceptedNames", spec["names"])
     group, kind = spec["group"], accepted["kind"]
@@ -118,6 +140,10 @@ def kind_of(doc: Document, version: Document, type_name: str) -> Kind:
         has_status="status" in below,
         generation=True,
         is_custom=True,
+        schema_revision=schema_revision,
+        stored_version=storage if len(spec["versions"]) > 1 else "",
+        version_types=tuple((types or {}).items()) if len(spec["versions"]) > 1 else (),
+        converter=converter_of(doc),
         columns=tuple(_column(raw) for raw in version.get("additionalPrinterColumns", ())),
         scale=_scale(below["scale"]) if "scale" in below else None,
         selectable=tuple(one["jsonPath"].removeprefix(".") for one in version.get("selectableFields", ())),

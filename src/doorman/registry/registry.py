@@ -5,6 +5,7 @@ mutates, prepare, validate, admission validates), then a compare-and-swap on the
 it is proposed again on what is there now. The answer is given when the write is durable.
 """
 
+import copy
 from collections.abc import Callable
 from typing import Final
 
@@ -23,6 +24,7 @@ from doorman.base.errors import (
 )
 from doorman.base.names import Names
 from doorman.registry.cluster_reader import ClusterReader
+from doorman.registry.custom_versions import CustomVersions
 from doorman.registry.deletion import (
     DeleteOptions,
     Keep,
@@ -77,8 +79,10 @@ class Registry:
         self._clock = clock
         self._names = names
         self._numbers = ServiceNumbers(cache.collection(SERVICES))
+        self._cluster = ClusterReader(self)
+        self.versions = CustomVersions(schema, self._cluster, names.uid)
         self.proposer = Proposer(
-            ClusterReader(self),
+            self._cluster,
             self._numbers,
             kinds=kinds,
             schema=schema,
@@ -120,6 +124,8 @@ class Registry:
         for tried in range(1, NAME_TRIES_MAX + 1):
             name = self._names.generate(draft.generate_name) if wants_name else draft.name
             value = await draft.value(name, self._names.uid())
+            if kind.stored_version:
+                value = to_kept_bytes(await self.versions.to_write(kind, unstored(value, "", 0).document()))
             key = store_key(kind, namespace, name)
             try:
                 if caller.dry_run:
@@ -165,18 +171,23 @@ class Registry:
                     raise not_found(kind.named, name)
                 return Written(await self.create(kind, namespace, create(), caller), is_created=True)
             old = self._document(entry, kind, namespace, name)
+            is_different = self.versions.is_different(kind, entry.revision)
+            if is_different:
+                (old,) = await self.versions.read(kind, [old])
             if subresource == "status":
                 # Nothing below changes a member in place that a patch of status has left alone.
                 new = dict(transform(old))
                 new["metadata"] = dict(new.get("metadata", {}))
             else:
-                new = transform(self._document(entry, kind, namespace, name))
+                new = transform(copy.deepcopy(old) if is_different else self._document(entry, kind, namespace, name))
             try:
                 proposed = await self.proposer.update(
                     kind, namespace, name, subresource, new, old, caller, is_unconditional
                 )
             except Unchanged:
                 return Written(self._stored(entry, kind, namespace, name))
+            if kind.stored_version:
+                proposed = await self.versions.to_write(kind, proposed)
             undo = self._numbers.assign(proposed, old) if kind.storage == SERVICES and not subresource else None
             if caller.dry_run:
                 if undo is not None:

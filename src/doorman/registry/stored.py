@@ -25,12 +25,9 @@ ITEM_HEAD: Final = b'{"metadata":{"resourceVersion":"'
 _AFTER_REVISION: Final = b'",'
 
 
-def head_of(kind: Kind) -> bytes:
+def head_of(kind: str, api_version: str) -> bytes:
     """What an object begins with when it stands alone."""
-    return b'{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"' % (
-        kind.kind.encode(),
-        kind.group_version.encode(),
-    )
+    return b'{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"' % (kind.encode(), api_version.encode())
 
 
 def to_kept_bytes(doc: Document) -> bytes:

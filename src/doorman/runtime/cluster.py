@@ -133,6 +133,7 @@ class Cluster:
             policies=MutatingPolicies(self._merged, self._judge),
         )
         self._applier = Applier(self.registry.schema)
+        self.registry.versions.post = self._webhooks.post
         self._custom = CustomKinds(self.cache, self.kinds, self.registry.schema)
         self._followed: dict[str, None] = {}
         """Custom kinds that controllers were told of."""

@@ -28,10 +28,11 @@ from doorman.registry.deletion import DeleteOptions
 from doorman.registry.naming import check_name
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
+from doorman.registry.stored import Stored
 from doorman.server.access import Access
 from doorman.server.bodies import BodyError, read_body
 from doorman.server.decoding import decode_object, field_validation
-from doorman.server.listing import list_page, parse_list_options
+from doorman.server.listing import Page, list_page, parse_list_options
 from doorman.server.patching import APPLY, ApplyPlan, read_patch, transform_of
 from doorman.server.pods import PodOperations
 from doorman.server.rendering import Renderer
@@ -94,9 +95,9 @@ class ResourceHandlers:
             raise method_not_allowed()
         match info.verb:
             case "get":
-                return self._get(call, renderer)
+                return await self._get(call, renderer)
             case "list":
-                return self._list(call, renderer)
+                return await self._list(call, renderer)
             case "watch":
                 return self._watch(call, renderer)
             case "create":
@@ -113,7 +114,7 @@ class ResourceHandlers:
 
     # Reading
 
-    def _get(self, call: Call, renderer: Renderer) -> Response:
+    async def _get(self, call: Call, renderer: Renderer) -> Response:
         info = call.info
         if call.request.query.flag("watch"):
             return self._watch(call, renderer)
@@ -122,14 +123,24 @@ class ResourceHandlers:
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
             return renderer.computed(call.kind, compute(info.namespace, info.name, call.user))
-        return renderer.one(call.kind, self._registry.get(call.kind, info.namespace, info.name))
+        return await self._one(call.kind, self._registry.get(call.kind, info.namespace, info.name), renderer)
 
-    def _list(self, call: Call, renderer: Renderer) -> Response:
+    async def _list(self, call: Call, renderer: Renderer) -> Response:
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
             return renderer.documents(call.kind, compute(call.info.namespace, "", call.user)["items"])
         options = parse_list_options(call.kind, call.info.namespace, call.request.query)
-        return renderer.page(call.kind, list_page(self._registry, call.kind, options))
+        return await self._page(call.kind, list_page(self._registry, call.kind, options), renderer)
+
+    async def _one(self, kind: Kind, stored: Stored, renderer: Renderer, status: int = 200) -> Response:
+        if kind.is_custom:
+            (stored,) = await self._registry.versions.shown(kind, [stored])
+        return renderer.one(kind, stored, status=status)
+
+    async def _page(self, kind: Kind, page: Page, renderer: Renderer) -> Response:
+        if kind.is_custom:
+            page = msgspec.structs.replace(page, items=await self._registry.versions.shown(kind, page.items))
+        return renderer.page(kind, page)
 
     def _watch(self, call: Call, renderer: Renderer) -> Response:
         info = call.info
@@ -151,7 +162,7 @@ class ResourceHandlers:
             self._access.guard.check(kind, info.namespace, doc, None, call.user)
         self._access.certificate_requests.prepare(kind, doc, call.user)
         stored = await self._registry.create(kind, info.namespace, doc, caller)
-        return renderer.one(kind, stored, status=201)
+        return await self._one(kind, stored, renderer, 201)
 
     async def _replace(self, call: Call, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind = call.info, call.kind
@@ -167,7 +178,7 @@ class ResourceHandlers:
             create=self._created(call, lambda: doc) if kind.creates_on_update and not subresource else None,
             is_unconditional=bool(subresource),
         )
-        return renderer.one(kind, written.stored, status=201 if written.is_created else 200)
+        return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 
     async def _patch(self, call: Call, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind, query = call.info, call.kind, call.request.query
@@ -204,7 +215,7 @@ class ResourceHandlers:
             written = await self._registry.update(
                 kind, info.namespace, info.name, transform, caller, subresource=subresource
             )
-        return renderer.one(kind, written.stored, status=201 if written.is_created else 200)
+        return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 
     def _created(self, call: Call, make: Callable[[], Document]) -> Callable[[], Document]:
         """The document of an object that a PUT or an apply creates, for whoever may: that takes the right to create."""
@@ -226,7 +237,7 @@ class ResourceHandlers:
         caller = self._caller(call, "DeleteOptions", given=options)
         deleted = await self._registry.delete(kind, info.namespace, info.name, options, caller)
         if kind.returns_deleted or not deleted.is_removed:
-            return renderer.one(kind, deleted.stored)
+            return await self._one(kind, deleted.stored, renderer)
         metadata = deleted.stored.document()["metadata"]
         details = {"name": info.name, "group": kind.group, "kind": kind.resource, "uid": metadata["uid"]}
         return renderer.document(
@@ -250,7 +261,7 @@ class ResourceHandlers:
             except ApiError as error:
                 if error.code != 404:
                     raise
-        return renderer.page(kind, page)
+        return await self._page(kind, page, renderer)
 
     # Subresources
 
@@ -278,7 +289,7 @@ class ResourceHandlers:
                 self._access.certificate_requests.check_subresource(kind, info.name, info.subresource, call.user)
             match info.verb:
                 case "get":
-                    return self._get(call, renderer)
+                    return await self._get(call, renderer)
                 case "update":
                     return await self._replace(call, renderer, subresource=info.subresource)
                 case "patch":

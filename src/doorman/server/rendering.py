@@ -29,8 +29,8 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 @lru_cache(maxsize=4096)
-def _head(kind: Kind) -> bytes:
-    return head_of(kind)
+def _head(group: str, version: str, kind: str) -> bytes:
+    return head_of(kind, f"{group}/{version}" if group else version)
 
 
 def document_of(kind: Kind, stored: Stored) -> Document:
@@ -42,7 +42,7 @@ def document_of(kind: Kind, stored: Stored) -> Document:
 def object_bytes(kind: Kind, stored: Stored) -> bytes:
     if kind.face:
         return _encode(document_of(kind, stored))
-    return stored.json(_head(kind))
+    return stored.json(_head(kind.group, kind.version, kind.kind))
 
 
 class Renderer:

@@ -8,10 +8,10 @@ from typing import Final
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.base.errors import FieldError, expired, forbidden, invalid_object, not_supported
+from doorman.base.errors import ApiError, FieldError, expired, forbidden, invalid_object, not_supported
 from doorman.registry.registry import Registry
 from doorman.registry.stored import Stored
-from doorman.registry.watchcache import Stream, TooOld
+from doorman.registry.watchcache import EventType, Stream, StreamEvent, TooOld
 from doorman.server.listing import parse_revision, parse_selection, too_new
 from doorman.server.rendering import Renderer
 from doorman.server.request import Query
@@ -113,8 +113,13 @@ class Watch:
         loop = asyncio.get_running_loop()
         ends = loop.time() + self._options.timeout_seconds
         try:
-            for batch in self._initial_batches():
-                yield batch
+            initial, self._initial = self._initial, []
+            for start in range(0, len(initial), WRITE_EVENTS_MAX):
+                some = [StreamEvent(EventType.ADDED, stored) for stored in initial[start : start + WRITE_EVENTS_MAX]]
+                yield await self._written(some)
+            del initial
+            if self._options.marks_end_of_initial:
+                yield self._renderer.bookmark(self._kind, self._start_revision, ends_initial_events=True)
             next_bookmark = loop.time() + BOOKMARK_SECONDS
             last_sent = self._start_revision
             next_write = 0.0
@@ -127,8 +132,7 @@ class Watch:
                 if events:
                     next_write = loop.time() + WRITE_PAUSE_SECONDS
                 for start in range(0, len(events), WRITE_EVENTS_MAX):
-                    some = events[start : start + WRITE_EVENTS_MAX]
-                    yield b"".join([self._renderer.event(self._kind, e.type, e.object) for e in some])
+                    yield await self._written(events[start : start + WRITE_EVENTS_MAX])
                 if self._options.bookmarks and loop.time() >= min(next_bookmark, ends - BOOKMARK_BEFORE_END_SECONDS):
                     next_bookmark = loop.time() + BOOKMARK_SECONDS
                     if self._registry.cache.revision > last_sent or next_bookmark > ends:
@@ -137,6 +141,9 @@ class Watch:
                 pause = min(ends, next_bookmark if self._options.bookmarks else ends) - loop.time()
                 if not events:
                     await _wait(wake, max(pause, 0.01))
+        except ApiError as error:
+            # An object that cannot be converted: nothing of it can be told, and nothing after it.
+            yield _error_line(error.status())
         finally:
             stream.close()
 
@@ -144,15 +151,13 @@ class Watch:
         if self._stream is not None:
             self._stream.close()
 
-    def _initial_batches(self) -> list[bytes]:
-        batches = []
-        for start in range(0, len(self._initial), WRITE_EVENTS_MAX):
-            some = self._initial[start : start + WRITE_EVENTS_MAX]
-            batches.append(b"".join([self._renderer.event(self._kind, "ADDED", stored) for stored in some]))
-        self._initial = []
-        if self._options.marks_end_of_initial:
-            batches.append(self._renderer.bookmark(self._kind, self._start_revision, ends_initial_events=True))
-        return batches
+    async def _written(self, events: list[StreamEvent]) -> bytes:
+        """Some events as lines."""
+        kind, event = self._kind, self._renderer.event
+        if kind.is_custom:
+            shown = await self._registry.versions.shown(kind, [one.object for one in events])
+            return b"".join([event(kind, one.type, stored) for one, stored in zip(events, shown, strict=True)])
+        return b"".join([event(kind, one.type, one.object) for one in events])
 
 
 async def _wait(wake: asyncio.Event, seconds: float) -> None:

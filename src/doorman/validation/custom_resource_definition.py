@@ -96,9 +96,32 @@ def _spec_errors(doc: Document) -> list[FieldError]:
         errors.append(
             invalid("spec.preserveUnknownFields", True, "must be false in order to use defaults in the schema")
         )
-    strategy = spec.get("conversion", {}).get("strategy", "")
+    return [*errors, *_conversion_errors(spec.get("conversion") or {})]
+
+
+def _conversion_errors(conversion: Mapping[str, Json]) -> list[FieldError]:
+    strategy = conversion.get("strategy", "")
     if strategy not in ("None", "Webhook"):
-        errors.append(not_supported("spec.conversion.strategy", strategy, ("None", "Webhook")))
+        return [not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))]
+    webhook = conversion.get("webhook") or {}
+    at = "spec.conversion.webhookClientConfig"
+    if strategy == "None":
+        if webhook.get("clientConfig"):
+            return [forbidden(at, "should not be set when strategy is not set to Webhook")]
+        return []
+    errors: list[FieldError] = []
+    client = webhook.get("clientConfig")
+    if not client:
+        errors.append(required(at, "required when strategy is set to Webhook"))
+    elif bool(client.get("url")) is bool(client.get("service")):
+        errors.append(required(at, "exactly one of url or service is required"))
+    versions = webhook.get("conversionReviewVersions") or []
+    if not versions:
+        errors.append(required("spec.conversion.conversionReviewVersions"))
+    elif not {"v1", "v1beta1"} & set(versions):
+        errors.append(
+            invalid("spec.conversion.conversionReviewVersions", versions, "must include at least one of v1, v1beta1")
+        )
     return errors
 
 

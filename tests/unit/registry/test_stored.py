@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.kinds import builtin_kinds
 from doorman.api.meta import Object
 from doorman.registry.stored import ITEM_HEAD, Stored, head_of, to_kept_bytes
 from doorman.store.contract import Entry
@@ -30,7 +29,7 @@ def test_what_is_kept_comes_back(doc: dict[str, Any]) -> None:
     expected = {**doc, "metadata": {"resourceVersion": "7", **doc["metadata"]}}
     found = stored(kept)
     assert found.document() == expected
-    pod = msgspec.json.decode(found.json(head_of(builtin_kinds().named("pods"))))
+    pod = msgspec.json.decode(found.json(head_of("Pod", "v1")))
     assert pod == {"kind": "Pod", "apiVersion": "v1", **expected}
     assert b"".join(found.pieces(ITEM_HEAD)) == found.json(ITEM_HEAD)
 

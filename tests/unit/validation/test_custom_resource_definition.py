@@ -137,3 +137,44 @@ def test_version_that_was_stored_may_not_go() -> None:
     new["spec"]["versions"][0]["name"] = "v2"
     (error,) = DEFINITION.update(new, old, Context())
     assert error.field == "status.storedVersions[0]"
+
+
+CLIENT = {"url": "https://example.com/convert"}
+
+
+@pytest.mark.parametrize(
+    ("conversion", "expected"),
+    [
+        pytest.param({"strategy": "None"}, [], id="none"),
+        pytest.param(
+            {"strategy": "Webhook", "webhook": {"clientConfig": CLIENT, "conversionReviewVersions": ["v1"]}},
+            [],
+            id="webhook",
+        ),
+        pytest.param(
+            {"strategy": "Webhook"},
+            [
+                "spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook",
+                "spec.conversion.conversionReviewVersions: Required value",
+            ],
+            id="webhook-without-an-address",
+        ),
+        pytest.param(
+            {"strategy": "Webhook", "webhook": {"clientConfig": CLIENT, "conversionReviewVersions": ["v7"]}},
+            [
+                'spec.conversion.conversionReviewVersions: Invalid value: ["v7"]: '
+                "must include at least one of v1, v1beta1"
+            ],
+            id="reviews-nobody-knows",
+        ),
+        pytest.param(
+            {"strategy": "None", "webhook": {"clientConfig": CLIENT}},
+            ["spec.conversion.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook"],
+            id="address-without-a-webhook",
+        ),
+    ],
+)
+def test_conversion(conversion: dict[str, Any], expected: list[str]) -> None:
+    doc = widget_definition(conversion=conversion)
+    default_definition(doc)
+    assert [str(error) for error in DEFINITION.create(doc, Context()) if "conversion" in error.field] == expected

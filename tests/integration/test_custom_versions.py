@@ -1,0 +1,267 @@
+"""Custom kinds with several versions: what is stored, what each version shows, and webhooks that convert."""
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorman.base.clock import SystemClock
+from doorman.runtime.credentials import load_or_make
+from support.api import Api, running_api
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+NAME = "knobs.example.com"
+MERGE = {"content-type": "application/merge-patch+json"}
+APPLY = {"content-type": "application/apply-patch+yaml"}
+
+
+def version(name: str, *, storage: bool = False, **members: Any) -> dict[str, Any]:
+    spec = {"type": "object", "properties": members}
+    schema = {"type": "object", "properties": {"spec": spec, "status": {"type": "object", "properties": {}}}}
+    return {"name": name, "served": True, "storage": storage, "schema": {"openAPIV3Schema": schema}}
+
+
+def definition(*versions: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    names = {"plural": "knobs", "singular": "knob", "kind": "Knob", "listKind": "KnobList"}
+    body = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": list(versions), **spec}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": NAME}, "spec": body}  # fmt: skip
+
+
+def path(version_name: str, name: str = "") -> str:
+    return f"/apis/example.com/{version_name}/namespaces/default/knobs" + (f"/{name}" if name else "")
+
+
+def knob(version_name: str, name: str = "k", **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": f"example.com/{version_name}", "kind": "Knob", "metadata": {"name": name}, "spec": spec}
+
+
+async def define(api: Api, body: dict[str, Any]) -> None:
+    """As the controller does that is not running here."""
+    status, made = await api.call("POST", DEFINITIONS, body)
+    assert status == 201, made
+    conditions = [{"type": kind, "status": "True"} for kind in ("NamesAccepted", "Established")]
+    said = {"status": {"acceptedNames": body["spec"]["names"], "conditions": conditions}}
+    status, answer = await api.call("PATCH", f"{DEFINITIONS}/{NAME}/status", said, headers=MERGE)
+    assert status == 200, answer
+
+
+async def redefine(api: Api, **spec: Any) -> None:
+    status, answer = await api.call("PATCH", f"{DEFINITIONS}/{NAME}", {"spec": spec}, headers=MERGE)
+    assert status == 200, answer
+
+
+STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+
+
+async def test_new_default_is_seen_in_objects_that_are_older() -> None:
+    async with running_api() as api:
+        await define(api, definition(version("v1", storage=True, size=STRING)))
+        _, made = await api.call("POST", path("v1"), knob("v1", size="s"))
+        await redefine(api, versions=[version("v1", storage=True, size=STRING, turns={**INTEGER, "default": 3})])
+        _, read = await api.call("GET", path("v1", "k"))
+        assert read["spec"] == {"size": "s", "turns": 3}
+        assert read["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"], "nothing was written"
+        _, listed = await api.call("GET", path("v1"))
+        assert listed["items"][0]["spec"] == {"size": "s", "turns": 3}
+
+
+async def test_field_that_is_no_longer_described_is_no_longer_shown() -> None:
+    async with running_api() as api:
+        await define(api, definition(version("v1", storage=True, size=STRING, color=STRING)))
+        await api.call("POST", path("v1"), knob("v1", size="s", color="red"))
+        await redefine(api, versions=[version("v1", storage=True, size=STRING)])
+        assert (await api.call("GET", path("v1", "k")))[1]["spec"] == {"size": "s"}
+
+
+async def test_versions_without_a_webhook_differ_by_name_and_by_what_they_know() -> None:
+    async with running_api() as api:
+        old, new = version("v1", size=STRING, color=STRING), version("v2", storage=True, size=STRING)
+        await define(api, definition(old, new))
+        status, made = await api.call("POST", path("v1"), knob("v1", size="s", color="red"))
+        assert (status, made["apiVersion"], made["spec"]) == (201, "example.com/v1", {"size": "s"})
+        assert "$version" not in made
+        _, read = await api.call("GET", path("v2", "k"))
+        assert (read["apiVersion"], read["spec"]) == ("example.com/v2", {"size": "s"})
+        _, patched = await api.call("PATCH", path("v1", "k"), {"spec": {"size": "t"}}, headers=MERGE)
+        assert (patched["apiVersion"], patched["spec"], patched["metadata"]["generation"]) == (
+            "example.com/v1",
+            {"size": "t"},
+            2,
+        )
+        _, again = await api.call("PATCH", path("v2", "k"), {"spec": {"size": "t"}}, headers=MERGE)
+        assert again["metadata"]["resourceVersion"] == patched["metadata"]["resourceVersion"], "nothing to write"
+
+
+class Converter:
+    """v1 says `text: "a b"`, v2 says `first: a` and `last: b`."""
+
+    def __init__(self, port: int, ca: bytes) -> None:
+        self.reviews: list[dict[str, Any]] = []
+        self.fault = ""
+        service = {"url": f"https://127.0.0.1:{port}/convert", "caBundle": base64.b64encode(ca).decode()}
+        self.conversion = {
+            "strategy": "Webhook",
+            "webhook": {"clientConfig": service, "conversionReviewVersions": ["v1"]},
+        }
+
+    def answer(self, review: dict[str, Any]) -> dict[str, Any]:
+        request = review["request"]
+        self.reviews.append(request)
+        if self.fault:
+            result: dict[str, Any] = {"status": "Failure", "message": self.fault}
+            return {"response": {"uid": request["uid"], "result": result, "convertedObjects": []}}
+        converted = [self._converted(one, request["desiredAPIVersion"]) for one in request["objects"]]
+        done = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": converted}
+        return {"apiVersion": review["apiVersion"], "kind": "ConversionReview", "response": done}
+
+    @staticmethod
+    def _converted(doc: dict[str, Any], wanted: str) -> dict[str, Any]:
+        spec = doc["spec"]
+        if wanted.endswith("/v2"):
+            first, _, last = spec["text"].partition(" ")
+            spec = {"first": first, "last": last}
+        else:
+            spec = {"text": f"{spec['first']} {spec['last']}"}
+        metadata = {**doc["metadata"], "name": "changed", "labels": {"via": "webhook"}}
+        return {**doc, "apiVersion": wanted, "spec": spec, "metadata": metadata}
+
+
+@asynccontextmanager
+async def converting(scratch: Path) -> AsyncIterator[tuple[Api, Converter]]:
+    made = load_or_make(None, "127.0.0.1", datetime.fromtimestamp(SystemClock().now(), UTC))
+    (scratch / "crt").write_bytes(made.server_certificate)
+    (scratch / "key").write_bytes(made.server_key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(scratch / "crt", scratch / "key")
+    found: list[Converter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(head.partition("content-length:")[2].split()[0])
+        body = json.dumps(found[0].answer(json.loads(await reader.readexactly(length)))).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    found.append(Converter(server.sockets[0].getsockname()[1], made.ca_certificate))
+    old, new = version("v1", storage=True, text=STRING), version("v2", first=STRING, last=STRING)
+    try:
+        async with running_api() as api:
+            await define(api, definition(old, new, conversion=found[0].conversion))
+            yield api, found[0]
+    finally:
+        server.close()
+
+
+async def test_webhook_converts_what_is_read_and_written(tmp_path: Path) -> None:
+    async with converting(tmp_path) as (api, converter):
+        _, made = await api.call("POST", path("v1"), knob("v1", text="a b"))
+        assert converter.reviews == [], "stored as it came"
+        _, read = await api.call("GET", path("v2", "k"))
+        assert (read["apiVersion"], read["spec"]) == ("example.com/v2", {"first": "a", "last": "b"})
+        assert (read["metadata"]["name"], read["metadata"]["labels"]) == ("k", {"via": "webhook"})
+        assert read["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        status, patched = await api.call("PATCH", path("v2", "k"), {"spec": {"last": "c"}}, headers=MERGE)
+        assert (status, patched["spec"]) == (200, {"first": "a", "last": "c"})
+        assert (await api.call("GET", path("v1", "k")))[1]["spec"] == {"text": "a c"}
+        status, second = await api.call("POST", path("v2"), knob("v2", "l", first="x", last="y"))
+        assert (status, second["apiVersion"], second["spec"]) == (201, "example.com/v2", {"first": "x", "last": "y"})
+        before = len(converter.reviews)
+        _, listed = await api.call("GET", path("v2"))
+        assert [one["spec"]["first"] for one in listed["items"]] == ["a", "x"]
+        assert [len(one["objects"]) for one in converter.reviews[before:]] == [2], "one review for the whole list"
+
+
+async def test_webhook_converts_for_watchers_and_appliers(tmp_path: Path) -> None:
+    async with converting(tmp_path) as (api, _):
+        status, made = await api.call(
+            "PATCH", path("v2", "k") + "?fieldManager=me", knob("v2", first="a", last="b"), headers=APPLY
+        )
+        assert (status, made["spec"]) == (201, {"first": "a", "last": "b"})
+        lines = await watched(api, path("v2"))
+        assert json.loads(lines[0])["object"]["spec"] == {"first": "a", "last": "b"}
+
+
+async def test_failing_webhook_is_told_to_the_client_and_ends_a_watch(tmp_path: Path) -> None:
+    async with converting(tmp_path) as (api, converter):
+        await api.call("POST", path("v1"), knob("v1", text="a b"))
+        converter.fault = "cannot split"
+        status, answer = await api.call("GET", path("v2", "k"))
+        assert (status, answer["message"]) == (
+            500,
+            "conversion webhook for example.com/v2, Kind=Knob failed: cannot split",
+        )
+        assert (await api.call("GET", path("v1", "k")))[0] == 200, "what is stored needs no webhook"
+        (line,) = await watched(api, path("v2"))
+        assert json.loads(line)["type"] == "ERROR"
+
+
+async def watched(api: Api, place: str) -> list[bytes]:
+    """The first lines of a watch of what is there."""
+    response = await api.answer("GET", place + "?watch=true")
+    assert response.stream is not None
+    lines = response.stream.lines()
+    try:
+        return (await anext(lines)).splitlines()
+    finally:
+        response.stream.close()
+        await lines.aclose()  # type: ignore[attr-defined]  # it is a generator
+
+
+async def test_lists_of_a_custom_kind_are_merged_by_key_when_applied() -> None:
+    ports = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        "items": {"type": "object", "required": ["name"], "properties": {"name": STRING, "port": INTEGER}},
+    }
+    async with running_api() as api:
+        await define(api, definition(version("v1", storage=True, ports=ports, tags={"type": "array", "items": STRING})))
+        one = knob("v1", ports=[{"name": "a", "port": 1}], tags=["x"])
+        two = knob("v1", ports=[{"name": "b", "port": 2}])
+        await api.call("PATCH", path("v1", "k") + "?fieldManager=one", one, headers=APPLY)
+        _, merged = await api.call("PATCH", path("v1", "k") + "?fieldManager=two", two, headers=APPLY)
+        assert merged["spec"]["ports"] == [{"name": "a", "port": 1}, {"name": "b", "port": 2}]
+        other = knob("v1", tags=["y"])
+        status, refused = await api.call("PATCH", path("v1", "k") + "?fieldManager=two", other, headers=APPLY)
+        assert (status, refused["details"]["causes"][0]["field"]) == (409, ".spec.tags")
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "kept"),
+    [
+        pytest.param(
+            {"x-kubernetes-preserve-unknown-fields": True, "type": "object"}, {"a": {"b": 1}}, True, id="free"
+        ),
+        pytest.param({"type": "object", "properties": {}}, {"a": 1}, False, id="closed"),
+        pytest.param({"x-kubernetes-int-or-string": True}, "50%", True, id="percent"),
+        pytest.param({"x-kubernetes-int-or-string": True}, 5, True, id="number"),
+        pytest.param(
+            {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "b"}},
+            True,
+            id="a-whole-object",
+        ),
+        pytest.param(
+            {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"data": {"type": "object"}}},
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}},
+            True,
+            id="a-whole-object-of-known-shape",
+        ),
+    ],
+)
+async def test_value_is_kept_or_pruned(member: dict[str, Any], value: Any, kept: bool) -> None:
+    async with running_api() as api:
+        await define(api, definition(version("v1", storage=True, thing=member)))
+        status, made = await api.call("POST", path("v1"), knob("v1", thing=value))
+        assert status == 201, made
+        assert (made["spec"]["thing"] == value) is kept
