@@ -193,6 +193,10 @@ class SqliteStore:
 
     def _write(self, events: list[Event], garbage: list[int]) -> None:
         execute = self._connection.execute
+        if not garbage and len(events) <= ROWS_PER_STATEMENT_MAX:
+            # One statement is a transaction of its own, and a single hand-over of the interpreter's lock.
+            execute(_insert_statement(len(events)), _parameters(events))
+            return
         execute("BEGIN IMMEDIATE")
         try:
             for start in range(0, len(events), ROWS_PER_STATEMENT_MAX):
