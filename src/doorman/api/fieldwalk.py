@@ -5,6 +5,7 @@ lists and sets are followed element by element.
 """
 
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -74,6 +75,11 @@ class FieldWalker:
 
     def key(self, item: Document, field: FieldType) -> str:
         """The path element of an element of a keyed list."""
+        if len(field.keys) == 1:
+            name, default = field.keys[0]
+            value = item.get(name, default)
+            if type(value) is str:
+                return _single_key(name, value)
         found = {name: item.get(name, default) for name, default in field.keys if name in item or default is not None}
         return "k:" + _encode(found).decode()
 
@@ -102,7 +108,7 @@ class FieldWalker:
         removed: FieldSet = {"f:" + name: {} for name in old if name not in new}
         for name, member in new.items():
             before = old.get(name)
-            if member == before:
+            if member is before or member == before:
                 continue
             field = self.field(type_name, name)
             if before is not None:
@@ -224,6 +230,12 @@ class FieldWalker:
     def _default_of(self, struct: str | None, name: str) -> Json:
         spec = self._schema.fields(struct).get(name) if struct is not None else None
         return spec.get("def") if isinstance(spec, dict) else None
+
+
+@lru_cache(maxsize=4096)
+def _single_key(name: str, value: str) -> str:
+    """Of the many lists that are keyed by one name: types of conditions, names of containers."""
+    return "k:" + _encode({name: value}).decode()
 
 
 _LEAF: Final = FieldType(Shape.LEAF)

@@ -30,6 +30,14 @@ class _Merger:
         self._schema = schema
 
     def merge_object(self, type_name: str | None, live: Document, patch: Document) -> Document:
+        if any(name.startswith("$") for name in patch):
+            return self._follow_directives(type_name, live, patch)
+        out = dict(live)
+        for name, value in patch.items():
+            self._merge_member(type_name, out, name, value, None)
+        return out
+
+    def _follow_directives(self, type_name: str | None, live: Document, patch: Document) -> Document:
         patch = dict(patch)
         directive = patch.pop(PATCH, None)
         if directive == "replace":
@@ -57,6 +65,9 @@ class _Merger:
     def _merge_member(self, type_name: str | None, out: Document, name: str, value: Json, order: Json) -> None:
         if value is None:
             out.pop(name, None)
+            return
+        if not isinstance(value, dict | list):
+            out[name] = value
             return
         field = self._field(type_name, name)
         live = out.get(name)

@@ -60,17 +60,14 @@ class EventRecorder:
         self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
         self._buckets: OrderedDict[tuple[str, ...], _Bucket] = OrderedDict()
         self._stamp = 0
-        self._waiting: deque[Callable[[], Awaitable[None]]] = deque()
+        self._waiting: deque[tuple[RecordEvent, Instant]] = deque()
         self._in_flight: set[asyncio.Task[None]] = set()
 
     def record(self, action: RecordEvent) -> None:
         if len(self._waiting) >= QUEUE_EVENTS_MAX:
             return
-        now = self._clock.now()
-        write = self._series(action, now) if action.action else self._classic(action, now)
-        if write is not None:
-            self._waiting.append(write)
-            self._pump()
+        self._waiting.append((action, self._clock.now()))
+        self._pump()
 
     @property
     def is_idle(self) -> bool:
@@ -78,7 +75,11 @@ class EventRecorder:
 
     def _pump(self) -> None:
         while self._waiting and len(self._in_flight) < IN_FLIGHT_MAX:
-            task = asyncio.ensure_future(_quietly(self._waiting.popleft()))
+            action, now = self._waiting.popleft()
+            write = self._series(action, now) if action.action else self._classic(action, now)
+            if write is None:
+                continue
+            task = asyncio.ensure_future(_quietly(write))
             self._in_flight.add(task)
             task.add_done_callback(self._finished)
 
