@@ -177,7 +177,21 @@ class Soak:
         pods = list(informers.lister("pods").list())
         if len(pods) != sum(self._workloads.values()):
             self._fail(f"{len(pods)} pods, {sum(self._workloads.values())} wanted")
+        self._check_scheduler(len(pods))
         self._digest.update(repr(sorted((p.metadata.name, p.spec.node_name) for p in pods)).encode())
+
+    def _check_scheduler(self, pods: int) -> None:
+        """At rest nobody waits, nothing is under way, and the scheduler knows every pod once."""
+        runner = self._story.cluster.scheduler
+        assert runner is not None, "a story has a scheduler"
+        if any(runner.scheduler.pending().values()) or runner.in_flight:
+            self._fail(f"pods wait: {runner.scheduler.pending()}, {runner.in_flight} under way")
+        sizes = runner.scheduler.cache_sizes()
+        if (sizes["pods"], sizes["assumed_pods"]) != (pods, 0):
+            self._fail(f"the scheduler knows {sizes}, and there are {pods} pods")
+        depths = {one.controller.name: one.depth for one in self._story.cluster.runners if one.depth}
+        if depths:
+            self._fail(f"keys wait: {depths}")
 
     def _tell(self, elapsed: float) -> None:
         cluster = self._story.cluster
