@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from doorman.admission.policies import FAILURE_ANNOTATION
 from support.api import Api, running_api
@@ -12,6 +13,7 @@ from support.api import Api, running_api
 GROUP = "admissionregistration.k8s.io"
 PATH = f"/apis/{GROUP}/v1"
 PODS = "/api/v1/namespaces/default/pods"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "policies"
 RULES = {
     "resourceRules": [
         {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["pods"]}
@@ -293,3 +295,41 @@ async def test_bad_mutating_policy_is_refused() -> None:
                 assert status == 201, answer
             else:
                 assert (status, answer["details"]["causes"][0]["field"]) == (422, field)
+
+
+async def given_examples(api: Api, file: str) -> None:
+    for doc in yaml.safe_load_all((EXAMPLES / file).read_text()):
+        group, _, version = doc["apiVersion"].partition("/")
+        plural = next(row.resource for row in api.cluster.kinds.rows if row.kind == doc["kind"])
+        status, answer = await api.call("POST", f"/apis/{group}/{version}/{plural}", doc)
+        assert status == 201, answer
+
+
+async def test_example_of_refusing() -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        await given_examples(api, "no-wildcards.yaml")
+        await api.given_role("pods", "jane", [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}])
+        status, answer = await api.call("POST", PODS, pod(tolerations=[WILD]), user="jane")
+        assert status == 403
+        assert answer["message"].endswith("denied request: pod p tolerates everything")
+        assert (await api.call("POST", PODS, pod(tolerations=[WILD])))[0] == 201, "who may change nodes may"
+        assert (await api.call("POST", PODS, pod("q"), user="jane"))[0] == 201
+
+
+async def test_example_of_changing() -> None:
+    async with running_api() as api:
+        await given_examples(api, "team.yaml")
+        for name, labels in (("blue", {"team": "blue"}), ("grey", {})):
+            await api.given("namespaces", {"metadata": {"name": name, "labels": labels}})
+            await api.given_account("default", namespace=name)
+        _, answer = await api.call("POST", "/api/v1/namespaces/blue/pods", pod())
+        assert answer["spec"]["tolerations"][-1] == {
+            "key": "team",
+            "operator": "Equal",
+            "value": "blue",
+            "effect": "NoSchedule",
+        }
+        assert answer["metadata"]["labels"] == {"team": "blue"}
+        _, answer = await api.call("POST", "/api/v1/namespaces/grey/pods", pod())
+        assert "labels" not in answer["metadata"]

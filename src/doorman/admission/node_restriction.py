@@ -76,6 +76,8 @@ def decide_pod_status_fault(new: _Json, old: _Json, me: str) -> str:
     after, before = new.get("status") or {}, old.get("status") or {}
     if (after.get("resourceClaimStatuses") or []) != (before.get("resourceClaimStatuses") or []):
         return f"node {quoted} cannot update resource claim statuses"
+    if (after.get("extendedResourceClaimStatus") or {}) != (before.get("extendedResourceClaimStatus") or {}):
+        return f"node {quoted} cannot update extended resource claim status"
     return ""
 
 

@@ -54,7 +54,7 @@ class AuditLog:
 class AuditEntry:
     """What is learned about a request on its way."""
 
-    __slots__ = ("acting_as", "annotations", "info", "received", "request", "user")
+    __slots__ = ("acting_as", "annotations", "info", "is_allowed", "received", "request", "user")
 
     def __init__(self, request: Request, received: float) -> None:
         self.request = request
@@ -63,6 +63,8 @@ class AuditEntry:
         self.user: User | None = None
         self.acting_as: User | None = None
         self.annotations: dict[str, str] = {}
+        self.is_allowed = False
+        """Whether authorization let it in, whatever admission said then."""
 
 
 def event_of(
@@ -90,10 +92,10 @@ def event_of(
     event["responseStatus"] = {"metadata": {}, "code": code}
     event["requestReceivedTimestamp"] = to_micro_time(entry.received)
     event["stageTimestamp"] = stamp
-    if code != 401:
+    if code != 401 and entry.user is not None:
         event["annotations"] = {
             **entry.annotations,
-            "authorization.k8s.io/decision": "forbid" if code == 403 else "allow",
+            "authorization.k8s.io/decision": "allow" if entry.is_allowed else "forbid",
         }
     return event
 

@@ -108,6 +108,8 @@ class Pipeline:
         self, request: Request, info: RequestInfo, user: User, warnings: list[str], entry: AuditEntry | None
     ) -> Response:
         self._authorizer.check(user, info)
+        if entry is not None:
+            entry.is_allowed = True
         if not info.is_resource:
             return self._plain(request)
         kind = self._registry.kinds.at(info.group, info.version, info.resource)

@@ -101,6 +101,8 @@ def test_kubelet_changes_no_labels_through_pod_status(world: Any, asked: Any) ->
     assert refusal_of(write(pod(labels={"a": "b"})), world()) == 'node "n1" cannot update labels through pod status'
     claimed = {**pod(), "status": {"resourceClaimStatuses": [{}]}}
     assert refusal_of(write(claimed), world()) == 'node "n1" cannot update resource claim statuses'
+    extended = {**pod(), "status": {"extendedResourceClaimStatus": {"resourceClaimName": "c"}}}
+    assert refusal_of(write(extended), world()) == 'node "n1" cannot update extended resource claim status'
 
 
 def test_kubelet_evicts_its_pods_only(world: Any, asked: Any) -> None:
