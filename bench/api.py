@@ -7,6 +7,8 @@ mixed          a fifth of the nodes tainted, half of the pods tolerate it
 spread         hard topology spread over three zones
 anti           required anti-affinity by host
 unschedulable  basic, with a tenth as many pods that fit nowhere before them
+preemption     every node full of four pods of low priority; as many pods of high priority as nodes, each of which
+               needs the room of three
 """
 
 import argparse
@@ -30,6 +32,8 @@ burst = importlib.util.module_from_spec(spec)
 loader.exec_module(burst)
 
 NAMESPACE = "/api/v1/namespaces/bench/pods"
+LOW_PODS_PER_NODE = 4
+WORKLOADS = ["basic", "mixed", "spread", "anti", "unschedulable", "preemption"]
 
 
 def node(number: int, workload: str) -> dict:
@@ -55,7 +59,21 @@ def pods(workload: str, count: int) -> list[tuple[dict, int]]:
             term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "bench"}}}
             required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
             plain["spec"]["affinity"] = {"podAntiAffinity": required}
+        case "preemption":
+            plain["spec"]["priorityClassName"] = "high"
+            plain["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "3", "memory": "500Mi"}
     return [(plain, count // 2), (plain, count // 2)]
+
+
+def fill(api, nodes: int) -> int:
+    """Low priority everywhere. They go at once when they must: nobody stops them here."""
+    scheduling = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    status, _, body = api.request("POST", scheduling, {"metadata": {"name": "high"}, "value": 1000})
+    assert status == 201, body
+    low = burst.pod(False)
+    low["spec"]["terminationGracePeriodSeconds"] = 0
+    low["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "900m", "memory": "500Mi"}
+    return post(api, low, LOW_PODS_PER_NODE * nodes, 16)
 
 
 def run(workload: str, options: argparse.Namespace) -> dict:
@@ -86,7 +104,8 @@ def measure(workload: str, options: argparse.Namespace, api, pid: int) -> dict:
         list(pool.map(lambda n: api.request("POST", "/api/v1/nodes", node(n, workload)), range(options.nodes)))
     clean = lambda: b"not-ready" not in json.dumps(api.request("GET", "/api/v1/nodes")[2]).encode()  # noqa: E731
     burst.wait(clean, 120, "nodes without the not-ready taint")
-    wanted = min(options.pods, options.nodes) if workload == "anti" else options.pods
+    wanted = min(options.pods, options.nodes) if workload in ("anti", "preemption") else options.pods
+    filled = fill(api, options.nodes) if workload == "preemption" else 0
     if workload == "unschedulable":
         misfit = burst.pod(False)
         misfit["spec"]["nodeSelector"] = {"nope": "nope"}
@@ -95,13 +114,13 @@ def measure(workload: str, options: argparse.Namespace, api, pid: int) -> dict:
     threading.excepthook = lambda _: None  # the counter's watch ends with the server
     counter = burst.Counter(api, NAMESPACE)
     counter.start()
-    burst.wait(lambda: counter.rewatches == 0, 10, "the watch")
+    burst.wait(lambda: counter.rewatches == 0 and len(counter.bound) >= filled, 120, "the watch")
     began, worked = time.monotonic(), cpu_seconds(pid)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         jobs = [pool.submit(post, api, body, count, 8) for body, count in pods(workload, wanted)]
         total = sum(job.result() for job in jobs)
     posted = time.monotonic()
-    burst.wait(lambda: len(counter.bound) >= total, 600, "all pods bound")
+    burst.wait(lambda: len(counter.bound) >= filled + total, 600, "all pods bound")
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     return {
         "workload": workload, "nodes": options.nodes, "pods": total, "create_per_s": round(total / (posted - began)),
@@ -131,7 +150,9 @@ def post(api, body: dict, count: int, clients: int) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("workloads", nargs="*", default=["basic", "mixed", "spread", "anti", "unschedulable"])
+    parser.add_argument(
+        "workloads", nargs="*", default=["basic", "mixed", "spread", "anti", "unschedulable", "preemption"]
+    )
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--pods", type=int, default=10000)
     parser.add_argument("--in-memory", action="store_true")

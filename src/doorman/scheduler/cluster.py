@@ -121,7 +121,6 @@ class Cluster:
         self._ordered: RowArray = np.zeros(0, dtype=np.intp)
         self._rank_is_stale = False
         self._rank_version = 0
-        self._touched_at: list[int] = []
         self.ensure_resources()
 
     @property
@@ -154,10 +153,6 @@ class Cluster:
         """Rows that hold a node, in the order of nodes."""
         self._refresh_rank()
         return self._ordered
-
-    def touched_at(self, row: int) -> int:
-        """The position in the log at which the row last changed."""
-        return self._touched_at[row]
 
     def labels(self, key: str) -> ValueColumn[str | None]:
         """The values of one label; a column is made when first asked for."""
@@ -335,7 +330,6 @@ class Cluster:
             self.layout_version += 1
             self.nodes.append(None)
             self.pods.append({})
-            self._touched_at.append(0)
             if self.size > self._capacity:
                 self._grow(2 * self._capacity)
         self._rows[name] = row
@@ -377,7 +371,6 @@ class Cluster:
 
     def _touch(self, row: int, *, node: bool = False) -> None:
         self.log.append(2 * row + node)
-        self._touched_at[row] = self.log_start + len(self.log)
         if len(self.log) > LOG_ENTRIES_MAX:
             dropped = LOG_ENTRIES_MAX // 2
             del self.log[:dropped]

@@ -13,6 +13,7 @@ from doorman.api.pods import Pod
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
 
+LOG_ENTRIES_MAX: Final = 65_536
 OVERLAYS_MAX: Final = 16
 """Sums are kept for so many priorities; they are rebuilt when more take turns."""
 
@@ -67,8 +68,11 @@ class Nominator:
         self._by_node: dict[str, dict[str, PodRecord]] = {}
         self._overlays: dict[int, Overlay] = {}
         self._membership_version = -1
-        self._node_versions: dict[str, int] = {}
         self.version = 0
+        self.log: list[int] = []
+        """Rows whose nominations changed."""
+        self.log_start = 0
+        """Position of the first entry that is kept."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -120,19 +124,24 @@ class Nominator:
                     overlay.add(record, row, +1)
         return overlay
 
-    def version_on(self, node: str) -> int:
-        """Changes when nominations to the node do."""
-        return self._node_versions.get(node, 0)
+    @property
+    def log_end(self) -> int:
+        return self.log_start + len(self.log)
 
     def _change(self, record: PodRecord, sign: int) -> None:
         self.version += 1
-        if record.node in self._by_node:
-            self._node_versions[record.node] = self.version
-        else:
-            self._node_versions.pop(record.node, None)  # back to where it was before the first
         row = self._cluster.row_or_none(record.node)
+        if row is not None:
+            self._note(row)
         if self._membership_version != self._cluster.membership_version:
             self._overlays.clear()
         for priority_min, overlay in self._overlays.items():
             if record.priority >= priority_min and row is not None:
                 overlay.add(record, row, sign)
+
+    def _note(self, row: int) -> None:
+        self.log.append(row)
+        if len(self.log) > LOG_ENTRIES_MAX:
+            dropped = LOG_ENTRIES_MAX // 2
+            del self.log[:dropped]
+            self.log_start += dropped

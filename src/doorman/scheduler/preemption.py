@@ -104,12 +104,27 @@ class _Clearing(msgspec.Struct, frozen=True):
     """Rule 7: of two, the smaller is the better node."""
 
 
-class _Known(msgspec.Struct, frozen=True):
-    """What clearing a row came to, good as long as neither the row nor its nominations change."""
+class _Known:
+    """What clearing rows came to for one kind of pod, good as long as neither a row nor its nominations change."""
 
-    touched_at: int
-    nominations: int
-    result: _Clearing | int
+    def __init__(self) -> None:
+        self.results: list[_Clearing | int | None] = []
+        self._position = self._nominations = -1
+
+    def refresh(self, cluster: Cluster, nominator: Nominator) -> None:
+        """Forget what has changed since."""
+        if (
+            len(self.results) != cluster.size
+            or self._position < cluster.log_start
+            or self._nominations < nominator.log_start
+        ):
+            self.results = [None] * cluster.size
+        else:
+            for entry in cluster.log[self._position - cluster.log_start :]:
+                self.results[entry >> 1] = None
+            for row in nominator.log[self._nominations - nominator.log_start :]:
+                self.results[row] = None
+        self._position, self._nominations = cluster.log_end, nominator.log_end
 
 
 class Preemption:
@@ -131,9 +146,8 @@ class Preemption:
         self._budgets = budgets
         self._percentage = candidates_percentage_min
         self._absolute = candidates_absolute_min
-        self._known: dict[tuple[int, int], dict[int, _Known]] = {}
-        """By demand and priority, then row: what likes of this pod have found out."""
-        self._known_budgets = -1
+        self._known: dict[tuple[int, int], _Known] = {}
+        """By demand and priority: what likes of this pod have found out."""
 
     def attempt(self, pod: Pod, candidate: Candidate, misfit: Misfit) -> PostFilterResult:
         refusal = self._refusal(pod, candidate, misfit)
@@ -191,22 +205,28 @@ class Preemption:
         except PluginReject:
             return []
         simple = self._fit_or_none(judges) if not cluster_judges else None
-        known = self._known_for(candidate)
+        results: list[_Clearing | int | None] = [None] * self._cluster.size
+        if simple is not None:
+            results = self._known_for(candidate).results
+        own_row = self._cluster.row_or_none(self._nominator.node_of(candidate.key))
         found: list[_Clearing] = []
+        failed: Counter[int] = Counter()
         unbroken = False
         for row in rows.tolist():
-            if simple is not None:
-                clearing = self._clear_as_known(candidate, judges, simple, known, row)
-            else:
-                clearing = self._clear(candidate, judges, row)
+            clearing = results[row] if row != own_row else self._clear(candidate, judges, row)
+            if clearing is None:
+                clearing = self._clear_simply(candidate, judges, simple, row) if simple is not None else None
+                clearing = results[row] = self._clear(candidate, judges, row) if clearing is None else clearing
             if isinstance(clearing, int):
-                for reason in self._cycle.reasons(clearing, (*judges.filters, *cluster_judges)):
-                    reasons[reason] += 1
+                failed[clearing] += 1
                 continue
             found.append(clearing)
             unbroken = unbroken or not clearing.badness[0]
             if unbroken and len(found) >= enough:
                 break
+        for verdict, count in failed.items():
+            for reason in self._cycle.reasons(verdict, (*judges.filters, *cluster_judges)):
+                reasons[reason] += count
         return found
 
     def _fit_or_none(self, judges: Judges) -> FitFilter | None:
@@ -216,28 +236,13 @@ class Preemption:
         judge = judges.row_filters[0].filter
         return judge if isinstance(judge, FitFilter) else None
 
-    def _known_for(self, candidate: Candidate) -> dict[int, _Known]:
-        if self._known_budgets != self._budgets.version or len(self._known) >= KNOWN_MAX:
-            self._known_budgets = self._budgets.version
+    def _known_for(self, candidate: Candidate) -> _Known:
+        # With budgets, labels count too, and a pod that only gets another label touches no row.
+        if len(self._budgets) or len(self._known) >= KNOWN_MAX:
             self._known.clear()
-        return self._known.setdefault((candidate.shape.demand.id, candidate.priority), {})
-
-    def _clear_as_known(
-        self, candidate: Candidate, judges: Judges, fit: FitFilter, known: dict[int, _Known], row: int
-    ) -> _Clearing | int:
-        touched_at = self._cluster.touched_at(row)
-        node = self._cluster.node(row).metadata.name
-        nominations = self._nominator.version_on(node)
-        before = known.get(row)
-        if before is not None and before.touched_at == touched_at and before.nominations == nominations:
-            return before.result
-        if self._nominator.node_of(candidate.key) == node:
-            return self._clear(candidate, judges, row)
-        result = self._clear_simply(candidate, judges, fit, row)
-        if result is None:
-            result = self._clear(candidate, judges, row)
-        known[row] = _Known(touched_at, nominations, result)
-        return result
+        known = self._known.setdefault((candidate.shape.demand.id, candidate.priority), _Known())
+        known.refresh(self._cluster, self._nominator)
+        return known
 
     def _clear(self, candidate: Candidate, judges: Judges, row: int) -> _Clearing | int:
         """Rule 4 by trial: pods are taken off the columns and put back. A verdict if nothing helps."""

@@ -26,6 +26,7 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import Enum, auto
 from functools import cache
 from typing import Any, Final
@@ -101,13 +102,15 @@ class SchedulingQueue:
         *,
         hints: Mapping[str, Mapping[str, Sequence[Hint]]],
         gate: Gate,
+        announced: AbstractSet[str] = frozenset(),
         initial_backoff_seconds: float = 1,
         max_backoff_seconds: float = 10,
         unschedulable_seconds_max: float = 300,
     ) -> None:
-        """`hints` are by profile, then by plugin."""
+        """`hints` are by profile, then by plugin. `announced` are gates of which `ungate` tells when they open."""
         self._hints = hints
         self._gate = gate
+        self._announced = announced
         self._initial_backoff_seconds = initial_backoff_seconds
         self._max_backoff_seconds = max_backoff_seconds
         self._unschedulable_seconds_max = unschedulable_seconds_max
@@ -242,6 +245,8 @@ class SchedulingQueue:
         for pod in [*self._by_all.values(), *concerned.values()]:
             if priority_max is not None and pod.priority > priority_max:
                 continue
+            if pod.missed_event and pod.gate in self._announced:
+                continue  # it waits behind its gate with a reason to be tried: one more changes nothing
             if self._is_worth_a_try(pod, event, known):
                 self._requeue(pod)
 

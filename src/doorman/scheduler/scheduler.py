@@ -86,6 +86,7 @@ class Scheduler:
         self._queue = SchedulingQueue(
             hints={name: runner.plugins.hints() for name, runner in self._runners.items()},
             gate=self._gate,
+            announced=frozenset({DefaultPreemption.name}),
             initial_backoff_seconds=config.pod_initial_backoff_seconds,
             max_backoff_seconds=config.pod_max_backoff_seconds,
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
