@@ -22,6 +22,7 @@ from doorman.api.mergepatch import json_patch, merge_patch
 from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.strategic import strategic_merge
 from doorman.base.errors import ApiError, already_exists, bad_request, invalid_object, not_found
+from doorman.registry.jobs import JOBS, generate_selector
 from doorman.semantics.qos import qos_class
 from doorman.validation.defaults import DEFAULTERS
 from doorman.validation.table import Context, validator_of
@@ -116,6 +117,9 @@ class _World:
         self.chain.admit(attributes, self, 0.0)
         if step.subresource == "status" and old is not None:
             new["spec"] = old.get("spec", {})
+        elif kind.storage == JOBS and old is None:
+            new["metadata"].setdefault("uid", f"uid-{len(self.docs)}")
+            generate_selector(new)
         elif kind.storage == "pods":
             new["status"] = {"phase": "Pending", "qosClass": str(qos_class(new["spec"]))}
         if new["metadata"].get("generateName") and not new["metadata"].get("name"):
