@@ -82,7 +82,7 @@ def fetch(
 ) -> tuple[int, dict[str, str], bytes]:
     """One plain request. `token`: empty for the administrator's, None for no credentials at all."""
     config = yaml.safe_load(server.kubeconfig.read_text())
-    context = ssl.create_default_context(cadata=_authority(config))
+    context = ssl.create_default_context(cadata=authority_of(config))
     sent = {"Content-Type": "application/json", **(headers or {})}
     if token is not None:
         sent["Authorization"] = f"Bearer {token or config['users'][0]['user']['token']}"
@@ -99,5 +99,6 @@ def _lowered(headers: Message) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-def _authority(config: dict[str, Any]) -> str:  # a kubeconfig
+def authority_of(config: dict[str, Any]) -> str:  # a kubeconfig
+    """The certificate authority of a kubeconfig's first cluster."""
     return base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode()

@@ -24,11 +24,15 @@ from doorman.registry.stored import Stored
 from doorman.store.contract import Entry, Store
 
 STREAM_EVENTS_MAX: Final = 50_000
-"""A stream that has not been read for so many events ends."""
+STREAM_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A stream that has not been read for so many events, or for events of so many bytes, ends."""
 
 CHANGES_MAX: Final = 10_000
 CHANGES_BYTES_MAX: Final = 16 * 1024 * 1024
 """How far back one kind's changes reach, for watches that resume and pages that continue."""
+
+assert CHANGES_MAX < STREAM_EVENTS_MAX, "a stream that begins with all kept changes has room for them"
+assert CHANGES_BYTES_MAX < STREAM_BYTES_MAX, "a stream that begins with all kept changes has room for them"
 
 WINDOW_KEYS: Final = 1000
 
@@ -62,6 +66,7 @@ class Stream:
         self.selection = selection
         self._collection = collection
         self._buffer: deque[StreamEvent] = deque()
+        self._bytes = 0
         self.is_closed = False
         self._wake: Callable[[], None] | None = None
 
@@ -75,12 +80,14 @@ class Stream:
         """All that has gathered."""
         taken = list(self._buffer)
         self._buffer.clear()
+        self._bytes = 0
         return taken
 
     def offer(self, event: StreamEvent) -> None:
-        if len(self._buffer) >= STREAM_EVENTS_MAX:
+        if len(self._buffer) >= STREAM_EVENTS_MAX or self._bytes >= STREAM_BYTES_MAX:
             self.close()
             return
+        self._bytes += len(event.object.value)
         was_empty = not self._buffer
         self._buffer.append(event)
         if was_empty and self._wake is not None:
@@ -122,6 +129,10 @@ class Collection:
     def last_change(self) -> int:
         """The revision of the newest change, or the oldest revision kept."""
         return self._changes[-1].revision if self._changes else self.oldest
+
+    @property
+    def stream_count(self) -> int:
+        return sum(1 for _ in self._all_streams())
 
     def get(self, key: str) -> Stored | None:
         found: Stored | None = self.objects.get(key)
