@@ -26,6 +26,8 @@ from doorman.registry.cluster_reader import ClusterReader
 
 KINDS: Final = frozenset({"pods"})
 PATTERNS_MAX: Final = 256
+WISH_BYTES_MAX: Final = 64 * 1024
+"""Of longer ones nothing is kept: nobody fills the memory with large pods."""
 
 _GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
 
@@ -121,6 +123,8 @@ class Alike:
     def remember(self, key: bytes, doc: Document, reads: Reads) -> None:
         """Keep what became of a wish, unless it says when that was."""
         if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
+            return
+        if len(key) > WISH_BYTES_MAX:
             return
         self._patterns[key] = Pattern(doc, reads)
         if len(self._patterns) > PATTERNS_MAX:

@@ -76,9 +76,9 @@ class Cluster:
     """See the module's docstring."""
 
     def __init__(self, resources: ResourceNames, shapes: ShapeTable, *, shows_pods: bool = False) -> None:
-        """`shows_pods`: somebody reads more of the pods on a row than columns and relations show."""
         self.resources = resources
-        self._shows_pods = shows_pods
+        self.shows_pods = shows_pods
+        """Whether somebody reads more of the pods on a row than columns and relations show."""
         self.relations = Relations(shapes.all, CAPACITY_MIN)
         shapes.on_new = self._shape_added
         shapes.on_gone = self.relations.remove_shape
@@ -245,7 +245,7 @@ class Cluster:
             return
         self._count(before, row, -1, leaving=leaving)
         self._count(shape, row, +1, leaving=leaving)
-        if self._shows_pods or self.relations.counts(before) or self.relations.counts(shape):
+        if self.shows_pods or self.relations.counts(before) or self.relations.counts(shape):
             self._touch(row)
 
     def try_add(self, record: PodRecord, row: int) -> None:

@@ -280,14 +280,17 @@ class Preemption:
         guests, guest_amounts = self._guests(candidate, row)
         pods_free = int(cluster.pods_max[row] - cluster.pod_count[row]) + len(leaving) - 1 - guests
         free = [
-            int(cluster.allocatable[index][row] - cluster.requested[index][row]) - amount - guest_amounts.get(index, 0)
+            cluster.allocatable[index].item(row)
+            - cluster.requested[index].item(row)
+            - amount
+            - guest_amounts.get(index, 0)
             for index, amount in asked
         ]
         for taken in amounts:
             for at, amount in enumerate(taken):
                 free[at] += amount
         if pods_free < 0 or any(left < 0 for left in free):
-            return None
+            return judges.row_filters[0].tag | fit.code(row, pods_free, free)
         broken = self._budgets.broken_by(leaving)
         order = sorted(range(len(leaving)), key=lambda at: leaving[at].key not in broken)
         chosen = set()

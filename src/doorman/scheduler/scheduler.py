@@ -329,6 +329,9 @@ class Scheduler:
 
     def _replace(self, record: PodRecord, new: Pod) -> None:
         """Take over the pod's new state; the columns change only if they would show it."""
+        if not record.assumed and not self._cluster.shows_pods and _looks_the_same(record.pod, new):
+            record.pod = new
+            return
         old_shape = record.shape
         shape = self._shapes.take(new, placed=True)
         node, leaving = new.spec.node_name, _is_leaving(new)
@@ -447,6 +450,17 @@ def _others(profile: Profile, plugins: Mapping[str, Factory]) -> dict[str, Plugi
 def _signatures(others: Mapping[str, Mapping[str, Plugin]]) -> list[PodSignature]:
     found = (getattr(plugin, "signature", None) for by_name in others.values() for plugin in by_name.values())
     return [signature for signature in found if signature is not None]
+
+
+def _looks_the_same(old: Pod, new: Pod) -> bool:
+    """Most changes of a placed pod are of its status, which neither its shape nor the columns show."""
+    before, after = old.metadata, new.metadata
+    return (
+        _is_leaving(old) == _is_leaving(new)
+        and before.labels == after.labels
+        and before.owner_references == after.owner_references
+        and old.spec == new.spec
+    )
 
 
 def _is_leaving(pod: Pod) -> bool:

@@ -155,3 +155,11 @@ def test_gated_pod_says_when_it_was_gated() -> None:
             await cluster.advance(30)
 
     run_story(story, nodes=0)
+
+
+def test_nothing_is_kept_of_a_very_large_pod() -> None:
+    async def story(cluster: Story) -> None:
+        await make(cluster, generateName="web-", annotations={"note": "x" * 100_000})
+        assert not patterns(cluster)
+
+    run_story(story, nodes=0)

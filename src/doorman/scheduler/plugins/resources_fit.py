@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
@@ -30,7 +29,7 @@ from doorman.scheduler.shapes import Demand, Shape
 from doorman.semantics.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
 
 TOO_MANY_PODS: Final = "Too many pods"
-_PODS_BIT: Final = np.int64(1)
+_PODS_BIT: Final = 1
 _RESOURCES_MAX: Final = 38
 """Bits left for resources below FINAL."""
 
@@ -132,6 +131,16 @@ class FitFilter:
             codes = codes + (amount > free) * bit
             codes = codes | (amount > there) * FINAL
         return codes
+
+    def code(self, row: int, pods_free: int, free: Sequence[int]) -> int:
+        """The verdict when so much would be left beside the pod; less than nothing is too little."""
+        code = _PODS_BIT if pods_free < 0 else 0
+        for bit, ((index, amount), left) in enumerate(zip(self.amounts, free, strict=True), start=1):
+            if left < 0:
+                code |= 1 << bit
+            if amount > self._cluster.allocatable[index].item(row):
+                code |= FINAL
+        return code
 
     def reasons(self, code: int) -> Sequence[str]:
         found = [TOO_MANY_PODS] if code & 1 else []
