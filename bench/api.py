@@ -122,12 +122,31 @@ def measure(workload: str, options: argparse.Namespace, api, pid: int) -> dict:
     posted = time.monotonic()
     burst.wait(lambda: len(counter.bound) >= filled + total, 600, "all pods bound")
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    metrics = api.request("GET", "/metrics")[2]
     return {
         "workload": workload, "nodes": options.nodes, "pods": total, "create_per_s": round(total / (posted - began)),
         "bound_per_s": round(total / (counter.last_bound - began)),
+        "p99_cycle_us": round(1e6 * quantile(metrics, "scheduler_scheduling_algorithm_duration_seconds", 0.99)),
+        "p99_cycle_and_bind_ms": round(1e3 * quantile(metrics, "scheduler_scheduling_attempt_duration_seconds", 0.99)),
         "server_cpu_us_per_pod": round((cpu_seconds(pid) - worked) / total * 1e6),
         "memory_mb": int(status.split("VmHWM:")[1].split()[0]) // 1024,
     }  # fmt: skip
+
+
+def quantile(metrics: str, name: str, share: float) -> float:
+    """Of a histogram, over all its labels, as Prometheus works it out."""
+    buckets: dict[float, float] = {}
+    for line in metrics.splitlines():
+        if line.startswith(f"{name}_bucket"):
+            limit = float(line.partition('le="')[2].partition('"')[0])
+            buckets[limit] = buckets.get(limit, 0.0) + float(line.rpartition(" ")[2])
+    wanted = share * max(buckets.values(), default=0.0)
+    below, seen = 0.0, 0.0
+    for limit, count in sorted(buckets.items()):
+        if count >= wanted and count > seen:
+            return below if limit == float("inf") else below + (limit - below) * (wanted - seen) / (count - seen)
+        below, seen = limit, count
+    return 0.0
 
 
 def cpu_seconds(pid: int) -> float:

@@ -156,7 +156,8 @@ def _config(pipeline: Pipeline, credentials: Credentials, scratch: Path) -> uvic
     config.load()
     assert config.ssl is not None, "a certificate was given"
     config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
-    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # an upgrade that is refused is answered, not logged
+    # An upgrade that is refused is answered, a client that keeps its connection while we stop is cut off: no news.
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     return config
 
 
