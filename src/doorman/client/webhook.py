@@ -8,16 +8,18 @@ import asyncio
 import base64
 import binascii
 import ssl
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-import httpx2
 import msgspec
 
 from doorman.admission.contract import Cluster
 from doorman.admission.webhooks import Unanswered
 from doorman.api.schema import Document
 from doorman.api.webhooks import ClientConfig, ServiceReference
+
+if TYPE_CHECKING:
+    import httpx2  # loaded with the first call: most clusters have no webhooks
 
 ANSWER_BYTES_MAX: Final = 3 * 1024 * 1024
 CLIENTS_MAX: Final = 64
@@ -36,6 +38,8 @@ class WebhookCaller:
         self._clients: dict[str, httpx2.AsyncClient] = {}
 
     async def post(self, config: ClientConfig, review: Document, timeout_seconds: int, cluster: Cluster) -> bytes:
+        import httpx2
+
         target = target_of(config, cluster)
         told = f'failed to call webhook: Post "{_shown(config, target)}?timeout={timeout_seconds}s"'
         try:
@@ -74,7 +78,9 @@ class WebhookCaller:
                 raise ValueError(f"the server answered with status {answer.status_code}")
             return body
 
-    def _client(self, ca_bundle: str) -> httpx2.AsyncClient:
+    def _client(self, ca_bundle: str) -> "httpx2.AsyncClient":
+        import httpx2
+
         found = self._clients.get(ca_bundle)
         if found is None:
             if len(self._clients) >= CLIENTS_MAX:

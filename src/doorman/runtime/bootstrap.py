@@ -1,5 +1,6 @@
 """What every cluster has from the start: namespaces, priority classes, the API's own service, default roles."""
 
+import asyncio
 import copy
 from collections.abc import Callable
 from typing import Any, Final
@@ -26,23 +27,28 @@ Existing = Callable[[str, str, str], Document | None]
 
 async def bootstrap(client: Client, existing: Existing, *, address: str, port: int, ca_certificate: bytes) -> None:
     """Create what is missing; what is there is left as it is, but for where this server is to be reached."""
-    for name in NAMESPACES:
-        await _ensure(client, "namespaces", "", {"metadata": {"name": name}})
-    for name, value in PRIORITY_CLASSES:
-        body: Document = {
-            "metadata": {"name": name},
-            "value": value,
-            "description": "Reserved for pods the cluster itself depends on.",
-        }
-        await _ensure(client, "priorityclasses.scheduling.k8s.io", "", body)
-    await _ensure(client, "servicecidrs.networking.k8s.io", "", _service_range())
-    if existing("services", "default", API_SERVICE) is None:
-        # A second one would be refused for its address, not for its name.
-        await _ensure(client, "services", "default", _api_service(port))
-    await _publish(client, address=address, port=port)
+    # Two groups, so that the disk is waited for twice: what comes second needs the namespaces.
+    await asyncio.gather(*(_ensure(client, "namespaces", "", {"metadata": {"name": name}}) for name in NAMESPACES))
     authentication = {"client-ca-file": ca_certificate.decode()}
     config: Document = {"metadata": {"name": "extension-apiserver-authentication"}, "data": authentication}
-    await _ensure(client, "configmaps", "kube-system", config)
+    rest = [
+        *(_ensure(client, "priorityclasses.scheduling.k8s.io", "", _class(*row)) for row in PRIORITY_CLASSES),
+        _ensure(client, "servicecidrs.networking.k8s.io", "", _service_range()),
+        _ensure(client, "configmaps", "kube-system", config),
+        _publish(client, address=address, port=port),
+    ]
+    if existing("services", "default", API_SERVICE) is None:
+        # A second one would be refused for its address, not for its name.
+        rest.append(_ensure(client, "services", "default", _api_service(port)))
+    await asyncio.gather(*rest)
+
+
+def _class(name: str, value: int) -> Document:
+    return {
+        "metadata": {"name": name},
+        "value": value,
+        "description": "Reserved for pods the cluster itself depends on.",
+    }
 
 
 def _api_service(port: int) -> Document:
