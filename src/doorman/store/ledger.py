@@ -114,5 +114,28 @@ class Ledger:
             self.oldest = gone.revision
 
 
+class LedgerReader:
+    """What every store that keeps a ledger answers readers."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    @property
+    def revision(self) -> int:
+        return self._ledger.revision
+
+    def peek(self, key: str) -> Entry | None:
+        return self._ledger.newest.get(key)
+
+    def entries(self) -> Iterator[Entry]:
+        return self._ledger.entries()
+
+    def events_after(self, revision: int) -> Sequence[Event]:
+        return self._ledger.events_after(revision)
+
+    def add_waker(self, waker: Callable[[], None]) -> None:
+        self._ledger.add_waker(waker)
+
+
 def _weight(event: Event) -> int:
     return len(event.entry.value) if event.entry is not None else 0

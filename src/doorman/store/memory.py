@@ -1,30 +1,14 @@
 """A store that forgets when the process ends: for tests, simulation and planning."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
-from doorman.store.contract import Entry, Event, Write
-from doorman.store.ledger import Ledger
+from doorman.store.contract import Event, Write
+from doorman.store.ledger import Ledger, LedgerReader
 
 
-class MemoryStore:
+class MemoryStore(LedgerReader):
     def __init__(self, ledger: Ledger | None = None) -> None:
-        self._ledger = ledger or Ledger()
-
-    @property
-    def revision(self) -> int:
-        return self._ledger.revision
-
-    def peek(self, key: str) -> Entry | None:
-        return self._ledger.newest.get(key)
-
-    def entries(self) -> Iterator[Entry]:
-        return self._ledger.entries()
-
-    def events_after(self, revision: int) -> Sequence[Event]:
-        return self._ledger.events_after(revision)
-
-    def add_waker(self, waker: Callable[[], None]) -> None:
-        self._ledger.add_waker(waker)
+        super().__init__(ledger or Ledger())
 
     async def commit(self, write: Write) -> Event:
         event = self._ledger.append(write)

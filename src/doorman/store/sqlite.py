@@ -24,11 +24,11 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from doorman.store.contract import Entry, Event, Failed, Unusable, Write
-from doorman.store.ledger import Ledger
+from doorman.store.ledger import Ledger, LedgerReader
 
 FORMAT = 1
 ROWS_PER_STATEMENT_MAX = 1024
@@ -53,13 +53,13 @@ class _Group:
         self.waiting: list[asyncio.Future[None]] = []
 
 
-class SqliteStore:
+class SqliteStore(LedgerReader):
     """Use `await SqliteStore.open(directory)`."""
 
     def __init__(self, connection: sqlite3.Connection, lock_file: int, ledger: Ledger, garbage: list[int]) -> None:
         self._connection = connection
         self._lock_file = lock_file
-        self._ledger = ledger
+        super().__init__(ledger)
         self._loop = asyncio.get_running_loop()
         self._gathering = _Group()
         self._writing: _Group | None = None
@@ -80,22 +80,6 @@ class SqliteStore:
             os.close(lock_file)
             raise
         return cls(connection, lock_file, Ledger(entries, revision=revision), garbage)
-
-    @property
-    def revision(self) -> int:
-        return self._ledger.revision
-
-    def peek(self, key: str) -> Entry | None:
-        return self._ledger.newest.get(key)
-
-    def entries(self) -> Iterator[Entry]:
-        return self._ledger.entries()
-
-    def events_after(self, revision: int) -> Sequence[Event]:
-        return self._ledger.events_after(revision)
-
-    def add_waker(self, waker: Callable[[], None]) -> None:
-        self._ledger.add_waker(waker)
 
     async def commit(self, write: Write) -> Event:
         if self._failure is not None:
