@@ -67,15 +67,7 @@ def entries_of(doc: Document) -> list[ManagedEntry]:
 
 def set_entries(doc: Document, entries: list[ManagedEntry]) -> None:
     kept = _with_few_updates([entry for entry in entries if entry.fields])
-    kept.sort(
-        key=lambda e: (
-            e.manager.operation != "Apply",
-            e.time,
-            e.manager.name,
-            e.manager.api_version,
-            e.manager.subresource,
-        )
-    )
+    kept.sort(key=_order)
     if kept:
         doc["metadata"]["managedFields"] = [_written(entry) for entry in kept]
     else:

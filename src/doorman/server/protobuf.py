@@ -47,7 +47,11 @@ def decode_protobuf(body: bytes) -> Document:
     name = _message_name(api_version, kind)
     if name not in _table()["messages"]:
         raise ProtobufError(f'no kind "{kind}" is registered for version "{api_version}"')
-    doc: Document = _converted(_parse(name, envelope.raw))
+    try:
+        doc: Document = _converted(_parse(name, envelope.raw))
+    except (msgspec.DecodeError, OverflowError, OSError, ValueError) as error:
+        # A time beyond the calendar, or JSON inside a message that is none.
+        raise ProtobufError(f"proto: {error}") from error
     doc["apiVersion"], doc["kind"] = api_version, kind
     return doc
 

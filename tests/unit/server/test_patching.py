@@ -1,0 +1,84 @@
+"""PATCH bodies: which are taken, and what they make of a document."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from doorman.api.kinds import builtin_kinds, type_table
+from doorman.api.schema import Schema
+from doorman.base.errors import ApiError
+from doorman.server.patching import APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC, read_patch, transform_of
+
+SCHEMA = Schema(type_table())
+NODES = builtin_kinds().named("nodes")
+TAINT = {"key": "k", "effect": "NoSchedule"}
+NODE = {"metadata": {"name": "n", "labels": {"a": "b"}}, "spec": {"taints": [TAINT]}}
+
+
+def patched(patch: Any, media: str, validation: str = "Strict", warnings: list[str] | None = None) -> dict[str, Any]:
+    read = read_patch(NODES, json.dumps(patch).encode(), media)
+    found = warnings if warnings is not None else []
+    return transform_of(SCHEMA, NODES, read, validation, found)(json.loads(json.dumps(NODE)))
+
+
+@pytest.mark.parametrize(
+    ("media", "patch", "taints"),
+    [
+        pytest.param(MERGE_PATCH, {"spec": {"taints": None}}, None, id="merge-removes"),
+        pytest.param(STRATEGIC, {"spec": {"taints": [{**TAINT, "key": "l"}]}}, ["l"], id="strategic-replaces"),
+        pytest.param(STRATEGIC, {"spec": {"taints": None}}, None, id="strategic-removes"),
+        pytest.param(
+            JSON_PATCH, [{"op": "add", "path": "/spec/taints/-", "value": {**TAINT, "key": "l"}}], ["k", "l"], id="json"
+        ),
+        pytest.param(STRATEGIC, {}, ["k"], id="nothing"),
+    ],
+)
+def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
+    found = patched(patch, media).get("spec", {}).get("taints")
+    assert (found and [taint["key"] for taint in found]) == taints
+
+
+@pytest.mark.parametrize(
+    ("media", "patch", "code", "message"),
+    [
+        pytest.param("application/json", {}, 415, "415: Unsupported Media Type", id="json-is-no-patch"),
+        pytest.param("text/x", {}, 415, "the body of the request was in an unknown format", id="unknown"),
+        pytest.param(MERGE_PATCH, [], 400, "error decoding patch", id="merge-with-a-list"),
+        pytest.param(
+            JSON_PATCH,
+            [{"op": "test", "path": "/metadata/name", "value": "x"}],
+            422,
+            "the server rejected our request due to an error in our request",
+            id="test-that-fails",
+        ),
+        pytest.param(MERGE_PATCH, {"spec": {"bogus": 1}}, 422, ' "" is invalid: patch: Invalid value', id="strict"),
+        pytest.param(MERGE_PATCH, {"kind": "Pod"}, 400, 'Pod in version "v1" cannot be handled as a Node', id="kind"),
+        pytest.param(
+            MERGE_PATCH, {"apiVersion": "v2"}, 400, "the API version in the data (v2) does not match", id="version"
+        ),
+    ],
+)
+def test_refused(media: str, patch: Any, code: int, message: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        patched(patch, media)
+    assert caught.value.code == code
+    assert caught.value.message.startswith(message)
+
+
+def test_unknown_field_is_warned_about_each_time_anew() -> None:
+    warnings: list[str] = []
+    read = read_patch(NODES, b'{"spec":{"bogus":1}}', MERGE_PATCH)
+    transform = transform_of(SCHEMA, NODES, read, "Warn", warnings)
+    for _ in range(2):
+        assert "bogus" not in transform(json.loads(json.dumps(NODE)))["spec"]
+    assert warnings == ['unknown field "spec.bogus"'], "a second try does not say it twice"
+
+
+def test_custom_kinds_take_no_strategic_patch() -> None:
+    custom = msgspec.structs.replace(NODES, is_custom=True)
+    with pytest.raises(ApiError) as caught:
+        read_patch(custom, b"{}", STRATEGIC)
+    assert (caught.value.code, "strategic" in caught.value.message) == (415, False)
+    assert read_patch(custom, b"kind: Node", APPLY).is_apply
