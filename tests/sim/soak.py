@@ -23,16 +23,26 @@ from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
+from doorman.client.controller import Change
 from doorman.controllers.taint_eviction import TaintEvictionController, no_execute_taints
 from doorman.nodes.marks import SILENT
-from doorman.nodes.orders import cut_off, not_ready, recover
-from doorman.semantics.eviction import Now, decide_eviction
+from doorman.nodes.orders import cut_off, not_ready, pressure, recover, shut_down
+from doorman.semantics.eviction import Never, Now, decide_eviction
 from support.cluster import Story, run_story
 
-CACHED = ("pods", "nodes", "deployments.apps", "replicasets.apps", "leases.coordination.k8s.io")
+CACHED = (
+    "pods", "nodes", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps",
+    "leases.coordination.k8s.io",
+)  # fmt: skip
 STEP_SECONDS = (5, 30, 120, 600)
 PROGRESS_SECONDS = 3600
-DISTURBANCES = ("taint",) * 4 + ("untaint", "fail", "sick", "recover", "scale", "rollout", "kill") * 2 + ("restart",)
+DISTURBANCES = (
+    *("taint",) * 4,
+    *("untaint", "fail", "sick", "recover", "scale", "rollout", "kill") * 2,
+    *("cordon", "shutdown", "pressure", "restart"),
+)
+STATEFUL_REPLICAS = 3
+SETS, DAEMONS, AGENT = "statefulsets.apps", "daemonsets.apps", "agent"
 
 
 class Soak:
@@ -41,6 +51,8 @@ class Soak:
         self._rng = random.Random(seed)
         self._pods_wanted = pods
         self._workloads: dict[str, int] = {}
+        self._stateful: list[str] = []
+        self._faults: list[str] = []
         self._trace: deque[str] = deque(maxlen=50)
         self._digest = hashlib.sha256()
         self._progress = progress
@@ -71,7 +83,22 @@ class Soak:
             await self._story.client.create(
                 Create(resource="deployments.apps", namespace="default", body=_deployment(name, 10, tolerations))
             )
+        for number in range(max(self._pods_wanted // 200, 1)):
+            name = f"db-{number}"
+            self._stateful.append(name)
+            await self._create(SETS, name, {"serviceName": name, "replicas": STATEFUL_REPLICAS})
+        await self._create(DAEMONS, AGENT, {})
+        self._follow()
         await self._story.advance(60)
+
+    async def _create(self, kind: str, name: str, spec: dict[str, Any]) -> None:
+        body = _deployment(name, 0, [])
+        del body["spec"]["replicas"]
+        body["spec"] |= spec
+        await self._story.client.create(Create(resource=kind, namespace="default", body=body))
+
+    def _follow(self) -> None:
+        self._story.cluster.informers.of("pods").listen(self._pod_changed)
 
     async def _disturb(self) -> None:
         nodes: list[Node] = list(self._story.cluster.informers.lister("nodes").list())
@@ -100,8 +127,15 @@ class Soak:
                 await self._patch_deployment(name, {"spec": {"template": stamp}})
             case "kill":
                 await self._kill()
+            case "cordon":
+                await self._order(node, {"spec": {"unschedulable": self._rng.random() < 0.5 or None}})
+            case "shutdown":
+                await self._order(node, shut_down("5s", "1s"))
+            case "pressure":
+                await self._order(node, pressure(["memory"]))
             case "restart":
                 await self._story.restart()
+                self._follow()
 
     async def _kill(self) -> None:
         pods: list[Pod] = list(self._story.cluster.informers.lister("pods").list())
@@ -125,7 +159,7 @@ class Soak:
 
     async def _come_to_rest(self) -> None:
         for node in self._story.cluster.informers.lister("nodes").list():
-            await self._order(node.metadata.name, recover())
+            await self._order(node.metadata.name, {**recover(), "spec": {"unschedulable": None}})
             await self._clear(node.metadata.name)
         await self._story.advance(3600)
 
@@ -133,6 +167,8 @@ class Soak:
 
     def _check(self) -> None:
         """What must hold at any instant at which nothing more is to be done."""
+        if self._faults:
+            self._fail(self._faults[0])
         now = self._story.clock.now()
         informers = self._story.cluster.informers
         nodes: list[Node] = list(informers.lister("nodes").list())
@@ -152,6 +188,19 @@ class Soak:
             self._check_cache(kind)
         self._digest.update(f"{now} {self._story.cluster.cache.revision} {len(nodes)}".encode())
 
+    def _pod_changed(self, change: Change) -> None:
+        """Nobody is evicted who may stay."""
+        old: Pod | None = change.old
+        new: Pod | None = change.new
+        if new is None or not _is_evicted(new) or (old is not None and _is_evicted(old)):
+            return
+        node: Node | None = self._story.cluster.informers.lister("nodes").get(new.spec.node_name)
+        taints = no_execute_taints(node) if node is not None else ()
+        now = self._story.clock.now()
+        if isinstance(decide_eviction(taints, new.spec.tolerations, now, comparison_operators=True), Never):
+            # Raised by the next check: here it would only end the informer's turn.
+            self._faults.append(f"{new.metadata.key} tolerates {taints} on {new.spec.node_name} and was evicted")
+
     def _check_cache(self, kind: str) -> None:
         """An informer's cache holds the very views of what is stored."""
         cluster = self._story.cluster
@@ -168,15 +217,24 @@ class Soak:
             found = informers.lister("deployments.apps").get(f"default/{name}")
             if (found.status.available_replicas, found.status.updated_replicas) != (wanted, wanted):
                 self._fail(f"{name} wants {wanted} and has {found.status.available_replicas}")
+        for name in self._stateful:
+            ready = informers.lister(SETS).get(f"default/{name}").status.ready_replicas
+            if ready != STATEFUL_REPLICAS:
+                self._fail(f"{name} wants {STATEFUL_REPLICAS} and has {ready}")
+        nodes = len(informers.lister("nodes"))
+        daemons = informers.lister(DAEMONS).get(f"default/{AGENT}").status
+        if (daemons.desired_number_scheduled, daemons.number_ready, daemons.number_misscheduled) != (nodes, nodes, 0):
+            self._fail(f"{AGENT} is not on all {nodes} nodes: {daemons}")
         for node in informers.lister("nodes").list():
             if node.spec.taints or SILENT in node.metadata.annotations:
                 self._fail(f"{node.metadata.name} is not as it was: {node.spec.taints}")
         for runner in self._story.cluster.runners:
             if isinstance(runner.controller, TaintEvictionController) and runner.controller.timers_pending:
                 self._fail("timers are left over")
-        pods = list(informers.lister("pods").list())
-        if len(pods) != sum(self._workloads.values()):
-            self._fail(f"{len(pods)} pods, {sum(self._workloads.values())} wanted")
+        pods = [pod for pod in informers.lister("pods").list() if not pod.is_finished]
+        wanted = sum(self._workloads.values()) + STATEFUL_REPLICAS * len(self._stateful) + nodes
+        if len(pods) != wanted:
+            self._fail(f"{len(pods)} pods, {wanted} wanted")
         self._check_scheduler(len(pods))
         self._digest.update(repr(sorted((p.metadata.name, p.spec.node_name) for p in pods)).encode())
 
@@ -203,6 +261,11 @@ class Soak:
 
     def _fail(self, why: str) -> None:
         raise AssertionError("\n".join((why, "the last things that happened:", *self._trace)))
+
+
+def _is_evicted(pod: Pod) -> bool:
+    target = pod.status.condition("DisruptionTarget")
+    return target is not None and target.reason == "DeletionByTaintManager"
 
 
 def _seconds(seconds: int) -> dict[str, Any]:

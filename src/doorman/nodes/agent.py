@@ -38,6 +38,7 @@ from doorman.nodes.pod_life import (
 )
 from doorman.nodes.preemption import MESSAGE, REASON, decide_preemption, preempted_body
 from doorman.nodes.pressure import INTERVAL_SECONDS, SHORTAGES, decide_victim, eviction_body, eviction_message
+from doorman.nodes.refusals import Refusals
 from doorman.nodes.reports import missing_status, node_event, pod_event, status_patch
 from doorman.nodes.shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status import change_events, next_report, status_body, wanted_statuses
@@ -103,6 +104,7 @@ class SimulatedNodes:
         self._seen_deleted: dict[str, Instant] = {}
         self._told_errors: dict[str, str] = {}
         self._shutdowns = Shutdowns()
+        self._refusals = Refusals()
         self._was_silent: set[str] = set()
         self._was_ready: dict[str, bool] = {}
         self._was_cordoned: set[str] = set()
@@ -188,6 +190,7 @@ class SimulatedNodes:
             self._was_cordoned.discard(name)
             self._next_eviction.pop(name, None)
             self._shutdowns.forget(name)
+            self._refusals.forget_node(name)
             return DONE
         actions: list[Action] = []
         wakes: list[tuple[str, Instant]] = []
@@ -335,9 +338,13 @@ class SimulatedNodes:
                     displaced += (pod_event(victim, REASON, MESSAGE), status_patch(victim, preempted_body(victim, now)))
                     self._loads.drop(victim.metadata.uid)
         if decision is None:
+            self._refusals.forget(pod.metadata.uid)
             self._loads.take(pod)
             started = self._post(key, pod, decide_start(pod, life, now), now)
             return msgspec.structs.replace(started, actions=(*displaced, *started.actions)) if displaced else started
+        due = self._refusals.due(pod.metadata.uid, name, now)
+        if now < due:
+            return Result(wakes=((f"pod/{key}", due),))
         event = pod_event(pod, decision.reason, decision.text)
         body = failed_body(pod, decision.reason, f"Pod was rejected: {decision.text}", now)
         return Result(actions=(event, status_patch(pod, body)), retry=RETRY)
@@ -369,6 +376,7 @@ class SimulatedNodes:
     def _forget(self, key: str, uid: str) -> None:
         self._uids.pop(key, None)
         self._loads.drop(uid)
+        self._refusals.forget(uid)
         self._since.pop(uid, None)
         self._seen_deleted.pop(uid, None)
 

@@ -412,3 +412,13 @@ def test_cordon_is_told_once_each_way() -> None:
         "Node node-1 status is now: NodeNotSchedulable",
         "Node node-1 status is now: NodeSchedulable",
     ]
+
+
+def test_pods_that_come_again_and_again_are_refused_one_after_another() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(capacity={"pods": "0"}))
+    for number in range(3):
+        stage.create("pods", pod(f"p{number}", "node-1"))
+    stage.settle()
+    assert [found(stage, f"p{number}")["status"]["phase"] for number in range(3)] == ["Failed", "Pending", "Pending"]
+    stage.at(0.25)
+    assert [found(stage, f"p{number}")["status"]["phase"] for number in range(3)] == ["Failed"] * 3

@@ -1,0 +1,35 @@
+"""How fast a node refuses pods: one after another.
+
+A ReplicaSet replaces a refused pod at once, and the scheduler may well send the next one to the same node. With real
+kubelets every round takes its time; without any, such a circle would never come to an end at one instant of virtual
+time, and burn a core in real time.
+"""
+
+from typing import Final
+
+from doorman.base.clock import Instant
+
+REFUSAL_SECONDS: Final = 0.125
+"""From one refusal of a node to its next."""
+
+
+class Refusals:
+    def __init__(self) -> None:
+        self._due: dict[str, Instant] = {}
+        """By uid of the pod."""
+        self._next: dict[str, Instant] = {}
+        """By node: when it may refuse again."""
+
+    def due(self, uid: str, node: str, now: Instant) -> Instant:
+        """When this pod is refused: now, or when those before it have been."""
+        due = self._due.get(uid)
+        if due is None:
+            due = self._due[uid] = max(now, self._next.get(node, now))
+            self._next[node] = due + REFUSAL_SECONDS
+        return due
+
+    def forget(self, uid: str) -> None:
+        self._due.pop(uid, None)
+
+    def forget_node(self, node: str) -> None:
+        self._next.pop(node, None)
