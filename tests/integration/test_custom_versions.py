@@ -265,3 +265,28 @@ async def test_value_is_kept_or_pruned(member: dict[str, Any], value: Any, kept:
         status, made = await api.call("POST", path("v1"), knob("v1", thing=value))
         assert status == 201, made
         assert (made["spec"]["thing"] == value) is kept
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(["x"], id="texts"),
+        pytest.param([None], id="nulls"),
+        pytest.param([{"name": {}}], id="keys-that-are-objects"),
+        pytest.param("x", id="no-list"),
+    ],
+)
+async def test_list_of_the_wrong_things_is_invalid_not_a_fault_of_ours(value: Any) -> None:
+    ports = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        "items": {"type": "object", "required": ["name"], "properties": {"name": STRING}},
+    }
+    async with running_api() as api:
+        await define(api, definition(version("v1", storage=True, ports=ports)))
+        status, answer = await api.call("POST", path("v1"), knob("v1", ports=value))
+        assert (status, answer["reason"]) == (422, "Invalid")
+        apply = path("v1", "k") + "?fieldManager=me"
+        status, answer = await api.call("PATCH", apply, knob("v1", ports=value), headers=APPLY)
+        assert (status, answer["reason"]) == (422, "Invalid")

@@ -17,7 +17,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.server import Server, _authority
+from support.server import Server, authority_of
 
 EXAMPLES = int(os.environ.get("DOORMAN_FUZZ_EXAMPLES", "250"))
 QUIET = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -76,7 +76,7 @@ class Line:
         self.server = server
         self._token = config["users"][0]["user"]["token"]
         address = urllib.parse.urlsplit(server.address)
-        context = ssl.create_default_context(cadata=_authority(config))
+        context = ssl.create_default_context(cadata=authority_of(config))
         self._connection = http.client.HTTPSConnection(str(address.hostname), address.port, context=context, timeout=20)
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:

@@ -83,10 +83,15 @@ def paths(node: FieldSet | None, prefix: str = "") -> Iterator[str]:
         yield prefix
     for name, child in sorted(node.items()):
         if name != SELF:
-            yield from paths(child, prefix + _written(name))
+            yield from paths(child, prefix + written(name))
 
 
-def _written(element: str) -> str:
+def written(element: str) -> str:
+    """A path element as messages show it.
+
+    >>> written('k:{"name":"c"}'), written("f:spec")
+    ('[name="c"]', '.spec')
+    """
     if element.startswith("f:"):
         return "." + element[2:]
     if element.startswith("v:"):

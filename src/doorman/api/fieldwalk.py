@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.fieldset import SELF, FieldSet
+from doorman.api.fieldset import SELF, FieldSet, written
 from doorman.api.schema import Document, Schema
 
 Json = Any  # any JSON value
@@ -60,6 +60,33 @@ class FieldWalker:
     def held(self, value: Document, type_name: str) -> FieldSet | None:
         """The leaves of a document: what somebody who applies it owns."""
         return self._held_struct(value, type_name) or None
+
+    def repeated(self, value: Document, type_name: str) -> list[str]:
+        """Keys that occur twice in a keyed list or a set, as `.spec.containers: duplicate entries for key [...]`."""
+        found: list[str] = []
+        self._find_repeated(value, FieldType(Shape.STRUCT, struct=type_name), "", found)
+        return found
+
+    def _find_repeated(self, value: Json, field: FieldType, path: str, found: list[str]) -> None:
+        match shape_of(value, field):
+            case Shape.STRUCT:
+                for name, member in value.items():
+                    self._find_repeated(member, self.field(field.struct, name), f"{path}.{name}", found)
+            case Shape.MAP:
+                for name, member in value.items():
+                    self._find_repeated(member, field.inner or _LEAF, f"{path}.{name}", found)
+            case Shape.KEYED:
+                seen: set[str] = set()
+                for item in value:
+                    key = written(self.key(item, field))
+                    if key in seen:
+                        found.append(f"{path}: duplicate entries for key {key}")
+                    seen.add(key)
+                    self._find_repeated(item, FieldType(Shape.STRUCT, struct=field.struct), path + key, found)
+            case Shape.SET:
+                for index, item in enumerate(value):
+                    if item in value[:index]:
+                        found.append(f"{path}: duplicate entries for key {written('v:' + _encode(item).decode())}")
 
     def diff(self, new: Document, old: Document, type_name: str) -> Difference:
         changed, removed = self._diff_members(new, old, type_name)
@@ -249,7 +276,11 @@ def shape_of(value: Json, field: FieldType) -> Shape:
     wanted = field.shape
     if wanted is Shape.LEAF:
         return wanted
-    fits = isinstance(value, dict) if wanted in (Shape.STRUCT, Shape.MAP) else isinstance(value, list)
+    if wanted is Shape.KEYED:
+        # Of custom objects ownership is looked at before their values are: anything may be in a list.
+        fits = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    else:
+        fits = isinstance(value, list if wanted is Shape.SET else dict)
     return wanted if fits else Shape.LEAF
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from doorman.api.schema import Document, Schema
-from doorman.base.errors import bad_request, internal
+from doorman.base.errors import ApiError, bad_request
+from doorman.base.gotext import go_value
 
 PATCH: Final = "$patch"
 RETAIN: Final = "$retainKeys"
@@ -38,14 +39,14 @@ class _Merger:
         return out
 
     def _follow_directives(self, type_name: str | None, live: Document, patch: Document) -> Document:
-        patch = dict(patch)
+        given, patch = patch, dict(patch)
         directive = patch.pop(PATCH, None)
         if directive == "replace":
             return copy.deepcopy(patch)
         if directive == "delete":
             return {}
-        if directive not in (None, "merge"):
-            raise internal(f"unknown patch type: {directive} in map: {patch}")
+        if directive is not None:
+            raise _fault(f"unknown patch type: {go_value(directive)} in map: {go_value(given)}")
         retained = patch.pop(RETAIN, None)
         out = dict(live)
         if retained is not None:
@@ -85,6 +86,8 @@ class _Merger:
 
     def _merge_list(self, field: Mapping[str, Json], live: list[Json], patch: list[Json], order: Json) -> list[Json]:
         merge_key = _merge_key(field)
+        if order is not None:
+            _check_order(patch, order, merge_key)
         if merge_key is None:
             fresh = list(dict.fromkeys(patch))
             merged = [*fresh, *(value for value in live if value not in fresh)]
@@ -97,14 +100,16 @@ class _Merger:
         for item in patch:
             if not isinstance(item, dict):
                 raise bad_request("invalid JSON document")
+            if item.get(PATCH) == "merge":
+                raise _fault("merging lists not supported")
+            if item.get(PATCH) not in (None, "delete"):
+                raise _fault(f"unknown patch type: {go_value(item[PATCH])} in map: {go_value(item)}")
             if merge_key not in item:
-                raise internal(f"map: {item} does not contain declared merge key: {merge_key}")
+                raise _fault(f"map: {go_value(item)} does not contain declared merge key: {merge_key}")
             key = item[merge_key]
             if item.get(PATCH) == "delete":
                 merged = [found for found in merged if found.get(merge_key) != key]
                 continue
-            if item.get(PATCH) == "merge":
-                raise internal("delete and merge are the only patch directives of a list element")
             touched.append(key)
             at = next((i for i, found in enumerate(merged) if found.get(merge_key) == key), None)
             if at is None:
@@ -122,6 +127,29 @@ class _Merger:
         if field is None:
             return {"t": "raw"}
         return field if isinstance(field, dict) else {"t": field}
+
+
+def _fault(text: str) -> ApiError:
+    """A patch that cannot be followed; Kubernetes has no better word for it than its own."""
+    return ApiError(500, "", text)
+
+
+def _check_order(patch: list[Json], order: Json, merge_key: str | None) -> None:
+    """Every element of a patch list is in its `$setElementOrder`, in the same order."""
+    if not isinstance(order, list):
+        raise bad_request("invalid patch format of setElementOrder list")
+    wanted = [item for item in patch if not (isinstance(item, dict) and item.get(PATCH) == "delete")]
+    found = 0
+    for named in order:
+        if found < len(wanted) and _key(named, merge_key) == _key(wanted[found], merge_key):
+            found += 1
+    if found < len(wanted):
+        lists = (go_value(patch), go_value(order))
+        raise _fault(f"The order in patch list:\n{lists[0]}\n doesn't match $setElementOrder list:\n{lists[1]}\n")
+
+
+def _key(item: Json, merge_key: str | None) -> Json:
+    return item.get(merge_key) if merge_key is not None and isinstance(item, dict) else item
 
 
 def _struct_of(field: Mapping[str, Json]) -> str | None:

@@ -36,6 +36,21 @@ def go_json(value: object) -> str:
     return msgspec.json.encode(value).decode().translate(_HTML)
 
 
+def go_value(value: object) -> str:
+    """A decoded JSON value as `%v` prints it.
+
+    >>> go_value({"name": "c", "ports": [1, True, None]})
+    'map[name:c ports:[1 true <nil>]]'
+    """
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{name}:{go_value(value[name])}" for name in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(go_value(item) for item in value) + "]"
+    if value is None:
+        return "<nil>"
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
 def _quoted(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]

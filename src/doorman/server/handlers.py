@@ -32,7 +32,7 @@ from doorman.registry.stored import Stored
 from doorman.server.access import Access
 from doorman.server.bodies import BodyError, read_body
 from doorman.server.decoding import decode_object, field_validation
-from doorman.server.listing import Page, list_page, parse_list_options
+from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
 from doorman.server.patching import APPLY, ApplyPlan, read_patch, transform_of
 from doorman.server.pods import PodOperations
 from doorman.server.rendering import Renderer
@@ -123,6 +123,9 @@ class ResourceHandlers:
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
             return renderer.computed(call.kind, compute(info.namespace, info.name, call.user))
+        revision, current = parse_revision(call.request.query.get("resourceVersion")), self._registry.cache.revision
+        if revision > current:
+            raise too_new(revision, current)
         return await self._one(call.kind, self._registry.get(call.kind, info.namespace, info.name), renderer)
 
     async def _list(self, call: Call, renderer: Renderer) -> Response:

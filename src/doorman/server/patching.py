@@ -7,6 +7,7 @@ import msgspec
 
 from doorman.api.apply import LAST_APPLIED, Applier
 from doorman.api.faces import from_stored, to_stored
+from doorman.api.fieldwalk import FieldWalker
 from doorman.api.kinds import Kind
 from doorman.api.managed import Manager
 from doorman.api.mergepatch import json_patch, merge_patch
@@ -165,6 +166,11 @@ class ApplyPlan:
         return merged
 
 
+def _untyped(where: str, faults: list[str]) -> ApiError:
+    text = faults[0] if len(faults) == 1 else "errors:\n" + "\n".join(f"  {fault}" for fault in faults)
+    return ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
+
+
 def _checked_config(schema: Schema, kind: Kind, config: Document, patch: Patch, namespace: str, name: str) -> Document:
     version = config.get("apiVersion", "")
     if version != kind.group_version:
@@ -198,8 +204,10 @@ def _checked_config(schema: Schema, kind: Kind, config: Document, patch: Patch, 
         if unknown:
             fields = [problem.removeprefix('unknown field "').rstrip('"') for problem in unknown]
             listed = [f".{field}: field not declared in schema" for field in fields]
-            text = listed[0] if len(listed) == 1 else "errors:\n" + "\n".join(f"  {line}" for line in listed)
-            raise ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
+            raise _untyped(where, listed)
+        repeated = FieldWalker(schema).repeated(cleaned, kind.type_name)
+        if repeated:
+            raise _untyped(where, repeated)
     out = {member: value for member, value in cleaned.items() if member not in ("kind", "apiVersion")}
     out["metadata"] = {**out.get("metadata", {}), "name": metadata.get("name", name)}
     return out

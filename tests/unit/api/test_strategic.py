@@ -126,8 +126,27 @@ def test_worked_example(type_name: str, live: Any, patch: Any, expected: Any) ->
 @pytest.mark.parametrize(
     ("patch", "code", "words"),
     [
-        pytest.param({"$patch": "turn"}, 500, "unknown patch type: turn", id="unknown-directive"),
-        pytest.param({"containers": [{"image": "x"}]}, 500, "does not contain declared merge key: name", id="no-key"),
+        pytest.param(
+            {"$patch": "turn"}, 500, r"^unknown patch type: turn in map: map\[\$patch:turn\]$", id="unknown-directive"
+        ),
+        pytest.param(
+            {"containers": [{"image": "x"}]},
+            500,
+            r"^map: map\[image:x\] does not contain declared merge key: name$",
+            id="no-key",
+        ),
+        pytest.param(
+            {"containers": [{"$patch": "merge", "name": "a"}]}, 500, "^merging lists not supported$", id="merge-a-list"
+        ),
+        pytest.param(
+            {"containers": [{"$patch": "turn", "name": "a"}]}, 500, "^unknown patch type: turn in map", id="in-a-list"
+        ),
+        pytest.param(
+            {"$setElementOrder/containers": [{"name": "z"}], "containers": [A1]},
+            500,
+            r"doesn't match \$setElementOrder list:\n\[map\[name:z\]\]",
+            id="order-without-the-element",
+        ),
         pytest.param(
             {"securityContext": {"$retainKeys": ["a"], "runAsUser": 1}}, 400, "retainKeys", id="key-not-retained"
         ),
