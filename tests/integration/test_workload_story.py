@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from doorman.client.actions import Create, Delete, Patch
+from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.controllers.taint_eviction import TaintEvictionSettings
 from doorman.nodes.marks import RUNS_FOR, STARTUP
 from doorman.nodes.orders import cut_off
@@ -49,6 +49,44 @@ def test_pods_of_a_deployment_come_back_elsewhere() -> None:
         assert len(pods(cluster)) == 8
         deployment = cluster.cluster.informers.lister("deployments.apps").get("default/web")
         assert deployment.status.available_replicas == 6
+
+    run_story(story)
+
+
+def test_rolling_back_takes_up_the_old_replica_set_and_collides_with_none() -> None:
+    async def story(cluster: Story) -> None:
+        def template(image: str) -> dict[str, Any]:
+            return {**TEMPLATE, "spec": {"containers": [{"name": "c", "image": image}]}}
+
+        await given(cluster, "deployments.apps", {"replicas": 3, "template": template("i:1")})
+        for image in ("i:2", "i:1"):
+            body = {"spec": {"template": template(image)}}
+            await cluster.client.patch(
+                Patch(resource="deployments.apps", namespace="default", name="web", body=body, type=PatchType.MERGE)
+            )
+            await cluster.advance(60)
+        sets = cluster.cluster.informers.lister("replicasets.apps").list()
+        assert sorted(one.spec.replicas for one in sets) == [0, 3]
+        deployment = cluster.cluster.informers.lister("deployments.apps").get("default/web")
+        assert deployment.status.collision_count == 0
+        assert deployment.status.terminating_replicas == 0
+
+    run_story(story)
+
+
+def test_a_refused_pod_leaves_no_trace_in_the_template() -> None:
+    """Admission changes what it is given: that must be a copy of what the workload's cache holds."""
+
+    async def story(cluster: Story) -> None:
+        quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+        await cluster.client.create(Create(resource="resourcequotas", namespace="default", body=quota))
+        await given(cluster, "replicasets.apps", {"replicas": 2, "template": TEMPLATE})
+        assert pods(cluster) == []
+        await cluster.client.delete(Delete(resource="resourcequotas", namespace="default", name="none"))
+        await cluster.advance(120)
+        assert len(staying(cluster)) == 2
+        found = cluster.cluster.informers.lister("replicasets.apps").get("default/web")
+        assert "volumeMounts" not in found.spec.template["spec"]["containers"][0]
 
     run_story(story)
 

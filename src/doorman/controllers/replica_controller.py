@@ -45,6 +45,8 @@ T = TypeVar("T", bound=KeepsReplicas)
 class ReplicaKind(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     name: str
     """Of the controller."""
+    component: str = ""
+    """Who its events say they are from; the controller's name when empty."""
     resource: str
     api_version: str
     kind: str
@@ -63,7 +65,7 @@ class ReplicaController(Generic[T]):
         self._kind = kind
         self._owners = owners
         self._pods = pods
-        self._engine = ReplicaEngine(kind.name, pods)
+        self._engine = ReplicaEngine(kind.component or kind.name, pods)
         self._uids: dict[str, str] = {}
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it

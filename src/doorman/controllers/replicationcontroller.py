@@ -8,6 +8,7 @@ from doorman.controllers.replica_controller import ReplicaKind
 
 REPLICATION_CONTROLLERS: Final = ReplicaKind[ReplicationController](
     name="replicationcontroller-controller",
+    component="replication-controller",
     resource="replicationcontrollers",
     api_version="v1",
     kind="ReplicationController",

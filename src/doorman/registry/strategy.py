@@ -162,6 +162,15 @@ def _update_service(kind: Kind, new: Document, old: Document, now: Instant) -> N
     carry_over(new, old)
 
 
+# Volumes
+
+
+def _create_volume(kind: Kind, doc: Document, now: Instant) -> None:
+    """Volumes and claims wait for each other from the first moment on."""
+    prepare_create(kind, doc, now)
+    doc["status"] = {"phase": "Pending"}
+
+
 # Events
 
 _EVENT_ALWAYS: Final = {
@@ -320,6 +329,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
     "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
     "services": _strategy(create=_create_service, update=_update_service),
+    "persistentvolumes": _strategy(create=_create_volume),
+    "persistentvolumeclaims": _strategy(create=_create_volume),
     "events": _strategy(create=_create_event, update=_update_event),
     "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),

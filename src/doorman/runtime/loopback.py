@@ -23,6 +23,9 @@ from doorman.server.request import RequestInfo
 
 _log: Final = logging.getLogger("doorman.runtime")
 
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
+
 
 class LoopbackClient:
     """Acts as one user, under one field manager's name."""
@@ -45,7 +48,9 @@ class LoopbackClient:
     async def create(self, action: Create) -> Stored:
         kind = self._kind(action.resource)
         self._authorize("create", kind, action.namespace)
-        doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
+        # The registry fills in defaults in place, and a controller's body shares lists with the template it was made of.
+        body = _decode(_encode(action.body))
+        doc = clean_object(self._registry.schema, kind, body, Body(body), "Ignore", [])
         if self._guard.is_about(kind):
             self._guard.check(kind, action.namespace, doc, None, self._caller.user)
         return await self._registry.create(kind, action.namespace, doc, self._caller)
