@@ -1,6 +1,8 @@
 """Pods when they are written: their first status, and what each subresource may change."""
 
 import copy
+from collections.abc import Mapping
+from typing import Final
 
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
@@ -13,6 +15,8 @@ from doorman.semantics.qos import qos_class
 def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     doc["metadata"]["generation"] = 1
     spec = doc.get("spec", {})
+    if "affinity" in spec or "topologySpreadConstraints" in spec:
+        _merge_label_keys(spec, doc["metadata"].get("labels") or {})
     status: Document = {"phase": "Pending", "qosClass": str(qos_class(spec))}
     if spec.get("schedulingGates"):
         status["conditions"] = [
@@ -26,6 +30,33 @@ def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
             }
         ]
     doc["status"] = status
+
+
+_TERMS: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_WEIGHTED_TERMS: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def _merge_label_keys(spec: Document, labels: Mapping[str, str]) -> None:
+    """`matchLabelKeys` and `mismatchLabelKeys` become expressions with the pod's own values, where there are any."""
+    holders: list[Document] = list(spec.get("topologySpreadConstraints") or ())
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec.get("affinity") or {}).get(kind) or {}
+        holders.extend(affinity.get(_TERMS) or ())
+        holders.extend(one.get("podAffinityTerm") or {} for one in affinity.get(_WEIGHTED_TERMS) or ())
+    for holder in holders:
+        selector = holder.get("labelSelector")
+        if selector is None:
+            continue
+        added = [
+            {"key": key, "operator": operator, "values": [labels[key]]}
+            for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+            for key in holder.get(field) or ()
+            if key in labels
+        ]
+        if added:
+            # A pod whose generated name was taken comes here again.
+            there = selector.get("matchExpressions") or []
+            selector["matchExpressions"] = [*there, *(one for one in added if one not in there)]
 
 
 def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:

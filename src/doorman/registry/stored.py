@@ -21,7 +21,8 @@ from doorman.store.contract import Entry
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
 
-ITEM_HEAD: Final = b'{"metadata":{"resourceVersion":"'
+_REVISION: Final = b'"resourceVersion":"'
+ITEM_HEAD: Final = b'{"metadata":{' + _REVISION
 _AFTER_REVISION: Final = b'",'
 
 
@@ -91,9 +92,21 @@ class Stored:
         return doc
 
 
+class _Unborn(Stored):
+    """An object that would have been created: it shows no resourceVersion."""
+
+    __slots__ = ()
+
+    def json(self, head: bytes) -> bytes:
+        return b"".join(self.pieces(head))
+
+    def pieces(self, head: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+        return head.removesuffix(_REVISION), b"", b"", self.value
+
+
 def unstored(value: bytes, key: str, revision: int) -> Stored:
-    """Kept bytes that were not written (a dry run) in the shape of those that were."""
-    return Stored(Entry("", value, revision, 0), key, msgspec.json.Decoder(Object).decode)
+    """Kept bytes that were not written (a dry run) in the shape of those that were; new ones have no revision."""
+    return (Stored if revision else _Unborn)(Entry("", value, revision, 0), key, msgspec.json.Decoder(Object).decode)
 
 
 def store_key(kind: Kind, namespace: str, name: str) -> str:

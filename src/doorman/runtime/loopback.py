@@ -48,7 +48,7 @@ class LoopbackClient:
     async def create(self, action: Create) -> Stored:
         kind = self._kind(action.resource)
         self._authorize("create", kind, action.namespace)
-        # The registry fills in defaults in place, and a controller's body shares lists with the template it was made of.
+        # The registry changes what it is given, and a controller's body shares lists with the template it is made of.
         body = _decode(_encode(action.body))
         doc = clean_object(self._registry.schema, kind, body, Body(body), "Ignore", [])
         if self._guard.is_about(kind):

@@ -93,6 +93,7 @@ def _is_bare(text: str) -> bool:
 
 
 def parse_list_options(kind: Kind, namespace: str, query: Query) -> ListOptions:
+    query.integer_or_none("timeoutSeconds")  # nothing to do with it here, but it must be a number
     options = ListOptions(
         selection=parse_selection(kind, namespace, query),
         limit=max(query.integer_or_none("limit") or 0, 0),

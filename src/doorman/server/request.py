@@ -1,5 +1,6 @@
 """A request and an answer as values, and what a path means."""
 
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qsl
@@ -9,6 +10,7 @@ import msgspec
 from doorman.api.fieldselectors import FieldSelectorError, FieldTerm, parse_field_selector
 from doorman.base.errors import bad_request
 
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -44,10 +46,9 @@ class Query:
         text = self.get(name)
         if not text:
             return None
-        try:
-            return int(text)
-        except ValueError as error:
-            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+        if _INTEGER.fullmatch(text) is None:
+            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        return int(text)
 
 
 class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):

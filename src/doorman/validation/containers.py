@@ -119,8 +119,10 @@ def is_simple(container: Mapping[str, Any]) -> bool:
             continue
         return False
     name = container.get("name", "")
+    image = container.get("image")
     return bool(
-        container.get("image")
+        image
+        and image == image.strip()
         and name
         and container.get("imagePullPolicy") in _PULL_POLICIES
         and container.get("terminationMessagePolicy") in _MESSAGE_POLICIES
@@ -137,8 +139,11 @@ def _common_errors(
         errors.append(required(f"{path}.name"))
     else:
         errors.extend(invalid(f"{path}.name", name, fault) for fault in dns_label_faults(name))
-    if not container.get("image"):
+    image = container.get("image", "")
+    if not image:
         errors.append(required(f"{path}.image"))
+    elif image != image.strip():
+        errors.append(invalid(f"{path}.image", image, "must not have leading or trailing whitespace"))
     policy = container.get("terminationMessagePolicy", "")
     if policy not in _MESSAGE_POLICIES:
         at = f"{path}.terminationMessagePolicy"
@@ -256,6 +261,7 @@ def _probe_errors(container: Mapping[str, Any], path: str) -> Iterator[FieldErro
             yield required(f"{path}.{field}", "must specify a handler type")
         for extra in handlers[1:]:
             yield forbidden(f"{path}.{field}.{extra}", "may not specify more than 1 handler type")
+        yield from _probe_port_errors(probe, f"{path}.{field}")
         for number in (
             "initialDelaySeconds",
             "timeoutSeconds",
@@ -267,6 +273,17 @@ def _probe_errors(container: Mapping[str, Any], path: str) -> Iterator[FieldErro
                 yield invalid(f"{path}.{field}.{number}", probe[number], "must be greater than or equal to 0")
         if field != "readinessProbe" and probe.get("successThreshold", 1) != 1:
             yield invalid(f"{path}.{field}.successThreshold", probe["successThreshold"], "must be 1")
+
+
+def _probe_port_errors(probe: Mapping[str, Any], path: str) -> Iterator[FieldError]:
+    for handler in ("httpGet", "tcpSocket", "grpc"):
+        if handler not in probe:
+            continue
+        port = probe[handler].get("port", 0)
+        if isinstance(port, str):
+            yield from (invalid(f"{path}.{handler}.port", port, fault) for fault in port_name_faults(port))
+        elif not 1 <= port <= 65535:
+            yield invalid(f"{path}.{handler}.port", port, _PORT_RANGE)
 
 
 def _host_port_conflicts(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:

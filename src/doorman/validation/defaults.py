@@ -30,6 +30,18 @@ def default_node(doc: Document) -> None:
     status = doc.get("status")
     if status and status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = dict(status["capacity"])
+    spec = doc.get("spec")
+    if spec:
+        _default_pod_ranges(spec)
+
+
+def _default_pod_ranges(spec: _Json) -> None:
+    """One range and the list of them say the same; where they differ the one counts."""
+    first, every = spec.get("podCIDR"), spec.get("podCIDRs")
+    if first and (not every or every[0] != first):
+        spec["podCIDRs"] = [first]
+    elif every and not first:
+        spec["podCIDR"] = every[0]
 
 
 def default_service(doc: Document) -> None:

@@ -167,7 +167,35 @@ def _pod_term_errors(term: Mapping[str, Any], path: str) -> list[FieldError]:
     if not key:
         errors.append(required(f"{path}.topologyKey", "can not be empty"))
     errors.extend(invalid(f"{path}.topologyKey", key, fault) for fault in qualified_name_faults(key))
+    errors.extend(_label_key_errors(term, path))
     return errors
+
+
+def _label_key_errors(holder: Mapping[str, Any], path: str) -> list[FieldError]:
+    """`matchLabelKeys` and `mismatchLabelKeys`: names of labels that add to a selector what it does not say itself.
+
+    On create the pod's own values have already been added to the selector: one expression of a key is ours.
+    """
+    errors: list[FieldError] = []
+    selector = holder.get("labelSelector")
+    avoided = holder.get("mismatchLabelKeys") or ()
+    for field in ("matchLabelKeys", "mismatchLabelKeys"):
+        keys = holder.get(field) or ()
+        if keys and selector is None:
+            errors.append(forbidden(f"{path}.{field}", "must not be specified when labelSelector is not set"))
+        for index, key in enumerate(keys):
+            at = f"{path}.{field}[{index}]"
+            errors.extend(invalid(at, key, fault) for fault in qualified_name_faults(key))
+            if field == "matchLabelKeys" and key in avoided:
+                errors.append(invalid(at, key, "exists in both matchLabelKeys and mismatchLabelKeys"))
+            if selector is not None and _says(selector, key):
+                errors.append(invalid(at, key, f"exists in both {field} and labelSelector"))
+    return errors
+
+
+def _says(selector: Mapping[str, Any], key: str) -> bool:
+    own = [one for one in selector.get("matchExpressions") or () if one.get("key") == key]
+    return key in (selector.get("matchLabels") or {}) or len(own) > 1
 
 
 def _weight_errors(term: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -212,5 +240,6 @@ def _spread_errors(constraint: Mapping[str, Any], path: str) -> list[FieldError]
         policy = constraint.get(field)
         if policy is not None and policy not in ("Honor", "Ignore"):
             errors.append(not_supported(f"{path}.{field}", Json(policy), ("Honor", "Ignore")))
+    errors.extend(_label_key_errors(constraint, path))
     errors.extend(label_selector_errors(constraint.get("labelSelector"), f"{path}.labelSelector"))
     return errors

@@ -64,17 +64,19 @@ def selected_template_errors(
     """The selector, and the template that it must select."""
     errors: list[FieldError] = []
     selector = spec.get("selector")
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if selector is None:
-        errors.append(required("spec.selector"))
+        if kind != "daemonset":
+            errors.append(required("spec.selector"))
+        # No selector selects nothing, so not the template either.
+        errors.append(invalid("spec.template.metadata.labels", labels or None, _MISMATCH))
     else:
         found = label_selector_errors(selector, "spec.selector")
         errors.extend(found)
         if not selector.get("matchLabels") and not selector.get("matchExpressions"):
             errors.append(invalid("spec.selector", selector, f"empty selector is invalid for {kind}"))
-        elif not found:
-            labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-            if not selector_matches(selector, labels):
-                errors.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
+        elif not found and not selector_matches(selector, labels):
+            errors.append(invalid("spec.template.metadata.labels", labels or None, _MISMATCH))
     errors.extend(plain_template_errors(spec, old, context))
     pod: _Spec = (spec.get("template") or {}).get("spec") or {}
     if requires_always and pod.get("restartPolicy") != "Always":

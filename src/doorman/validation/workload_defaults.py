@@ -73,7 +73,8 @@ def default_replication_controller(doc: Document) -> None:
         metadata = doc.setdefault("metadata", {})
         if not metadata.get("labels"):
             metadata["labels"] = dict(labels)
-    _default_template(spec)
+    if "template" in spec:
+        _default_template(spec)
 
 
 def default_job(doc: Document) -> None:
@@ -101,10 +102,9 @@ def default_cron_job(doc: Document) -> None:
     spec.setdefault("suspend", False)
     spec.setdefault("successfulJobsHistoryLimit", 3)
     spec.setdefault("failedJobsHistoryLimit", 1)
-    _default_template((spec.get("jobTemplate") or {}).get("spec") or {})
+    _default_template(spec.setdefault("jobTemplate", {}).setdefault("spec", {}))
 
 
 def _default_template(holder: _Json) -> None:
-    template = holder.get("template")
-    if template is not None:
-        default_pod_spec(template.setdefault("spec", {}))
+    """Also of a template that is not there: what it lacks is then only what nobody can guess."""
+    default_pod_spec(holder.setdefault("template", {}).setdefault("spec", {}))

@@ -36,6 +36,7 @@ def written(resource: str, new: dict[str, Any], old: dict[str, Any] | None = Non
             {"phase": "Pending", "qosClass": "BestEffort"},
             id="a-pod-begins-pending",
         ),
+        pytest.param("persistentvolumeclaims", {"status": {"phase": "Bound"}}, {"phase": "Pending"}, id="a-claim"),
         pytest.param("namespaces", {}, {"phase": "Active"}, id="a-namespace-begins-active"),
         pytest.param("services", {"spec": {"type": "ClusterIP"}}, {"loadBalancer": {}}, id="a-service"),
     ],
@@ -93,3 +94,26 @@ def test_api_service_of_this_server_is_available_at_once() -> None:
         "message": "Local APIServices are always available",
     }
     assert "status" not in written("apiservices.apiregistration.k8s.io", {"spec": {"service": {"name": "s"}}})
+
+
+def test_label_keys_of_a_pod_become_expressions_with_its_own_values() -> None:
+    keys = {"labelSelector": {}, "matchLabelKeys": ["hash", "absent"], "mismatchLabelKeys": ["tenant"]}
+    spec = {
+        "affinity": {
+            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [keys]},
+            "podAntiAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"podAffinityTerm": copy.deepcopy(keys)}]
+            },
+        },
+        "topologySpreadConstraints": [{"labelSelector": {}, "matchLabelKeys": ["hash"]}, {"matchLabelKeys": ["hash"]}],
+    }
+    doc = written("pods", {"metadata": {"name": "x", "labels": {"hash": "1", "tenant": "t"}}, "spec": spec})["spec"]
+    mine = {"key": "hash", "operator": "In", "values": ["1"]}
+    both = {"matchExpressions": [mine, {"key": "tenant", "operator": "NotIn", "values": ["t"]}]}
+    (near,) = doc["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (far,) = doc["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert near["labelSelector"] == far["podAffinityTerm"]["labelSelector"] == both
+    assert doc["topologySpreadConstraints"] == [
+        {"labelSelector": {"matchExpressions": [mine]}, "matchLabelKeys": ["hash"]},
+        {"matchLabelKeys": ["hash"]},
+    ]

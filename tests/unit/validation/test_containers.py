@@ -27,6 +27,21 @@ def c(**fields: Any) -> dict[str, Any]:
         pytest.param([c()], [], id="simple"),
         pytest.param([c(name="")], ["c[0].name: Required value"], id="no-name"),
         pytest.param([c(image="")], ["c[0].image: Required value"], id="no-image"),
+        pytest.param(
+            [c(image=" i")],
+            ['c[0].image: Invalid value: " i": must not have leading or trailing whitespace'],
+            id="image-with-space",
+        ),
+        pytest.param(
+            [c(readinessProbe={"httpGet": {"port": 0}})],
+            ["c[0].readinessProbe.httpGet.port: Invalid value: 0: must be between 1 and 65535, inclusive"],
+            id="probe-without-port",
+        ),
+        pytest.param(
+            [c(livenessProbe={"tcpSocket": {"port": "no--name"}})],
+            ['c[0].livenessProbe.tcpSocket.port: Invalid value: "no--name": must not contain consecutive hyphens'],
+            id="probe-port-name",
+        ),
         pytest.param([c(), c()], ['c[1].name: Duplicate value: "c"'], id="same-name"),
         pytest.param(
             [c(imagePullPolicy="Often")],

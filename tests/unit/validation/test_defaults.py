@@ -30,6 +30,24 @@ WEBHOOK = {
         ),
         pytest.param("nodes", {"spec": {}}, {"spec": {}}, id="node-without-status"),
         pytest.param(
+            "nodes",
+            {"spec": {"podCIDR": "10.0.0.0/24"}},
+            {"spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]}},
+            id="node-one-range",
+        ),
+        pytest.param(
+            "nodes",
+            {"spec": {"podCIDRs": ["10.0.0.0/24"]}},
+            {"spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]}},
+            id="node-list-of-ranges",
+        ),
+        pytest.param(
+            "nodes",
+            {"spec": {"podCIDR": "10.0.1.0/24", "podCIDRs": ["10.0.0.0/24", "fd00::/64"]}},
+            {"spec": {"podCIDR": "10.0.1.0/24", "podCIDRs": ["10.0.1.0/24"]}},
+            id="node-ranges-that-differ",
+        ),
+        pytest.param(
             "services",
             {"spec": {"ports": [{"port": 80}]}},
             {

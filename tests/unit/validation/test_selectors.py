@@ -126,3 +126,31 @@ def test_topology_spread_is_checked() -> None:
     ]
     (error,) = topology_spread_errors([good, good], "t")
     assert str(error) == 't[1].{topologyKey, whenUnsatisfiable}: Duplicate value: "{z, DoNotSchedule}"'
+
+
+SELECTOR = {"matchLabels": {"app": "web"}}
+NO_SELECTOR = "must not be specified when labelSelector is not set"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        pytest.param({"labelSelector": SELECTOR, "matchLabelKeys": ["hash"]}, [], id="good"),
+        pytest.param({"matchLabelKeys": ["hash"]}, [f"a.matchLabelKeys: Forbidden: {NO_SELECTOR}"], id="no-selector"),
+        pytest.param(
+            {"labelSelector": SELECTOR, "matchLabelKeys": ["app"]},
+            ['a.matchLabelKeys[0]: Invalid value: "app": exists in both matchLabelKeys and labelSelector'],
+            id="said-twice",
+        ),
+        pytest.param(
+            {"labelSelector": SELECTOR, "matchLabelKeys": ["x"], "mismatchLabelKeys": ["x"]},
+            ['a.matchLabelKeys[0]: Invalid value: "x": exists in both matchLabelKeys and mismatchLabelKeys'],
+            id="wanted-and-unwanted",
+        ),
+    ],
+)
+def test_label_keys_add_to_the_selector(more: dict[str, Any], expected: list[str]) -> None:
+    term = {"topologyKey": "zone", **more}
+    kept = texts(affinity_errors({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}, "a"))
+    prefix = "a.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
+    assert [text.replace(prefix, "a") for text in kept] == expected

@@ -91,7 +91,9 @@ def test_selector_is_fixed_and_needed(validator: Validator) -> None:
     new["spec"]["selector"] = {"matchLabels": {}}
     assert [error.field for error in validator.update(new, old, Context())] == ["spec.selector", "spec.selector"]
     del new["spec"]["selector"]
-    assert texts(validator.create(new, Context())) == ["spec.selector: Required value"]
+    mismatch = 'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`'
+    needed = [] if validator is DAEMON_SET else ["spec.selector: Required value"]
+    assert texts(validator.create(new, Context())) == [*needed, mismatch]
 
 
 @pytest.mark.parametrize(
@@ -169,3 +171,23 @@ def test_int_or_percent() -> None:
     assert len(int_or_percent_errors("ten", "p")) == 1
     assert percent_or_none("25%") == 25
     assert percent_or_none(25) is None
+
+
+@pytest.mark.parametrize(
+    ("validator", "is_required"),
+    [
+        pytest.param(DEPLOYMENT, True, id="deployment"),
+        pytest.param(REPLICA_SET, True, id="replica-set"),
+        pytest.param(STATEFUL_SET, True, id="stateful-set"),
+        pytest.param(DAEMON_SET, False, id="daemon-set"),
+    ],
+)
+def test_without_selector_and_template_all_that_nobody_can_guess_is_missing(
+    validator: Validator, is_required: bool
+) -> None:
+    doc: dict[str, Any] = {"metadata": {"name": "x"}}
+    DEFAULTS[validator](doc)
+    mismatch = "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`"
+    rest = [mismatch, "spec.template.spec.containers: Required value"]
+    found = texts(validator.create(doc, Context()))
+    assert found == (["spec.selector: Required value", *rest] if is_required else rest)

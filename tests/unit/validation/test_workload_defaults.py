@@ -11,6 +11,13 @@ from doorman.validation.workload_defaults import (
     default_stateful_set,
 )
 
+TEMPLATE = {
+    "spec": {
+        "restartPolicy": "Always", "terminationGracePeriodSeconds": 30, "dnsPolicy": "ClusterFirst",
+        "securityContext": {}, "schedulerName": "default-scheduler", "enableServiceLinks": True,
+    }
+}  # fmt: skip
+
 
 def filled(default: Any, **spec: Any) -> dict[str, Any]:
     doc: dict[str, Any] = {"metadata": {}, "spec": spec}
@@ -24,6 +31,7 @@ def test_deployment() -> None:
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}},
         "revisionHistoryLimit": 10,
         "progressDeadlineSeconds": 600,
+        "template": TEMPLATE,
     }
     assert filled(default_deployment, replicas=0, strategy={"type": "Recreate"})["spec"]["strategy"] == {
         "type": "Recreate"
@@ -34,6 +42,7 @@ def test_daemon_set() -> None:
     assert filled(default_daemon_set)["spec"] == {
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
         "revisionHistoryLimit": 10,
+        "template": TEMPLATE,
     }
 
 
