@@ -102,7 +102,7 @@ def test_label_keys_of_a_pod_become_expressions_with_its_own_values() -> None:
         "affinity": {
             "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [keys]},
             "podAntiAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [{"podAffinityTerm": copy.deepcopy(keys)}]
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"podAffinityTerm": {**keys, "labelSelector": {}}}]
             },
         },
         "topologySpreadConstraints": [{"labelSelector": {}, "matchLabelKeys": ["hash"]}, {"matchLabelKeys": ["hash"]}],
