@@ -6,6 +6,7 @@ at again. Reconciling is synchronous, so keys without actions cost no task.
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -29,7 +30,7 @@ class ControllerRunner:
         self.controller = controller
         self._executor = executor
         self._clock = clock
-        self._queue: dict[str, None] = {}
+        self._queue: OrderedDict[str, None] = OrderedDict()
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._attempts: dict[str, int] = {}
@@ -92,8 +93,7 @@ class ControllerRunner:
         for _ in range(KEYS_PER_TURN_MAX):
             if not self._queue or len(self._under_way) >= self.controller.workers or self._is_stopped:
                 return
-            key = next(iter(self._queue))
-            del self._queue[key]
+            key, _ = self._queue.popitem(last=False)
             try:
                 result = self.controller.reconcile(key, now)
             except Exception:  # noqa: BLE001  a bug with one key must not stop the others
