@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.contract import Attributes, Checker, Cluster, Mutator, Operation, Plugin
+from doorman.admission.contract import Attributes, Checker, Cluster, Limiter, Mutator, Operation, Plugin
 from doorman.admission.dedicated_nodes import DedicatedNodesPlugin
 from doorman.admission.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
 from doorman.admission.extended_resource_toleration import ExtendedResourceToleration
@@ -86,6 +86,7 @@ class Chain:
         self._plugins = tuple(plugins)
         self._mutators: dict[tuple[str, str, str, Operation], tuple[Mutator, ...]] = {}
         self._checkers: dict[tuple[str, str, str, Operation], tuple[Checker, ...]] = {}
+        self._limiters: dict[tuple[str, str, str, Operation], tuple[Limiter, ...]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,6 +115,16 @@ class Chain:
             remembered = _Remembered(cluster)
             for plugin in checkers:
                 plugin.validate(attributes, remembered, now)
+
+    def limit(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Let every plugin that counts say whether there is room. What it lets in is written in the same turn."""
+        key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
+        limiters = self._limiters.get(key)
+        if limiters is None:
+            found = [plugin for plugin in self._interested(attributes) if isinstance(plugin, Limiter)]
+            limiters = self._limiters[key] = tuple(found)
+        for plugin in limiters:
+            plugin.limit(attributes, cluster, now)
 
     def _interested(self, attributes: Attributes) -> list[Plugin]:
         resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation
@@ -159,6 +170,9 @@ class _Remembered:
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return self._cluster.list(resource, namespace)
+
+    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
+        return self._cluster.list_newest(resource, namespace)
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         return self._cluster.labels(resource, namespace, name)

@@ -61,6 +61,10 @@ class Cluster(Protocol):
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]: ...
 
+    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
+        """The same with what is on its way to the disk: for whoever must not let in one too many."""
+        ...
+
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         """The labels alone, which cost less than the document; None when there is no such object."""
         ...
@@ -95,7 +99,7 @@ WRITES: Final = CREATE_AND_UPDATE | {Operation.DELETE}
 
 
 class Plugin(Protocol):
-    """Every plugin; it is also a `Mutator`, a `Checker` or both."""
+    """Every plugin; it is also a `Mutator`, a `Checker`, a `Limiter` or several of them."""
 
     @property
     def name(self) -> str: ...
@@ -115,6 +119,13 @@ class Mutator(Protocol):
 class Checker(Protocol):
     def validate(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
         """Refuse or not. Runs on the final, valid object."""
+        ...
+
+
+@runtime_checkable
+class Limiter(Protocol):
+    def limit(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Refuse what would be one too many. Runs last, when nobody is waited for any more before the write."""
         ...
 
 

@@ -1,7 +1,7 @@
 """ResourceQuota: nothing new beyond what a namespace may hold.
 
-Usage is counted from what is stored at that moment, not from the quota's status: the status is a controller's
-report and may lag behind a burst of writes.
+Usage is counted from what is stored at that moment, durable or not yet, and not from the quota's status: the status is
+a controller's report and may lag behind a burst of writes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ class ResourceQuota:
     name = "ResourceQuota"
     interests: Sequence[Interest] = INTERESTS
 
-    def validate(self, attributes: Attributes, cluster: Cluster, _now: Instant) -> None:
+    def limit(self, attributes: Attributes, cluster: Cluster, _now: Instant) -> None:
         if not attributes.namespace or attributes.obj is None or attributes.resource == "resourcequotas":
             return
         for quota in cluster.list("resourcequotas", attributes.namespace):
@@ -84,6 +84,7 @@ class ResourceQuota:
         counted = sorted(resource for resource in hard if wanted.get(resource))
         if not counted:
             return
+        attributes.is_particular = True
         used = self._used(attributes, quota, cluster, is_pod=is_pod)
         over = [
             resource
@@ -97,7 +98,7 @@ class ResourceQuota:
             raise refusal(attributes, f"exceeded quota: {name}, requested: {asked}, used: {taken}, limited: {allowed}")
 
     def _used(self, attributes: Attributes, quota: _Json, cluster: Cluster, *, is_pod: bool) -> Amounts:
-        stored: Iterable[_Json] = cluster.list(attributes.group_resource, attributes.namespace)
+        stored: Iterable[_Json] = cluster.list_newest(attributes.group_resource, attributes.namespace)
         total: Amounts = {}
         for one in stored:
             if is_pod and not decide_scope(quota, one):

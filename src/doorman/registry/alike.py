@@ -57,6 +57,10 @@ class Reads:
         self._lists.setdefault(resource, self._cluster.age_of_list(resource))
         return self._cluster.list(resource, namespace)
 
+    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:  # documents
+        """Not noted: whoever counts marks the request as particular, every write changes what he sees."""
+        return self._cluster.list_newest(resource, namespace)
+
     def are_current(self) -> bool:
         cluster = self._cluster
         return all(cluster.age(key) == age for key, age in self._objects.items()) and all(

@@ -72,6 +72,19 @@ class ClusterReader:
         self._lists[resource, namespace] = (collection.last_change, docs)
         return docs
 
+    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:  # documents
+        """Those of a namespace, also what is not durable yet."""
+        kind = self._registry.kinds.named(resource)
+        prefix = store_key(kind, namespace, "")
+        published = self.list(resource, namespace)
+        pending = {event.key: event.entry for event in self._registry.pending() if event.key.startswith(prefix)}
+        if not pending:
+            return published
+        kept = [doc for doc in published if prefix + doc["metadata"]["name"] not in pending]
+        names = [key.removeprefix(prefix) for key, entry in pending.items() if entry is not None]
+        fresh = [self._registry.newest(kind, namespace, name) for name in names]
+        return [*kept, *(doc for doc in fresh if doc is not None)]
+
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         for row in self._registry.kinds.rows:
             if row.kind == kind and row.group_version == api_version:

@@ -145,10 +145,11 @@ class Proposer:
         attributes.name = doc["metadata"]["name"]
         self._admission.validate(attributes, cluster, now)
 
-    async def ask_others(self, attributes: Attributes) -> None:
-        """Whether webhooks object to what is to be stored."""
+    async def ask_others(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Whether webhooks object to what is to be stored, and then whether there is room for it."""
         if self.remote is not None and self._is_remote(attributes):
             await self.remote.validate(attributes, self._cluster)
+        self._admission.limit(attributes, cluster, now)
 
     async def update(
         self,
@@ -336,7 +337,7 @@ class _FreshDraft:
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(self._now)
         self._proposer.settle(self._kind, self._doc, self._attributes, self._cluster, self._now)
-        await self._proposer.ask_others(self._attributes)
+        await self._proposer.ask_others(self._attributes, self._cluster, self._now)
         if self._kind.storage == SERVICES:
             self._undo = self._proposer.numbers.assign(self._doc, None)
         if self.after is not None:

@@ -6,7 +6,7 @@ it is proposed again on what is there now. The answer is given when the write is
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -38,7 +38,7 @@ from doorman.registry.proposal import Caller, Proposer, Unchanged
 from doorman.registry.service_numbers import SERVICES, ServiceNumbers
 from doorman.registry.stored import Stored, store_key, to_kept_bytes, unstored
 from doorman.registry.watchcache import Collection, WatchCache
-from doorman.store.contract import ABSENT, Conflict, Entry, Store, Write
+from doorman.store.contract import ABSENT, Conflict, Entry, Event, Store, Write
 
 UPDATE_TRIES_MAX: Final = 100
 NAME_TRIES_MAX: Final = 8
@@ -114,6 +114,10 @@ class Registry:
 
     def newest_entry(self, store_key: str) -> Entry | None:
         return self._store.peek(store_key)
+
+    def pending(self) -> Iterable[Event]:
+        """What is on its way to the disk, oldest first."""
+        return self._store.pending()
 
     # Writing
 
@@ -242,7 +246,10 @@ class Registry:
             doc = self._document(entry, kind, namespace, name)
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
-            await self.proposer.admit_delete(kind, namespace, name, doc, caller)
+            shown = doc
+            if self.versions.is_different(kind, entry.revision):
+                (shown,) = await self.versions.read(kind, [self._document(entry, kind, namespace, name)])
+            await self.proposer.admit_delete(kind, namespace, name, shown, caller)
             outcome = decide_delete(kind, doc, options, now)
             before = self._stored(entry, kind, namespace, name)
             if isinstance(outcome, Keep):

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.webhooks import BINDINGS, MUTATING, VALIDATING
+from doorman.api.webhooks import BINDINGS, MUTATING, MUTATING_BINDINGS, VALIDATING
 from doorman.base.clock import Instant
 from doorman.base.instants import to_micro_time, to_time
 from doorman.registry.watchcache import WatchCache
@@ -59,7 +59,7 @@ class _Form:
 class Renewals:
     def __init__(self, store: Store, cache: WatchCache) -> None:
         self._store = store
-        self._judges = [cache.collection(storage) for storage in (MUTATING, VALIDATING, BINDINGS)]
+        self._judges = [cache.collection(storage) for storage in (MUTATING, VALIDATING, BINDINGS, MUTATING_BINDINGS)]
         self._forms: dict[str, _Form] = {}
 
     async def renew(self, nodes: Sequence[str], at: Instant) -> list[str]:

@@ -29,6 +29,7 @@ from doorman.scheduler.node_order import NodeOrder
 from doorman.scheduler.port_table import PortTable
 from doorman.scheduler.relations import Relations
 from doorman.scheduler.resource_names import ResourceNames
+from doorman.scheduler.row_log import RowLog
 from doorman.scheduler.shapes import Shape, ShapeTable
 from doorman.semantics.pod_resources import PODS, counted_quantities
 
@@ -116,6 +117,8 @@ class Cluster:
         self.log: list[int] = []
         """Twice the row touched, plus one when the node itself changed and not only the pods on it."""
         self.log_start = 0
+        self.starts = RowLog()
+        """Rows on which a pod has started: who has to leave depends on that, and nothing else does."""
         """Position of the first entry that is kept; positions count from the beginning of time."""
         self._rank: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
         self._ordered: RowArray = np.zeros(0, dtype=np.intp)

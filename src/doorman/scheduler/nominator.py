@@ -12,8 +12,8 @@ import numpy as np
 from doorman.api.pods import Pod
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
+from doorman.scheduler.row_log import RowLog
 
-LOG_ENTRIES_MAX: Final = 65_536
 OVERLAYS_MAX: Final = 16
 """Sums are kept for so many priorities; they are rebuilt when more take turns."""
 
@@ -69,10 +69,8 @@ class Nominator:
         self._overlays: dict[int, Overlay] = {}
         self._membership_version = -1
         self.version = 0
-        self.log: list[int] = []
+        self.log = RowLog()
         """Rows whose nominations changed."""
-        self.log_start = 0
-        """Position of the first entry that is kept."""
 
     def __len__(self) -> int:
         return len(self._records)
@@ -124,24 +122,13 @@ class Nominator:
                     overlay.add(record, row, +1)
         return overlay
 
-    @property
-    def log_end(self) -> int:
-        return self.log_start + len(self.log)
-
     def _change(self, record: PodRecord, sign: int) -> None:
         self.version += 1
         row = self._cluster.row_or_none(record.node)
         if row is not None:
-            self._note(row)
+            self.log.note(row)
         if self._membership_version != self._cluster.membership_version:
             self._overlays.clear()
         for priority_min, overlay in self._overlays.items():
             if record.priority >= priority_min and row is not None:
                 overlay.add(record, row, sign)
-
-    def _note(self, row: int) -> None:
-        self.log.append(row)
-        if len(self.log) > LOG_ENTRIES_MAX:
-            dropped = LOG_ENTRIES_MAX // 2
-            del self.log[:dropped]
-            self.log_start += dropped

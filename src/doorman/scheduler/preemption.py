@@ -105,26 +105,30 @@ class _Clearing(msgspec.Struct, frozen=True):
 
 
 class _Known:
-    """What clearing rows came to for one kind of pod, good as long as neither a row nor its nominations change."""
+    """What clearing rows came to for one kind of pod: good as long as neither a row nor its nominations change, and no
+    pod there starts.
+    """
 
     def __init__(self) -> None:
         self.results: list[_Clearing | int | None] = []
-        self._position = self._nominations = -1
+        self._position = self._nominations = self._starts = -1
 
     def refresh(self, cluster: Cluster, nominator: Nominator) -> None:
         """Forget what has changed since."""
+        nominated, started = nominator.log.since(self._nominations), cluster.starts.since(self._starts)
         if (
             len(self.results) != cluster.size
             or self._position < cluster.log_start
-            or self._nominations < nominator.log_start
+            or nominated is None
+            or started is None
         ):
             self.results = [None] * cluster.size
         else:
             for entry in cluster.log[self._position - cluster.log_start :]:
                 self.results[entry >> 1] = None
-            for row in nominator.log[self._nominations - nominator.log_start :]:
+            for row in (*nominated, *started):
                 self.results[row] = None
-        self._position, self._nominations = cluster.log_end, nominator.log_end
+        self._position, self._nominations, self._starts = cluster.log_end, nominator.log.end, cluster.starts.end
 
 
 class Preemption:
@@ -205,18 +209,20 @@ class Preemption:
         except PluginReject:
             return []
         simple = self._fit_or_none(judges) if not cluster_judges else None
-        results: list[_Clearing | int | None] = [None] * self._cluster.size
-        if simple is not None:
-            results = self._known_for(candidate).results
+        results = self._known_for(candidate).results if simple is not None else []
         own_row = self._cluster.row_or_none(self._nominator.node_of(candidate.key))
         found: list[_Clearing] = []
         failed: Counter[int] = Counter()
         unbroken = False
         for row in rows.tolist():
-            clearing = results[row] if row != own_row else self._clear(candidate, judges, row)
+            clearing: _Clearing | int | None = None
+            if simple is not None and row != own_row:
+                clearing = results[row]
+                if clearing is None:
+                    clearing = results[row] = self._clear_simply(candidate, judges, simple, row)
             if clearing is None:
-                clearing = self._clear_simply(candidate, judges, simple, row) if simple is not None else None
-                clearing = results[row] = self._clear(candidate, judges, row) if clearing is None else clearing
+                # What a trial comes to depends on more than the demand: nothing is kept of it.
+                clearing = self._clear(candidate, judges, row)
             if isinstance(clearing, int):
                 failed[clearing] += 1
                 continue

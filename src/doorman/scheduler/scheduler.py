@@ -329,6 +329,8 @@ class Scheduler:
 
     def _replace(self, record: PodRecord, new: Pod) -> None:
         """Take over the pod's new state; the columns change only if they would show it."""
+        if record.row >= 0 and record.pod.status.start_time != new.status.start_time:
+            self._cluster.starts.note(record.row)
         if not record.assumed and not self._cluster.shows_pods and _looks_the_same(record.pod, new):
             record.pod = new
             return

@@ -257,7 +257,7 @@ class ResourceHandlers:
         info, kind = call.info, call.kind
         options = self._delete_options(call)
         page = list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
-        caller = self._caller(call, "DeleteOptions")
+        caller = self._caller(call, "DeleteOptions", given=options)
         for stored in page.items:
             try:
                 await self._registry.delete(kind, stored.namespace, stored.name, options, caller)
@@ -325,8 +325,7 @@ class ResourceHandlers:
     async def _scale(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         if info.verb == "get":
-            stored = self._registry.get(kind, info.namespace, info.name)
-            return renderer.document(to_scale(stored.document(), kind.scale))
+            return await self._scale_of(kind, self._registry.get(kind, info.namespace, info.name), renderer)
         scale_kind = SCALE
         if info.verb == "update":
             caller = self._caller(call, "UpdateOptions")
@@ -344,7 +343,12 @@ class ResourceHandlers:
                 return with_scale(workload, patched(to_scale(workload, kind.scale)), kind.scale)
 
         written = await self._registry.update(kind, info.namespace, info.name, transform, caller)
-        return renderer.document(to_scale(written.stored.document(), kind.scale))
+        return await self._scale_of(kind, written.stored, renderer)
+
+    async def _scale_of(self, kind: Kind, stored: Stored, renderer: Renderer) -> Response:
+        if kind.is_custom:
+            (stored,) = await self._registry.versions.shown(kind, [stored])
+        return renderer.document(to_scale(stored.document(), kind.scale))
 
     # Bodies and options
 

@@ -70,6 +70,7 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
 
 def transform_of(schema: Schema, kind: Kind, patch: Patch, validation: str, warnings: list[str]) -> Transform:
     """The function the registry applies, perhaps more than once, to what is stored."""
+    told = len(warnings)
 
     def transform(stored: Document) -> Document:
         live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.face, stored)}
@@ -77,7 +78,7 @@ def transform_of(schema: Schema, kind: Kind, patch: Patch, validation: str, warn
         found: list[str] = []
         known = None if patch.type == JSON_PATCH else live
         cleaned = _cleaned(schema, kind, patched, patch, validation, found, known)
-        warnings[:] = found
+        warnings[told:] = found  # what an attempt before this one said is said again
         return to_stored(kind.face, cleaned)
 
     return transform

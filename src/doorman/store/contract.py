@@ -9,7 +9,7 @@
   lose the race against a write that is on its way to the disk.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -84,6 +84,10 @@ class Store(Protocol):
         ...
 
     def peek(self, key: str) -> Entry | None: ...
+
+    def pending(self) -> Iterable[Event]:
+        """Writes that were taken and are not published yet, oldest first."""
+        ...
 
     def entries(self) -> Iterator[Entry]:
         """Everything published, in order of keys."""

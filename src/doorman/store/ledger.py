@@ -9,7 +9,7 @@ durable; readers see it). The memory store does both at once, the SQLite store p
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from doorman.store.contract import ABSENT, Compacted, Conflict, Entry, Event, Write
@@ -28,7 +28,7 @@ class Ledger:
         history_bytes_max: int = HISTORY_BYTES_MAX,
     ) -> None:
         self.newest: dict[str, Entry] = {entry.key: entry for entry in entries}
-        self._unpublished: deque[Event] = deque()
+        self.unpublished: deque[Event] = deque()
         self._next_revision = revision + 1
         self.revision = revision
         self._history: deque[Event] = deque()
@@ -55,7 +55,7 @@ class Ledger:
             entry = Entry(write.key, write.value, revision, current.created if current is not None else revision)
             self.newest[write.key] = entry
             event = Event(revision, write.key, entry, current)
-        self._unpublished.append(event)
+        self.unpublished.append(event)
         return event
 
     def append_all(self, writes: Sequence[Write]) -> list[Event]:
@@ -72,7 +72,7 @@ class Ledger:
         for event in events:
             assert event.revision == self.revision + 1, "events are published in order"
             self.revision = event.revision
-            self._unpublished.popleft()
+            self.unpublished.popleft()
             self._history.append(event)
             self._history_bytes += _weight(event)
         self._forget()
@@ -82,7 +82,7 @@ class Ledger:
     def entries(self) -> Iterator[Entry]:
         """What is published, in order of keys: the newest values with what is not published yet undone."""
         published = dict(self.newest)
-        for event in reversed(self._unpublished):
+        for event in reversed(self.unpublished):
             if event.previous is None:
                 published.pop(event.key, None)
             else:
@@ -126,6 +126,9 @@ class LedgerReader:
 
     def peek(self, key: str) -> Entry | None:
         return self._ledger.newest.get(key)
+
+    def pending(self) -> Iterable[Event]:
+        return self._ledger.unpublished
 
     def entries(self) -> Iterator[Entry]:
         return self._ledger.entries()

@@ -27,6 +27,9 @@ class World:
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return self._docs.get(resource.partition(".")[0], [])
 
+    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
+        return self.list(resource, namespace)
+
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         found = (row for row in builtin_kinds().rows if (row.group_version, row.kind) == (api_version, kind))
         return next(((row.group_resource, row.namespaced) for row in found), None)

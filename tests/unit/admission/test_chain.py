@@ -25,6 +25,9 @@ class Nothing:
         found = self.get(resource, namespace, name)
         return None if found is None else found["metadata"].get("labels", {})
 
+    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
+        return self.list(resource, namespace)
+
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         raise AssertionError(f"nobody asks for {api_version} {kind}")
 
@@ -93,6 +96,7 @@ def test_chain_asks_who_is_interested_in_order() -> None:
     for attributes in (request(), request(operation=Operation.UPDATE), request(subresource="status"), request("nodes")):
         chain.admit(attributes, cluster, 0.0)
         chain.validate(attributes, cluster, 0.0)
+        chain.limit(attributes, cluster, 0.0)
         log.append("-")
     assert log == [
         *("admit one", "admit two", "validate two", "-"),

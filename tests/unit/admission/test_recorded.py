@@ -69,6 +69,9 @@ class _World:
         found = self.get(resource, namespace, name)
         return None if found is None else found["metadata"].get("labels", {})
 
+    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
+        return self.list(resource, namespace)
+
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         raise AssertionError(f"nobody asks for {api_version} {kind}")
 
@@ -130,6 +133,7 @@ class _World:
         if errors:
             raise invalid_object(kind.kind, kind.group, new["metadata"].get("name", ""), errors)
         self.chain.validate(attributes, self, 0.0)
+        self.chain.limit(attributes, self, 0.0)
         key = kind.group_resource, step.namespace, new["metadata"]["name"]
         if old is None and key in self.docs:
             raise already_exists(kind.named, key[2])

@@ -49,7 +49,7 @@ def sized(cpu: str) -> dict[str, Any]:
 )
 def test_pod_over_quota_is_refused(hard: Any, stored: Any, new: Any, why: str, world: Any, asked: Any) -> None:
     with pytest.raises(ApiError) as refused:
-        ResourceQuota().validate(asked(new), world(resourcequotas=[quota(hard)], pods=stored), 0.0)
+        ResourceQuota().limit(asked(new), world(resourcequotas=[quota(hard)], pods=stored), 0.0)
     assert refused.value.message == f'pods "p" is forbidden: {why}'
 
 
@@ -62,7 +62,7 @@ def test_pod_over_quota_is_refused(hard: Any, stored: Any, new: Any, why: str, w
     ],
 )
 def test_pod_within_quota_passes(hard: Any, stored: Any, world: Any, asked: Any) -> None:
-    ResourceQuota().validate(asked(pod()), world(resourcequotas=[quota(hard)], pods=stored), 0.0)
+    ResourceQuota().limit(asked(pod()), world(resourcequotas=[quota(hard)], pods=stored), 0.0)
 
 
 def test_other_kinds_are_counted(world: Any, asked: Any) -> None:
@@ -74,9 +74,9 @@ def test_other_kinds_are_counted(world: Any, asked: Any) -> None:
     )
     for resource in ("configmaps", "deployments.apps"):
         with pytest.raises(ApiError, match="exceeded quota: q"):
-            ResourceQuota().validate(asked({"metadata": {"name": "b"}}, resource), there, 0.0)
-    ResourceQuota().validate(asked({"metadata": {"name": "b"}}, "secrets"), there, 0.0)
-    ResourceQuota().validate(asked({"metadata": {"name": "b"}}, "nodes", namespace=""), there, 0.0)
+            ResourceQuota().limit(asked({"metadata": {"name": "b"}}, resource), there, 0.0)
+    ResourceQuota().limit(asked({"metadata": {"name": "b"}}, "secrets"), there, 0.0)
+    ResourceQuota().limit(asked({"metadata": {"name": "b"}}, "nodes", namespace=""), there, 0.0)
 
 
 def selector(operator: str, *values: str) -> dict[str, Any]:

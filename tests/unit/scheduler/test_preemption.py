@@ -218,3 +218,23 @@ def test_preemption_frees_a_host_port() -> None:
     desk.settle()
     assert desk.where("high") == "n1"
     assert "a" not in desk.pods
+
+
+@pytest.mark.parametrize("younger", [0, 1])
+def test_pod_that_has_started_since_counts_by_when_rule_7(younger: int) -> None:
+    desk = Desk(binds=False)
+    nodes = ["n1", "n2", "n3"]
+    for name in nodes:
+        desk.node(name)
+        desk.put_pod(make_pod(f"on-{name}", node=name, requests=FULL))
+    desk.pod("first", requests=FULL, priority=100)
+    (first,) = desk.run()
+    assert isinstance(first, Rejected)
+    left = [name for name in nodes if name != first.nominated]
+    for place, name in enumerate(left):
+        day = "02" if place == younger else "01"
+        desk.change_pod(f"on-{name}", status={"startTime": f"2026-01-{day}T00:00:00Z"})
+    desk.pod("second", requests=FULL, priority=100)
+    (second,) = desk.run()
+    assert isinstance(second, Rejected)
+    assert second.nominated == left[younger]
