@@ -290,3 +290,69 @@ async def test_list_of_the_wrong_things_is_invalid_not_a_fault_of_ours(value: An
         apply = path("v1", "k") + "?fieldManager=me"
         status, answer = await api.call("PATCH", apply, knob("v1", ports=value), headers=APPLY)
         assert (status, answer["reason"]) == (422, "Invalid")
+
+
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+
+
+async def given_policy(api: Api, version_name: str, operation: str, expression: str) -> None:
+    rule = {
+        "apiGroups": ["example.com"],
+        "apiVersions": [version_name],
+        "resources": ["knobs"],
+        "operations": [operation],
+    }
+    constraints = {"resourceRules": [rule], "matchPolicy": "Equivalent"}
+    policy = {
+        "metadata": {"name": "p"},
+        "spec": {"matchConstraints": constraints, "validations": [{"expression": expression}]},
+    }
+    binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}}
+    for where, body in ((POLICIES, policy), (POLICIES.replace("policies", "policybindings"), binding)):
+        status, made = await api.call("POST", where, body)
+        assert status == 201, made
+
+
+async def test_policy_sees_the_version_its_rule_names() -> None:
+    async with running_api() as api:
+        await define(api, definition(version("v1", storage=True, a=STRING), version("v2", a=STRING, b=STRING)))
+        await given_policy(api, "v1", "CREATE", "!has(object.spec.b) && object.apiVersion == 'example.com/v1'")
+        status, made = await api.call("POST", path("v2"), knob("v2", a="x", b="y"))
+        assert status == 201, made
+
+
+async def test_policy_that_would_need_a_webhook_to_see_the_object_refuses(tmp_path: Path) -> None:
+    async with converting(tmp_path) as (api, _):
+        await given_policy(api, "v1", "CREATE", "true")
+        status, refused = await api.call("POST", path("v2"), knob("v2", first="a", last="b"))
+        assert (status, refused["reason"]) == (422, "Invalid")
+        assert "conversion to example.com/v1, Kind=Knob failed" in refused["message"]
+        status, made = await api.call("POST", path("v1"), knob("v1", text="a b"))
+        assert status == 201, made
+
+
+async def test_policy_sees_what_is_deleted_in_the_version_of_the_request(tmp_path: Path) -> None:
+    async with converting(tmp_path) as (api, _):
+        await api.call("POST", path("v1"), knob("v1", text="a b"))
+        await given_policy(api, "v2", "DELETE", "oldObject.spec == {'first': 'a', 'last': 'c'}")
+        status, refused = await api.call("DELETE", path("v2", "k"))
+        assert (status, refused["reason"]) == (422, "Invalid")
+        change = {"spec": {"last": "c"}}
+        assert (await api.call("PATCH", path("v2", "k"), change, headers=MERGE))[0] == 200
+        status, gone = await api.call("DELETE", path("v2", "k"))
+        assert status == 200, gone
+
+
+async def test_scale_is_read_where_the_version_of_the_request_keeps_it(tmp_path: Path) -> None:
+    below = {"scale": {"specReplicasPath": ".spec.count", "statusReplicasPath": ".status.count"}}
+    async with running_api() as api:
+        old = version("v1", storage=True, count=INTEGER)
+        new = version("v2", count={**INTEGER, "default": 7})
+        await define(api, definition({**old, "subresources": below}, {**new, "subresources": below}))
+        await api.call("POST", path("v1"), knob("v1", count=2))
+        for name in ("v1", "v2"):
+            status, scale = await api.call("GET", path(name, "k") + "/scale")
+            assert (status, scale["spec"]) == (200, {"replicas": 2})
+        change = {"spec": {"replicas": 4}}
+        status, scale = await api.call("PATCH", path("v2", "k") + "/scale", change, headers=MERGE)
+        assert (status, scale["spec"]) == (200, {"replicas": 4})

@@ -24,6 +24,42 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource, or a subresource, and its kind as one version of the API names them."""
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+    kind_version: str
+    """The group version of the kind, `policy/v1`: that of a subresource may be another one."""
+
+
+class Unconvertible(Exception):
+    """It takes a webhook to convert the object, and whoever asks cannot wait for one."""
+
+
+class Forms(Protocol):
+    """In which other versions the objects of a request can be shown."""
+
+    @property
+    def others(self) -> Sequence[Form]: ...
+
+    def show(self, doc: Document, form: Form) -> Document:
+        """The object in that form. Raises Unconvertible. `doc` is not changed."""
+        ...
+
+    def take(self, doc: Document, form: Form) -> Document:
+        """An object in that form as `Attributes.obj` has it. Raises Unconvertible."""
+        ...
+
+    async def ask_to_show(self, doc: Document, form: Form) -> Document:
+        """The same for whoever may wait."""
+        ...
+
+    async def ask_to_take(self, doc: Document, form: Form) -> Document: ...
+
+
 class Attributes(msgspec.Struct, kw_only=True):
     """One request. `obj` may be changed in place by `admit`; `old` may not."""
 
@@ -48,6 +84,19 @@ class Attributes(msgspec.Struct, kw_only=True):
     """Set by whoever decides by more than what the object, its name aside, and the cluster say."""
     annotations: dict[str, str] = {}
     """What the audit log is to be told."""
+    kind_version: str = ""
+    """The group version of the kind, when it is not that of the resource."""
+    forms: Forms | None = None
+    """None: the resource has no other versions."""
+    requested: Form | None = None
+    """What was asked for, when this shows it in another version."""
+
+    @property
+    def form(self) -> Form:
+        version = self.kind_version or (f"{self.group}/{self.version}" if self.group else self.version)
+        return Form(
+            group=self.group, version=self.version, resource=self.resource, kind=self.kind, kind_version=version
+        )
 
     @property
     def group_resource(self) -> str:

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.contract import Attributes, Cluster, Operation, refusal
+from doorman.admission.contract import Attributes, Cluster, Form, Operation, refusal
+from doorman.admission.forms import in_form
 from doorman.admission.policy_names import Judge, Variables, conditions_hold, nobody_may, policy_names_of
 from doorman.admission.policy_params import params_of
 from doorman.admission.webhooks_matching import resources_match
@@ -32,8 +33,8 @@ from doorman.semantics.cel.meter import Meter
 PLUGIN: Final = "MutatingAdmissionPolicy"
 _FIXED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "generateName"), ("metadata", "uid"))
 
-Merge = Callable[[Attributes, Document], Document]
-"""The request's object with a configuration merged in. Raises CelError when that must not be."""
+Merge = Callable[[Form, Document, Document], Document]
+"""From an object in some form to the same with a configuration merged in. Raises CelError when that must not be."""
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -61,24 +62,25 @@ class MutatingPolicies:
         if attributes.obj is None or attributes.operation is Operation.DELETE:
             return False
         meter = Meter()
-        asked: list[tuple[int, Bound]] = []
+        asked: list[tuple[int, Bound, Form]] = []
         last_change = -1
         for index, bound in enumerate(bounds):
-            if not _is_for(bound, attributes, cluster):
+            form = _form_for(bound, attributes, cluster)
+            if form is None:
                 continue
-            asked.append((index, bound))
-            if self._mutate(bound, attributes, cluster, meter):
+            asked.append((index, bound, form))
+            if self._mutate(bound, attributes, form, cluster, meter):
                 last_change = index
-        for index, bound in asked:
+        for index, bound, form in asked:
             if index < last_change and bound.policy.spec.reinvocation_policy == "IfNeeded":
-                self._mutate(bound, attributes, cluster, meter)
+                self._mutate(bound, attributes, form, cluster, meter)
         return last_change >= 0
 
-    def _mutate(self, bound: Bound, attributes: Attributes, cluster: Cluster, meter: Meter) -> bool:
+    def _mutate(self, bound: Bound, attributes: Attributes, form: Form, cluster: Cluster, meter: Meter) -> bool:
         assert attributes.obj is not None, "there is something to change"
         before = copy.deepcopy(attributes.obj)
         try:
-            self._apply(bound, attributes, cluster, meter)
+            self._apply(bound, attributes, form, cluster, meter)
         except CelError as error:
             attributes.obj.clear()
             attributes.obj.update(before)
@@ -88,23 +90,26 @@ class MutatingPolicies:
             raise refusal(attributes, f"{names} denied request: {error}") from error
         return attributes.obj != before
 
-    def _apply(self, bound: Bound, attributes: Attributes, cluster: Cluster, meter: Meter) -> None:
+    def _apply(self, bound: Bound, attributes: Attributes, form: Form, cluster: Cluster, meter: Meter) -> None:
         assert attributes.obj is not None, "there is something to change"
         spec = bound.policy.spec
         for param in params_of(spec.param_kind, bound.binding.spec.param_ref, attributes, cluster):
             for mutation in spec.mutations:
                 # Each sees what the one before made of the object.
-                known = {**policy_names_of(attributes, cluster, self._judge), "params": param}
+                known = {**policy_names_of(attributes, form, cluster, self._judge), "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)
                 if not conditions_hold(spec.match_conditions, known, meter):
                     return
-                changed = self._changed(mutation, attributes, known, meter)
+                seen = in_form(attributes, form).obj
+                assert seen is not None, "there is something to change"
+                changed = self._changed(mutation, form, seen, known, meter)
+                if attributes.forms is not None:
+                    changed = attributes.forms.take(changed, form)
                 attributes.obj.clear()
                 attributes.obj.update(changed)
 
-    def _changed(self, mutation: Mutation, attributes: Attributes, names: Document, meter: Meter) -> Document:
+    def _changed(self, mutation: Mutation, form: Form, obj: Document, names: Document, meter: Meter) -> Document:
         """Rules 2 and 3."""
-        assert attributes.obj is not None, "there is something to change"
         if mutation.apply_configuration is not None:
             config = evaluate(mutation.apply_configuration.expression, names, meter)
             if not isinstance(config, dict):
@@ -112,21 +117,22 @@ class MutatingPolicies:
             for path in _FIXED:
                 if _has(config, path):
                     raise CelError(f"error applying patch: may not mutate {'.'.join(path)}")
-            return self._merge(attributes, config)
+            return self._merge(form, obj, config)
         operations = evaluate(mutation.json_patch.expression, names, meter) if mutation.json_patch is not None else []
         if not isinstance(operations, list):
             raise CelError("jsonPatch must evaluate to a list of JSONPatch")
         try:
-            return patched(attributes.obj, operations)
+            return patched(obj, operations)
         except BadAnswer as error:
             raise CelError(str(error)) from error
 
 
-def _is_for(bound: Bound, attributes: Attributes, cluster: Cluster) -> bool:
+def _form_for(bound: Bound, attributes: Attributes, cluster: Cluster) -> Form | None:
+    """In which form the policy sees the request; None when it is not about it."""
     limits = bound.binding.spec.match_resources
-    return resources_match(bound.policy.spec.match_constraints, attributes, cluster) and (
-        limits is None or resources_match(limits, attributes, cluster)
-    )
+    if limits is not None and resources_match(limits, attributes, cluster) is None:
+        return None
+    return resources_match(bound.policy.spec.match_constraints, attributes, cluster)
 
 
 def _has(config: Any, path: Sequence[str]) -> bool:  # JSON

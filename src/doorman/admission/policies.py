@@ -20,7 +20,17 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.contract import ANY, WRITES, Attributes, Cluster, Interest, Operation, refusal, requested_name
+from doorman.admission.contract import (
+    ANY,
+    WRITES,
+    Attributes,
+    Cluster,
+    Form,
+    Interest,
+    Operation,
+    refusal,
+    requested_name,
+)
 from doorman.admission.policy_expressions import expression_faults
 from doorman.admission.policy_names import Judge, Variables, conditions_hold, nobody_may, policy_names_of
 from doorman.admission.policy_params import Misconfigured, params_of
@@ -95,14 +105,13 @@ class ValidatingAdmissionPolicies:
     ) -> ApiError | None:
         """Rule 5: the refusal, if it comes to one."""
         limits = binding.spec.match_resources
-        if not resources_match(policy.spec.match_constraints, attributes, cluster):
-            return None
-        if limits is not None and not resources_match(limits, attributes, cluster):
+        form = resources_match(policy.spec.match_constraints, attributes, cluster)
+        if form is None or (limits is not None and resources_match(limits, attributes, cluster) is None):
             return None
         names = f"ValidatingAdmissionPolicy '{policy.metadata.name}' with binding '{binding.metadata.name}'"
         actions = binding.spec.validation_actions
         denial: ApiError | None = None
-        for failure in self._failures(policy, binding, attributes, cluster, meter):
+        for failure in self._failures(policy, binding, attributes, form, cluster, meter):
             if "Warn" in actions:
                 attributes.warnings.append(f"Validation failed for {names}: {failure.message}")
             if "Audit" in actions and failure.index is not None:
@@ -112,11 +121,11 @@ class ValidatingAdmissionPolicies:
         return denial
 
     def _failures(
-        self, policy: Policy, binding: Binding, attributes: Attributes, cluster: Cluster, meter: Meter
+        self, policy: Policy, binding: Binding, attributes: Attributes, form: Form, cluster: Cluster, meter: Meter
     ) -> Iterator[Failure]:
-        names = policy_names_of(attributes, cluster, self._judge)
         spec = policy.spec
         try:
+            names = policy_names_of(attributes, form, cluster, self._judge)
             for param in params_of(spec.param_kind, binding.spec.param_ref, attributes, cluster):
                 known = {**names, "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from doorman.admission.contract import Attributes, Cluster
+from doorman.admission.contract import Attributes, Cluster, Form, Unconvertible
+from doorman.admission.forms import in_form
 from doorman.admission.webhooks_review import review_of
 from doorman.api.identity import User
 from doorman.api.schema import Document
@@ -49,10 +50,14 @@ def names_of(attributes: Attributes, judge: Judge) -> Document:
     }
 
 
-def policy_names_of(attributes: Attributes, cluster: Cluster, judge: Judge) -> Document:
-    """The names a policy may use besides its parameter and its variables."""
+def policy_names_of(attributes: Attributes, form: Form, cluster: Cluster, judge: Judge) -> Document:
+    """The names a policy may use besides its parameter and its variables. Raises CelError."""
     namespace = cluster.get("namespaces", "", attributes.namespace) if attributes.namespace else None
-    return {**names_of(attributes, judge), "namespaceObject": namespace}
+    try:
+        seen = in_form(attributes, form)
+    except Unconvertible as error:
+        raise CelError(f"conversion to {form.kind_version}, Kind={form.kind} failed: {error}") from error
+    return {**names_of(seen, judge), "namespaceObject": namespace}
 
 
 class Variables:

@@ -23,11 +23,12 @@ from typing import Final, Protocol
 
 import msgspec
 
-from doorman.admission.contract import Attributes, Cluster
+from doorman.admission.contract import Attributes, Cluster, Form
+from doorman.admission.forms import in_form_by_all_means
 from doorman.admission.mutating_policies import PLUGIN as POLICY_PLUGIN
 from doorman.admission.mutating_policies import Bound, MutatingPolicies
 from doorman.admission.policy_names import Judge, conditions_hold, names_of, nobody_may
-from doorman.admission.webhooks_matching import any_rule_matches, is_hidden, selectors_match
+from doorman.admission.webhooks_matching import is_hidden, matched_form, selectors_match
 from doorman.admission.webhooks_review import BadAnswer, Verdict, patched, review_of, verdict_of
 from doorman.api.schema import Document
 from doorman.api.webhooks import MUTATING, VALIDATING, ClientConfig, Webhook, WebhookConfiguration
@@ -94,43 +95,61 @@ class Webhooks:
     async def mutate(self, attributes: Attributes, cluster: Cluster) -> bool:
         """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""
         is_changed = self._policies is not None and self._policies.mutate(self._bound, attributes, cluster)
-        asked: list[tuple[int, Webhook]] = []
+        asked: list[tuple[int, Webhook, Form]] = []
         last_change = -1
         for index, hook in enumerate(self._mutating):
-            if not _is_wanted(hook, attributes, cluster, self._judge):
+            seen = await self._seen_by(hook, attributes, cluster)
+            if seen is None:
                 continue
-            asked.append((index, hook))
-            if await self._mutate(hook, attributes, cluster):
+            asked.append((index, hook, seen.form))
+            if await self._mutate(hook, attributes, seen, cluster):
                 last_change = index
-        for index, hook in asked:
+        for index, hook, form in asked:
             if index < last_change and hook.reinvocation_policy == "IfNeeded":
-                await self._mutate(hook, attributes, cluster)
+                await self._mutate(hook, attributes, await in_form_by_all_means(attributes, form), cluster)
         return is_changed or last_change >= 0
 
     async def validate(self, attributes: Attributes, cluster: Cluster) -> None:
-        hooks = [hook for hook in self._validating if _is_wanted(hook, attributes, cluster, self._judge)]
-        if not hooks:
+        questions = []
+        for hook in self._validating:
+            seen = await self._seen_by(hook, attributes, cluster)
+            if seen is not None:
+                questions.append((hook, seen))
+        if not questions:
             return
-        answers = await asyncio.gather(*(self._ask(h, attributes, cluster) for h in hooks), return_exceptions=True)
+        answers = await asyncio.gather(
+            *(self._ask(hook, seen, cluster) for hook, seen in questions), return_exceptions=True
+        )
         for answer in answers:
             if isinstance(answer, BaseException):
                 raise answer
             if answer.refusal is not None:
                 raise answer.refusal
 
-    async def _mutate(self, hook: Webhook, attributes: Attributes, cluster: Cluster) -> bool:
-        verdict = await self._ask(hook, attributes, cluster)
+    async def _seen_by(self, hook: Webhook, attributes: Attributes, cluster: Cluster) -> Attributes | None:
+        """The request as the webhook sees it; None when it does not want to."""
+        form = matched_form(hook.rules, attributes, hook.match_policy)
+        if form is None or not selectors_match(hook.namespace_selector, hook.object_selector, attributes, cluster):
+            return None
+        seen = await in_form_by_all_means(attributes, form)
+        return seen if _conditions_hold(hook, seen, self._judge) else None
+
+    async def _mutate(self, hook: Webhook, attributes: Attributes, seen: Attributes, cluster: Cluster) -> bool:
+        """`seen` is the request as the webhook sees it."""
+        verdict = await self._ask(hook, seen, cluster)
         if verdict.refusal is not None:
             raise verdict.refusal
-        if not verdict.operations or attributes.obj is None:
+        if not verdict.operations or attributes.obj is None or seen.obj is None:
             return False
         try:
-            changed = patched(attributes.obj, verdict.operations)
+            changed = patched(seen.obj, verdict.operations)
         except BadAnswer as error:
             _failed(hook, error)
             return False
-        if changed == attributes.obj:
+        if changed == seen.obj:
             return False
+        if attributes.forms is not None:
+            changed = await attributes.forms.ask_to_take(changed, seen.form)
         attributes.obj.clear()
         attributes.obj.update(changed)
         return True
@@ -151,15 +170,12 @@ class Webhooks:
         return verdict
 
 
-def _is_wanted(hook: Webhook, attributes: Attributes, cluster: Cluster, judge: Judge) -> bool:
-    if not any_rule_matches(hook.rules, attributes, any_version=hook.match_policy == "Equivalent"):
-        return False
-    if not selectors_match(hook.namespace_selector, hook.object_selector, attributes, cluster):
-        return False
+def _conditions_hold(hook: Webhook, seen: Attributes, judge: Judge) -> bool:
+    """Rule 2."""
     if not hook.match_conditions:
         return True
     try:
-        return conditions_hold(hook.match_conditions, names_of(attributes, judge), Meter())
+        return conditions_hold(hook.match_conditions, names_of(seen, judge), Meter())
     except CelError as error:
         if hook.failure_policy == "Ignore":
             return False

@@ -5,7 +5,8 @@ Rules
 1. A rule matches by operation, group, version and resource; `*` is any. `pods` is the resource alone, `pods/*` all its
    subresources too, `*` every resource without and `*/*` with subresources.
 2. Scope `Namespaced` and `Cluster` tell objects in a namespace from others; `*` is both.
-3. With matchPolicy Equivalent the version is not compared: every version shows the same object.
+3. With matchPolicy Equivalent a rule may also name another version of the resource: the first one that a rule names
+   is the form in which the objects are shown.
 4. The namespace selector is held against the labels of the object's namespace, or of the object if it is a namespace;
    other objects of the cluster pass.
 5. The object selector passes when the new or the old object has the labels.
@@ -13,10 +14,10 @@ Rules
    out can repair it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.admission.contract import Attributes, Cluster
+from doorman.admission.contract import Attributes, Cluster, Form
 from doorman.api.labels import matches
 from doorman.api.meta import LabelSelector
 from doorman.api.webhooks import GROUP, MatchResources, Rule
@@ -29,8 +30,8 @@ def is_hidden(attributes: Attributes) -> bool:
     return attributes.group == GROUP
 
 
-def rule_matches(rule: Rule, attributes: Attributes, *, any_version: bool) -> bool:
-    """Rules 1 to 3."""
+def rule_matches(rule: Rule, attributes: Attributes, form: Form) -> bool:
+    """Rules 1 and 2, for the request in this form."""
     if rule.scope != ANY and (rule.scope == "Namespaced") is not bool(attributes.namespace):
         return False
     if rule.resource_names:
@@ -39,9 +40,9 @@ def rule_matches(rule: Rule, attributes: Attributes, *, any_version: bool) -> bo
             return False
     return (
         _has(rule.operations, attributes.operation)
-        and _has(rule.api_groups, attributes.group)
-        and (any_version or _has(rule.api_versions, attributes.version))
-        and any(_names(text, attributes.resource, attributes.subresource) for text in rule.resources)
+        and _has(rule.api_groups, form.group)
+        and _has(rule.api_versions, form.version)
+        and any(_names(text, form.resource, attributes.subresource) for text in rule.resources)
     )
 
 
@@ -61,18 +62,25 @@ def selectors_match(
     return any(matches(objects, _labels(doc)) for doc in shown)
 
 
-def resources_match(found: MatchResources, attributes: Attributes, cluster: Cluster) -> bool:
-    """All five, for a policy or its binding. No rules at all: everything."""
-    any_version = found.match_policy == "Equivalent"
-    return (
-        not any_rule_matches(found.exclude_resource_rules, attributes, any_version=any_version)
-        and (not found.resource_rules or any_rule_matches(found.resource_rules, attributes, any_version=any_version))
-        and selectors_match(found.namespace_selector, found.object_selector, attributes, cluster)
-    )
+def resources_match(found: MatchResources, attributes: Attributes, cluster: Cluster) -> Form | None:
+    """All five, for a policy or its binding: the form that is meant. No rules at all: everything, as it was sent."""
+    policy = found.match_policy
+    if matched_form(found.exclude_resource_rules, attributes, policy) is not None:
+        return None
+    form = matched_form(found.resource_rules, attributes, policy) if found.resource_rules else attributes.form
+    if form is None or not selectors_match(found.namespace_selector, found.object_selector, attributes, cluster):
+        return None
+    return form
 
 
-def any_rule_matches(rules: Iterable[Rule], attributes: Attributes, *, any_version: bool) -> bool:
-    return any(rule_matches(rule, attributes, any_version=any_version) for rule in rules)
+def matched_form(rules: Sequence[Rule], attributes: Attributes, match_policy: str) -> Form | None:
+    """Rules 1 to 3."""
+    own = attributes.form
+    others = attributes.forms.others if attributes.forms is not None and match_policy == "Equivalent" else ()
+    for form in (own, *others):
+        if any(rule_matches(rule, attributes, form) for rule in rules):
+            return form
+    return None
 
 
 def _has(allowed: Sequence[str], found: str) -> bool:

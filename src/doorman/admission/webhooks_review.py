@@ -8,7 +8,7 @@ import jsonpatch
 import jsonpointer
 import msgspec
 
-from doorman.admission.contract import Attributes
+from doorman.admission.contract import Attributes, Form
 from doorman.api.identity import User
 from doorman.api.meta import View
 from doorman.api.schema import Document
@@ -49,21 +49,20 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def review_of(attributes: Attributes, uid: str) -> Document:
-    kind = {"group": attributes.group, "version": attributes.version, "kind": attributes.kind}
-    resource = {"group": attributes.group, "version": attributes.version, "resource": attributes.resource}
-    api_version = f"{attributes.group}/{attributes.version}" if attributes.group else attributes.version
+    form = attributes.form
+    requested = attributes.requested or form
     user = attributes.user
     request: Document = {
         "uid": uid,
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
+        "kind": _kind(form),
+        "resource": _resource(form),
+        "requestKind": _kind(requested),
+        "requestResource": _resource(requested),
         "name": attributes.name,
         "operation": str(attributes.operation),
         "userInfo": _user_info(user),
-        "object": _typed(attributes.obj, api_version, attributes.kind),
-        "oldObject": _typed(attributes.old, api_version, attributes.kind),
+        "object": _typed(attributes.obj, form),
+        "oldObject": _typed(attributes.old, form),
         "dryRun": attributes.dry_run,
         "options": dict(attributes.options) if attributes.options else None,
     }
@@ -138,5 +137,14 @@ def _user_info(user: User) -> Document:
     return found
 
 
-def _typed(doc: Document | None, api_version: str, kind: str) -> Document | None:
-    return {"kind": kind, "apiVersion": api_version, **doc} if doc is not None else None
+def _kind(form: Form) -> Document:
+    group, _, version = form.kind_version.rpartition("/")
+    return {"group": group, "version": version, "kind": form.kind}
+
+
+def _resource(form: Form) -> Document:
+    return {"group": form.group, "version": form.version, "resource": form.resource}
+
+
+def _typed(doc: Document | None, form: Form) -> Document | None:
+    return {"kind": form.kind, "apiVersion": form.kind_version, **doc} if doc is not None else None

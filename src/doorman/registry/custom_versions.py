@@ -92,6 +92,22 @@ class CustomVersions:
         pruned = _headless(prune(converted, target, [])) if target is not None else _headless(converted)
         return {**pruned, MARK: kind.stored_version}
 
+    async def between(self, kind: Kind, doc: Document, version: str, wanted: str) -> Document:
+        """A document in one version as another one shows it. The given one is not changed."""
+        if version == wanted:
+            return doc
+        full = {"apiVersion": f"{kind.group}/{version}", "kind": kind.kind, **doc}
+        (converted,) = await self._converted(kind, [full], wanted)
+        return self.pruned(kind, _headless(converted), wanted)
+
+    def pruned(self, kind: Kind, doc: Document, version: str) -> Document:
+        """The document without what that version does not know."""
+        found = self._structural(kind, version)
+        if found is None:
+            raise no_such_resource()
+        pruned: Document = prune(doc, found, [])
+        return pruned
+
     def _structural(self, kind: Kind, version: str) -> Structural | None:
         """The schema of any version of the kind; None when that version is no longer described."""
         type_name = kind.type_name if version == kind.version else dict(kind.version_types).get(version, "")

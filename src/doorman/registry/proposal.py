@@ -24,6 +24,8 @@ from doorman.base.errors import ApiError, internal, invalid_object, no_such_reso
 from doorman.base.instants import to_time
 from doorman.registry.alike import Alike, Pattern, Reads
 from doorman.registry.cluster_reader import ClusterReader
+from doorman.registry.custom_versions import CustomVersions
+from doorman.registry.forms import FormsOf
 from doorman.registry.jobs import JOBS, forget_selector
 from doorman.registry.naming import check_identity, drop_repeated_owners, settle_namespace
 from doorman.registry.service_numbers import SERVICES, ServiceNumbers, Undo
@@ -76,6 +78,7 @@ class Proposer:
         self,
         cluster: ClusterReader,
         numbers: ServiceNumbers,
+        versions: CustomVersions,
         *,
         kinds: Kinds,
         schema: Schema,
@@ -92,6 +95,7 @@ class Proposer:
         self._comparison_operators = comparison_operators
         self._managed = ManagedFields(schema)
         self._alike = Alike(cluster)
+        self._forms = FormsOf(kinds, versions)
         self.remote: Webhooks | None = None
         """Who else is asked: set once, by whoever may open connections."""
 
@@ -273,11 +277,14 @@ class Proposer:
         name: str = "",
         subresource: str = "",
     ) -> Attributes:
+        named = self._forms.of(kind, subresource)
         return Attributes(
             operation=operation,
             group=kind.group,
             version=kind.version,
-            kind=kind.kind,
+            kind=named.kind,
+            kind_version=named.kind_version,
+            forms=named.forms,
             resource=kind.resource,
             subresource=subresource,
             namespace=namespace,

@@ -84,6 +84,7 @@ class Registry:
         self.proposer = Proposer(
             self._cluster,
             self._numbers,
+            self.versions,
             kinds=kinds,
             schema=schema,
             admission=admission,

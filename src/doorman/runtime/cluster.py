@@ -10,7 +10,7 @@ from typing import Final
 
 from doorman.admission.chain import Settings as AdmissionSettings
 from doorman.admission.chain import build_chain
-from doorman.admission.contract import Attributes
+from doorman.admission.contract import Form
 from doorman.admission.mutating_policies import MutatingPolicies
 from doorman.admission.webhooks import Webhooks
 from doorman.api.apply import Applier
@@ -151,14 +151,14 @@ class Cluster:
     def _judge(self, user: User, question: Question) -> Answer:
         return answer(self.authorizer, user, question)
 
-    def _merged(self, attributes: Attributes, config: Document) -> Document:
+    def _merged(self, form: Form, obj: Document, config: Document) -> Document:
         """For mutating policies: the object with a configuration, merged as server-side apply does."""
-        kind = self.kinds.at(attributes.group, attributes.version, attributes.resource)
-        assert kind is not None, "a request is about a kind that is served"
-        assert attributes.obj is not None, "there is something to merge into"
+        kind = self.kinds.at(form.group, form.version, form.resource)
+        if kind is None:
+            raise CelError(f"{form.kind_version}, Kind={form.kind} is no longer served")
         if path := self._applier.atomic_path(kind.type_name, config):
             raise CelError(f"error applying patch: may not mutate atomic arrays, maps or structs: {path}")
-        return self._applier.merge(kind.type_name, attributes.obj, config)
+        return self._applier.merge(kind.type_name, obj, config)
 
     def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
         user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))

@@ -1,12 +1,13 @@
 """Which requests a webhook wants to see: a row for each rule."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
 from doorman.admission.contract import Operation
-from doorman.admission.webhooks_matching import is_hidden, rule_matches, selectors_match
+from doorman.admission.webhooks_matching import is_hidden, matched_form, rule_matches, selectors_match
 from doorman.api.meta import LabelSelector
 from doorman.api.webhooks import Rule
 
@@ -15,25 +16,43 @@ RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "res
 
 
 @pytest.mark.parametrize(
-    ("more", "subresource", "any_version", "expected"),
+    ("more", "subresource", "expected"),
     [
-        pytest.param({}, "", False, True, id="rule-1-by-name"),
-        pytest.param({}, "status", False, False, id="rule-1-no-subresource"),
-        pytest.param({"resources": ["pods/*"]}, "status", False, True, id="rule-1-its-subresources"),
-        pytest.param({"resources": ["*"]}, "status", False, False, id="rule-1-star-is-without"),
-        pytest.param({"resources": ["*/*"]}, "status", False, True, id="rule-1-all"),
-        pytest.param({"operations": ["DELETE"]}, "", False, False, id="rule-1-operation"),
-        pytest.param({"apiGroups": ["apps"]}, "", False, False, id="rule-1-group"),
-        pytest.param({"resourceNames": ["q"]}, "", False, False, id="rule-1-name-of-the-object"),
-        pytest.param({"scope": "Namespaced"}, "", False, True, id="rule-2-namespaced"),
-        pytest.param({"scope": "Cluster"}, "", False, False, id="rule-2-cluster"),
-        pytest.param({"apiVersions": ["v2"]}, "", False, False, id="rule-3-exact"),
-        pytest.param({"apiVersions": ["v2"]}, "", True, True, id="rule-3-equivalent"),
+        pytest.param({}, "", True, id="rule-1-by-name"),
+        pytest.param({}, "status", False, id="rule-1-no-subresource"),
+        pytest.param({"resources": ["pods/*"]}, "status", True, id="rule-1-its-subresources"),
+        pytest.param({"resources": ["*"]}, "status", False, id="rule-1-star-is-without"),
+        pytest.param({"resources": ["*/*"]}, "status", True, id="rule-1-all"),
+        pytest.param({"operations": ["DELETE"]}, "", False, id="rule-1-operation"),
+        pytest.param({"apiGroups": ["apps"]}, "", False, id="rule-1-group"),
+        pytest.param({"resourceNames": ["q"]}, "", False, id="rule-1-name-of-the-object"),
+        pytest.param({"scope": "Namespaced"}, "", True, id="rule-2-namespaced"),
+        pytest.param({"scope": "Cluster"}, "", False, id="rule-2-cluster"),
+        pytest.param({"apiVersions": ["v2"]}, "", False, id="rule-1-version"),
     ],
 )
-def test_rule(more: Any, subresource: str, any_version: bool, expected: bool, asked: Any) -> None:
+def test_rule(more: Any, subresource: str, expected: bool, asked: Any) -> None:
     rule = msgspec.convert({**RULE, **more}, Rule)
-    assert rule_matches(rule, asked(POD, subresource=subresource), any_version=any_version) is expected
+    attributes = asked(POD, subresource=subresource)
+    assert rule_matches(rule, attributes, attributes.form) is expected
+
+
+@pytest.mark.parametrize(
+    ("versions", "policy", "seen"),
+    [
+        pytest.param(["v1", "v2"], "Equivalent", "v1", id="rule-3-its-own-first"),
+        pytest.param(["v2"], "Equivalent", "v2", id="rule-3-another-one"),
+        pytest.param(["v2"], "Exact", None, id="rule-3-exact"),
+        pytest.param(["v4"], "Equivalent", None, id="rule-3-one-that-is-not-served"),
+    ],
+)
+def test_form(versions: list[str], policy: str, seen: str | None, asked: Any) -> None:
+    attributes = asked(POD)
+    others = [msgspec.structs.replace(attributes.form, version=version) for version in ("v2", "v3")]
+    attributes.forms = SimpleNamespace(others=others)
+    rule = msgspec.convert({**RULE, "apiVersions": versions}, Rule)
+    found = matched_form([rule], attributes, policy)
+    assert (found and found.version) == seen
 
 
 def label(**labels: str) -> LabelSelector:

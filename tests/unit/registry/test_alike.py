@@ -1,13 +1,19 @@
 """Pods that are alike come out alike, and only as long as what admission looked up is unchanged."""
 
+import asyncio
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.registry.stored import Stored
+from doorman.runtime.cluster import Cluster
+from doorman.runtime.settings import Settings
+from doorman.store.sqlite import SqliteStore
 from support.cluster import Story, run_story
 
 Document = dict[str, Any]
@@ -120,6 +126,28 @@ def test_quota_is_counted_for_every_pod() -> None:
             await make(cluster, generateName="web-")
 
     run_story(story, nodes=0)
+
+
+async def test_burst_on_its_way_to_the_disk_counts_for_quotas(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    cluster = Cluster(store, Settings(seed=7, nodes=0), ManualClock())
+    await cluster.prepare(port=6443, ca_certificate=b"")
+    client = cluster.client_as("admin", "test", "system:masters")
+    await client.create(Create(resource="serviceaccounts", namespace="default", body={"metadata": {"name": "default"}}))
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "3"}}}
+    await client.create(Create(resource="resourcequotas", namespace="default", body=quota))
+
+    async def make_one() -> str:
+        body = {"metadata": {"generateName": "web-"}, "spec": copy.deepcopy(SPEC)}
+        try:
+            await client.create(Create(resource="pods", namespace="default", body=body))
+        except ApiError as error:
+            return error.reason
+        return ""
+
+    made = await asyncio.gather(*(make_one() for _ in range(10)))
+    await cluster.stop()
+    assert sorted(made) == [""] * 3 + ["Forbidden"] * 7
 
 
 def test_expression_that_reads_the_name_is_asked_every_time() -> None:

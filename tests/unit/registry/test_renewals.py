@@ -100,3 +100,12 @@ async def test_webhooks_see_every_renewal_and_all_leases_are_renewed(others: boo
         clients = NodeClients(api.cluster.cache, api.cluster._kubelet, renewals)
         await clients.renew(Renew(nodes=("n1", "gone", "n2"), at=api.clock.now() + 7.5))
         assert all(b'"renewTime":"2026-01-01T00:00:07.500000Z"' in kept(api, node) for node in ("n1", "n2"))
+
+
+async def test_mutating_policies_may_look_at_every_renewal() -> None:
+    async with running_api() as api:
+        await given_leases(api, "n1")
+        binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p"}}
+        await api.given("mutatingadmissionpolicybindings.admissionregistration.k8s.io", binding)
+        renewals = Renewals(api.cluster._store, api.cluster.cache)
+        assert await renewals.renew(["n1"], api.clock.now()) == ["n1"]

@@ -82,3 +82,12 @@ def test_custom_kinds_take_no_strategic_patch() -> None:
         read_patch(custom, b"{}", STRATEGIC)
     assert (caught.value.code, "strategic" in caught.value.message) == (415, False)
     assert read_patch(custom, b"kind: Node", APPLY).is_apply
+
+
+def test_warnings_of_others_stay_and_those_of_an_attempt_are_told_once() -> None:
+    warnings = ["v1 Things are deprecated"]
+    body = json.dumps({"spec": {"odd": 1}}).encode()
+    transform = transform_of(SCHEMA, NODES, read_patch(NODES, body, MERGE_PATCH), "Warn", warnings)
+    for _ in range(2):
+        transform(json.loads(json.dumps(NODE)))
+    assert warnings == ["v1 Things are deprecated", 'unknown field "spec.odd"']
