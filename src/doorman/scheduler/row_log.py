@@ -1,7 +1,9 @@
 """Rows that changed, in order, for readers who keep what they made of them.
 
+Each reader keeps a position. When the log gets long its older half is dropped, and who is still there starts afresh:
+
     note(3), note(5)        entries: 3 5       a reader at position 0 gets 3 5 and goes on from position 2
-    ... many more ...       entries: -   7 8   the older half is dropped: a reader at position 0 starts afresh
+    ... many more ...       entries: -   7 8   a reader at position 0 gets nothing it could go on from
 """
 
 from collections.abc import Sequence
