@@ -131,3 +131,58 @@ def test_event_through_its_own_group_is_checked_strictly() -> None:
         assert "node/n" in json.dumps(shown["rows"][0]["cells"])
 
     run(story)
+
+
+def owners(doc: dict[str, Any]) -> dict[str, tuple[str, list[str]]]:
+    """By manager: in the terms of which version, and which members of spec."""
+    return {
+        entry["manager"]: (entry["apiVersion"], sorted(entry["fieldsV1"].get("f:spec", {})))
+        for entry in doc["metadata"]["managedFields"]
+    }
+
+
+def test_fields_are_owned_in_the_terms_of_the_version_that_was_written() -> None:
+    async def story(api: Api) -> None:
+        target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+        spec = {"scaleTargetRef": target, "maxReplicas": 5, "targetCPUUtilizationPercentage": 60}
+        body = {"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "x"}}
+        old, new = (f"/apis/autoscaling/{version}/{AUTOSCALERS}" for version in ("v1", "v2"))
+        _, made = await api.call("POST", f"{old}?fieldManager=one", {**body, "spec": spec})
+        members = ["f:maxReplicas", "f:minReplicas", "f:scaleTargetRef", "f:targetCPUUtilizationPercentage"]
+        assert owners(made) == {"one": ("autoscaling/v1", members)}
+
+        utilization = {"type": "Utilization", "averageUtilization": 80}
+        metric = {"type": "Resource", "resource": {"name": "cpu", "target": utilization}}
+        change = {"spec": {"metrics": [metric]}}
+        status, changed = await api.call("PATCH", f"{new}/x?fieldManager=two", change, headers=MERGE)
+        assert status == 200, changed
+        assert owners(changed) == {"one": ("autoscaling/v1", members[:3]), "two": ("autoscaling/v2", ["f:metrics"])}
+
+    run(story)
+
+
+def test_apply_in_one_version_conflicts_with_who_wrote_another() -> None:
+    async def story(api: Api) -> None:
+        target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+        utilization = {"type": "Utilization", "averageUtilization": 80}
+        metric = {"type": "Resource", "resource": {"name": "cpu", "target": utilization}}
+        body = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "x"}}
+        spec = {"scaleTargetRef": target, "maxReplicas": 5}
+        old, new = (f"/apis/autoscaling/{version}/{AUTOSCALERS}" for version in ("v1", "v2"))
+        made = {**body, "apiVersion": "autoscaling/v2", "spec": {**spec, "metrics": [metric]}}
+        await api.call("POST", f"{new}?fieldManager=two", made)
+        applied = {**body, "apiVersion": "autoscaling/v1", "spec": {**spec, "targetCPUUtilizationPercentage": 50}}
+        status, refused = await api.call("PATCH", f"{old}/x?fieldManager=me", applied, headers=APPLY)
+        assert (status, refused["reason"]) == (409, "Conflict")
+        assert refused["details"]["causes"][0]["field"] == ".spec.metrics"
+        status, taken = await api.call("PATCH", f"{old}/x?fieldManager=me&force=true", applied, headers=APPLY)
+        assert status == 200, taken
+        assert taken["spec"]["targetCPUUtilizationPercentage"] == 50
+        found = owners(taken)
+        assert found["me"] == (
+            "autoscaling/v1",
+            ["f:maxReplicas", "f:scaleTargetRef", "f:targetCPUUtilizationPercentage"],
+        )
+        assert "f:metrics" not in found["two"][1]
+
+    run(story)

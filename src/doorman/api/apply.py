@@ -12,8 +12,8 @@ import msgspec
 
 from doorman.api.fieldset import SELF, FieldSet, difference, intersection, is_member, paths, without_below
 from doorman.api.fieldwalk import FieldType, FieldWalker, Shape, shape_of
-from doorman.api.kinds import Kind
-from doorman.api.managed import ManagedEntry, Manager, entries_of, recorded, set_entries
+from doorman.api.kinds import Kind, Kinds
+from doorman.api.managed import Differences, ManagedEntry, Manager, entries_of, recorded, set_entries
 from doorman.api.schema import Document, Schema
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause
@@ -27,14 +27,18 @@ Json = Any  # any JSON value
 
 
 class Applier:
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, kinds: Kinds) -> None:
         self._schema = schema
+        self._kinds = kinds
         self._walker = FieldWalker(schema)
 
     def apply(
         self, kind: Kind, live: Document | None, config: Document, manager: Manager, *, force: bool, now: Instant
     ) -> Document:
-        """The object after the apply, with its managedFields. `live` is not changed. Raises on conflicts."""
+        """The object after the apply, with its managedFields. `live` is not changed. Raises on conflicts.
+
+        All documents are as this version of the kind shows them.
+        """
         wanted = recorded(self._walker.held(config, kind.type_name))
         before = live or {"metadata": {}}
         entries = entries_of(before)
@@ -47,13 +51,15 @@ class Applier:
         merged = self._merge_struct(kind.type_name, _unmanaged(before), config)
         dropped = self._dropped(own, wanted, others)
         if dropped is not None:
-            merged = self._prune_struct(kind.type_name, merged, dropped)
-        changes = self._walker.diff(merged, _unmanaged(before), kind.type_name)
-        changed, removed = recorded(changes.changed), recorded(changes.removed)
-        self._settle_conflicts(others, changed, force)
+            pruned = self._prune_struct(kind.type_name, merged, dropped)
+            if not self._is_missed(kind, pruned, merged, others):
+                merged = pruned
+        differences = Differences(self._walker, self._kinds, kind, merged, _unmanaged(before))
+        self._settle_conflicts(others, differences, force)
         for entry in others:
-            entry.fields = without_below(entry.fields, removed)
-        is_same = own is not None and own.fields == wanted and changed is None and removed is None
+            entry.fields = without_below(entry.fields, differences.in_version(entry.manager.api_version).removed)
+        changes = differences.in_version(manager.api_version)
+        is_same = own is not None and own.fields == wanted and changes.changed is None and changes.removed is None
         time = own.time if is_same and own is not None else to_time(now)
         merged["metadata"] = dict(merged["metadata"])
         set_entries(merged, [*others, ManagedEntry(manager=manager, time=time, fields=wanted)])
@@ -67,9 +73,18 @@ class Applier:
             gone = difference(gone, entry.fields)
         return gone
 
-    def _settle_conflicts(self, others: list[ManagedEntry], changed: FieldSet | None, force: bool) -> None:
+    def _is_missed(self, kind: Kind, pruned: Document, merged: Document, others: list[ManagedEntry]) -> bool:
+        """Whether somebody who owns fields in the terms of another version would lose one."""
+        elsewhere = [entry for entry in others if entry.manager.api_version != kind.group_version]
+        if not elsewhere:
+            return False
+        gone = Differences(self._walker, self._kinds, kind, pruned, merged)
+        return any(intersection(one.fields, gone.in_version(one.manager.api_version).removed) for one in elsewhere)
+
+    def _settle_conflicts(self, others: list[ManagedEntry], differences: Differences, force: bool) -> None:
         conflicts: list[tuple[ManagedEntry, list[str]]] = []
         for entry in others:
+            changed = differences.in_version(entry.manager.api_version).changed
             contested = list(paths(intersection(entry.fields, changed)))
             if contested:
                 conflicts.append((entry, contested))

@@ -1,16 +1,18 @@
 """Who owns which field: `metadata.managedFields`.
 
-Every write records its manager. A write that changes a field takes it from the others; server-side apply
-(`doorman.api.apply`) makes conflicts out of that. Binding and deletion are not recorded, as upstream.
+Every write records its manager, in the terms of the version it was written in. A write that changes a field takes it
+from the others; server-side apply (`doorman.api.apply`) makes conflicts out of that. Binding and deletion are not
+recorded, as upstream.
 """
 
 from typing import Any, Final
 
 import msgspec
 
+from doorman.api.faces import from_stored, to_stored
 from doorman.api.fieldset import FieldSet, difference, union, without_below
-from doorman.api.fieldwalk import FieldWalker
-from doorman.api.kinds import Kind
+from doorman.api.fieldwalk import Difference, FieldWalker
+from doorman.api.kinds import Kind, Kinds
 from doorman.api.schema import Document, Schema
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
@@ -74,11 +76,42 @@ def set_entries(doc: Document, entries: list[ManagedEntry]) -> None:
         doc["metadata"].pop("managedFields", None)
 
 
-class ManagedFields:
-    """Keeps the entries of ordinary writes."""
+class Differences:
+    """What a write changes, in the terms of each version that somebody owns fields in."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, walker: FieldWalker, kinds: Kinds, kind: Kind, new: Document, old: Document) -> None:
+        """The documents are as `kind` shows them."""
+        self._walker = walker
+        self._kinds = kinds
+        self._kind = kind
+        self._new = new
+        self._old = old
+        self._known: dict[str, Difference] = {}
+        """By face: versions that look the same share it."""
+
+    def in_version(self, api_version: str) -> Difference:
+        kind = self._kind
+        if api_version != kind.group_version:
+            group, _, version = api_version.rpartition("/")
+            kind = self._kinds.of_kind(group, version, kind.kind) or kind
+        found = self._known.get(kind.face)
+        if found is None:
+            new, old = self._new, self._old
+            if kind.face != self._kind.face:
+                new, old = (from_stored(kind.face, to_stored(self._kind.face, doc)) for doc in (new, old))
+            else:
+                kind = self._kind
+            found = self._walker.diff(new, old, kind.type_name)
+            found = self._known[kind.face] = Difference(recorded(found.changed), recorded(found.removed))
+        return found
+
+
+class ManagedFields:
+    """Keeps the entries of ordinary writes. Documents are in the form they are stored in."""
+
+    def __init__(self, schema: Schema, kinds: Kinds) -> None:
         self.walker = FieldWalker(schema)
+        self._kinds = kinds
 
     def track_create(self, kind: Kind, doc: Document, manager: Manager, now: Instant) -> None:
         if not kind.type_name:
@@ -86,9 +119,10 @@ class ManagedFields:
         if manager.operation == "Apply":
             return  # apply has set its own entries
         doc["metadata"].pop("managedFields", None)
-        visible = {name: value for name, value in doc.items() if name != "status" or not kind.has_status}
+        shown = from_stored(kind.face, doc)
+        visible = {name: value for name, value in shown.items() if name != "status" or not kind.has_status}
         if kind.storage == "nodes":
-            visible = doc
+            visible = shown
         fields = recorded(self.walker.diff(visible, {}, kind.type_name).changed)
         if fields:
             doc["metadata"]["managedFields"] = [
@@ -105,9 +139,10 @@ class ManagedFields:
             # Nobody tracks this object, or the writer asked for that.
             new["metadata"].pop("managedFields", None)
             return
-        found = self.walker.diff(_tracked(new), _tracked(old), kind.type_name)
-        changed, removed = recorded(found.changed), recorded(found.removed)
-        if changed is None and removed is None:
+        shown = (_tracked(from_stored(kind.face, doc)) for doc in (new, old))
+        differences = Differences(self.walker, self._kinds, kind, *shown)
+        written = differences.in_version(manager.api_version)
+        if written.changed is None and written.removed is None:
             return
         entries = entries_of(new)
         own = next((entry for entry in entries if entry.manager == manager), None)
@@ -115,12 +150,10 @@ class ManagedFields:
             own = ManagedEntry(manager=manager, time="", fields=None)
             entries.append(own)
         for entry in entries:
-            before = entry.fields
-            if entry is own:
-                entry.fields = union(without_below(before, removed), changed)
-            else:
-                entry.fields = difference(without_below(before, removed), changed)
-        if changed is not None:
+            found = differences.in_version(entry.manager.api_version)
+            left = without_below(entry.fields, found.removed)
+            entry.fields = union(left, found.changed) if entry is own else difference(left, found.changed)
+        if written.changed is not None:
             own.time = to_time(now)
         set_entries(new, entries)
 

@@ -93,7 +93,7 @@ class Proposer:
         self._admission = admission
         self._clock = clock
         self._comparison_operators = comparison_operators
-        self._managed = ManagedFields(schema)
+        self._managed = ManagedFields(schema, kinds)
         self._alike = Alike(cluster)
         self._forms = FormsOf(kinds, versions)
         self.remote: Webhooks | None = None
@@ -116,8 +116,7 @@ class Proposer:
                 return _AlikeDraft(kind, metadata, pattern, to_time(now))
         self._default(kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
-        stored_as = self._kinds.stored(kind)
-        self._managed.track_create(stored_as, doc, self._manager(caller, "", stored_as), now)
+        self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
         attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None)
         cluster: Cluster = self._cluster
         reads = None
@@ -188,8 +187,7 @@ class Proposer:
         strategy_of(kind).for_update(subresource)(kind, new, old, now)
         metadata = new["metadata"]
         metadata["resourceVersion"] = before["resourceVersion"]
-        stored_as = self._kinds.stored(kind)
-        self._managed.track_update(stored_as, new, old, self._manager(caller, subresource, stored_as), now)
+        self._managed.track_update(kind, new, old, self._manager(caller, subresource, kind), now)
         if new == old:
             raise Unchanged
         errors = self._validator(kind).update(new, old, self._context(subresource, kind))

@@ -132,7 +132,7 @@ class Cluster:
             judge=self._judge,
             policies=MutatingPolicies(self._merged, self._judge),
         )
-        self._applier = Applier(self.registry.schema)
+        self._applier = Applier(self.registry.schema, self.kinds)
         self.registry.versions.post = self._webhooks.post
         self._custom = CustomKinds(self.cache, self.kinds, self.registry.schema)
         self._followed: dict[str, None] = {}

@@ -188,14 +188,13 @@ class ResourceHandlers:
         patch = read_patch(kind, call.request.body, call.request.headers.get("content-type", ""))
         caller = self._caller(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
-            stored_as = self._registry.kinds.stored(kind)
             manager = Manager(
-                name=caller.manager, operation="Apply", api_version=stored_as.group_version, subresource=subresource
+                name=caller.manager, operation="Apply", api_version=kind.group_version, subresource=subresource
             )
             plan = ApplyPlan(
                 self._registry.schema,
+                self._registry.kinds,
                 kind,
-                stored_as,
                 patch,
                 manager,
                 force=query.flag("force"),

@@ -8,7 +8,7 @@ import msgspec
 from doorman.api.apply import LAST_APPLIED, Applier
 from doorman.api.faces import from_stored, to_stored
 from doorman.api.fieldwalk import FieldWalker
-from doorman.api.kinds import Kind
+from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import Manager
 from doorman.api.mergepatch import json_patch, merge_patch
 from doorman.api.schema import DecodeError, Document, Schema
@@ -138,8 +138,8 @@ class ApplyPlan:
     def __init__(
         self,
         schema: Schema,
+        kinds: Kinds,
         kind: Kind,
-        stored_as: Kind,
         patch: Patch,
         manager: Manager,
         *,
@@ -147,24 +147,23 @@ class ApplyPlan:
         namespace: str,
         name: str,
     ) -> None:
-        """`stored_as` is the version objects of the kind are stored in: fields are owned in its terms."""
         config: Document = patch.body.value
-        self._applier = Applier(schema)
+        self._applier = Applier(schema, kinds)
         self._kind = kind
-        self._stored_as = stored_as
         self._manager = manager
         self._force = force
         self.config = _checked_config(schema, kind, config, patch, namespace, name)
 
     def on(self, live: Document | None, now: Instant) -> Document:
-        config = to_stored(self._kind.face, self.config)
-        merged = self._applier.apply(self._stored_as, live, config, self._manager, force=self._force, now=now)
+        face = self._kind.face
+        shown = from_stored(face, live) if live is not None else None
+        merged = self._applier.apply(self._kind, shown, self.config, self._manager, force=self._force, now=now)
         annotations = merged["metadata"].get("annotations", {})
         if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
             applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}
             text = msgspec.json.encode(applied, order="sorted").decode() + "\n"
             merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
-        return merged
+        return to_stored(face, merged)
 
 
 def _untyped(where: str, faults: list[str]) -> ApiError:

@@ -11,7 +11,7 @@ from doorman.api.schema import Schema
 from doorman.base.errors import ApiError
 
 SCHEMA = Schema(type_table())
-APPLIER, MANAGED = Applier(SCHEMA), ManagedFields(SCHEMA)
+APPLIER, MANAGED = Applier(SCHEMA, builtin_kinds()), ManagedFields(SCHEMA, builtin_kinds())
 NODES, PODS = builtin_kinds().named("nodes"), builtin_kinds().named("pods")
 NOW = 1767225600.0
 K1, K2 = {"key": "k1", "effect": "NoSchedule"}, {"key": "k2", "effect": "NoExecute"}

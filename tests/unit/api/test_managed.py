@@ -7,7 +7,7 @@ from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.managed import ANCIENT, UPDATE_ENTRIES_MAX, ManagedFields, Manager, entries_of
 from doorman.api.schema import Schema
 
-MANAGED = ManagedFields(Schema(type_table()))
+MANAGED = ManagedFields(Schema(type_table()), builtin_kinds())
 NODES = builtin_kinds().named("nodes")
 NOW = 1767225600.0
 
