@@ -1,12 +1,37 @@
-"""The view of a service: which pods it selects."""
+"""The views of a service (which pods it selects, which addresses it has) and of an address."""
+
+import msgspec
 
 from doorman.api.meta import ObjectMeta, View
 
 
 class ServiceSpec(View, frozen=True, kw_only=True):
     selector: dict[str, str] = {}
+    type: str = ""
+    cluster_ips: tuple[str, ...] = msgspec.field(default=(), name="clusterIPs")
 
 
 class Service(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ServiceSpec = ServiceSpec()
+
+
+class ParentReference(View, frozen=True, kw_only=True):
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class IpAddressSpec(View, frozen=True, kw_only=True):
+    parent_ref: ParentReference = ParentReference()
+
+
+class IpAddress(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: IpAddressSpec = IpAddressSpec()
+
+
+def addresses_of(service: Service) -> tuple[str, ...]:
+    """Also the index in which the service of an address is found."""
+    spec = service.spec
+    return () if spec.type == "ExternalName" else tuple(one for one in spec.cluster_ips if one not in ("", "None"))

@@ -18,7 +18,7 @@ from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
 from doorman.api.roles import RBAC_GROUP, Role, RoleBinding
 from doorman.api.serviceaccounts import Secret, ServiceAccount
-from doorman.api.services import Service
+from doorman.api.services import IpAddress, Service
 from doorman.api.toleration_policies import RESOURCE as TOLERATION_POLICIES
 from doorman.api.toleration_policies import TolerationPolicy
 from doorman.api.webhooks import POLICIES, Policy
@@ -42,6 +42,7 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "namespaces": Namespace,
     "configmaps": ConfigMap,
     "services": Service,
+    "ipaddresses.networking.k8s.io": IpAddress,
     "replicationcontrollers": ReplicationController,
     "leases.coordination.k8s.io": Lease,
     "poddisruptionbudgets.policy": PodDisruptionBudget,

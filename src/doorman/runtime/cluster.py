@@ -38,6 +38,8 @@ from doorman.controllers.event_ttl import EventTtlController
 from doorman.controllers.garbage_collector import GarbageCollector
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
+from doorman.controllers.service_addresses import RESOURCE as ADDRESSES
+from doorman.controllers.service_addresses import ServiceAddressController
 from doorman.controllers.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import AgentSettings, SimulatedNodes
 from doorman.nodes.fleet import fleet_manifests
@@ -90,6 +92,13 @@ from doorman.store.contract import Store
 ZONES: Final = "zones.doorman.dev"
 HOST: Final = "doorman"
 _SYSTEM: Final = "system:apiserver"
+_SERVERS_OWN: Final = (
+    CustomResourceDefinitionController,
+    ApiServiceController,
+    ServiceAddressController,
+    EventTtlController,
+)
+"""Upstream these are the API server's own work."""
 
 
 class Cluster:
@@ -326,6 +335,7 @@ class Cluster:
         lister = self.informers.lister
         yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
         yield ApiServiceController(builtin_kinds().group_versions(), lister(DEFINITIONS), lister(API_SERVICES))
+        yield ServiceAddressController(lister("services"), lister(ADDRESSES))
         yield EventTtlController(lister("events"))
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
@@ -365,8 +375,7 @@ class Cluster:
         renewer: Renewer | None = None
         if isinstance(controller, SimulatedNodes):
             client = renewer = NodeClients(self.cache, self._kubelet, Renewals(self._store, self.cache))
-        elif isinstance(controller, CustomResourceDefinitionController | ApiServiceController | EventTtlController):
-            # Upstream these are the API server's own work.
+        elif isinstance(controller, _SERVERS_OWN):
             client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
