@@ -34,6 +34,12 @@ def test_get_of_an_unknown_resource_exits_1(server: Server) -> None:
     assert (done.returncode, done.stderr) == (1, 'error: the server doesn\'t have a resource type "widgets"\n')
 
 
+def test_get_of_a_resource_typed_wrongly_names_the_nearest(server: Server) -> None:
+    done = server.doorman("get", "deploymnets")
+    assert done.returncode == 1
+    assert done.stderr.endswith('hint: did you mean "deployments"?\n')
+
+
 def test_get_of_an_object_that_is_not_there_exits_1(server: Server) -> None:
     done = server.doorman("get", "nodes", "nope")
     assert (done.returncode, done.stderr) == (1, 'Error from server (NotFound): nodes "nope" not found\n')

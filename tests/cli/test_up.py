@@ -97,6 +97,13 @@ def test_port_in_use_exits_1_and_says_so(tmp_path: Path) -> None:
     assert "hint: give another port with --secure-port" in done.stderr
 
 
+def test_address_of_another_machine_exits_1_and_says_so() -> None:
+    done = up("--in-memory", "--secure-port", "0", "--bind-address", "192.0.2.1")
+    assert done.returncode == 1
+    assert "cannot listen on 192.0.2.1:0" in done.stderr
+    assert "hint: give an address of this machine with --bind-address" in done.stderr
+
+
 def test_second_up_on_one_data_directory_names_the_holder(tmp_path: Path) -> None:
     with Server(tmp_path, in_memory=False) as server:
         done = up("--data-dir", str(tmp_path / "data"), "--secure-port", "0")

@@ -47,6 +47,20 @@ def answer(*request: Any, **more: Any) -> tuple[int, Any]:
             id="put-creates-under-the-name-of-the-path",
         ),
         pytest.param(
+            ("PATCH", MAPS + "/there", "text"),
+            {"content-type": "application/strategic-merge-patch+json"},
+            400,
+            "error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}",
+            id="a-patch-is-an-object",
+        ),
+        pytest.param(
+            ("GET", MAPS + "?timeoutSeconds=soon"),
+            {},
+            400,
+            'strconv.ParseInt: parsing "soon": invalid syntax',
+            id="seconds-are-a-number",
+        ),
+        pytest.param(
             ("GET", MAPS + "/there?export=true"),
             {},
             400,
@@ -119,3 +133,27 @@ def test_old_watch_path_takes_a_name() -> None:
 def test_an_owner_named_twice_is_kept_once() -> None:
     status, made = answer("POST", MAPS, {**MAP, "metadata": {"name": "a", "ownerReferences": [OWNER, OWNER]}})
     assert (status, made["metadata"]["ownerReferences"]) == (201, [OWNER])
+
+
+def test_a_dry_run_of_a_create_shows_no_revision() -> None:
+    status, body = answer("POST", MAPS + "?dryRun=All", MAP)
+    assert status == 201
+    assert body["metadata"]["uid"]
+    assert "resourceVersion" not in body["metadata"]
+
+
+def test_scale_as_a_table() -> None:
+    async def main() -> None:
+        async with running_api() as api:
+            labels = {"a": "b"}
+            template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
+            await api.given("deployments.apps", {"metadata": {"name": "d"}, "spec": spec}, namespace="default")
+            path = "/apis/apps/v1/namespaces/default/deployments/d/scale"
+            accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+            status, table = await api.call("GET", path, headers={"accept": accept})
+            assert status == 200
+            assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
+            assert table["rows"][0]["cells"][:3] == ["d", 2, 0]
+
+    asyncio.run(main())

@@ -100,13 +100,13 @@ class Schema:
         """Unknown members go; wrong types stay for validation to name, but for metadata, which every object shares."""
         if type(doc) is not dict:
             raise DecodeError(
-                f"json: cannot unmarshal {_json_type(doc)} into Go value of type map[string]interface {{}}"
+                f"json: cannot unmarshal {json_type(doc)} into Go value of type map[string]interface {{}}"
             )
         problems: list[str] = []
         out: Document = prune(doc, structural, problems)
         for name in ("kind", "apiVersion"):
             if name in out and type(out[name]) is not str:
-                raise DecodeError(f"unable to convert {name}: json: cannot unmarshal {_json_type(out[name])}")
+                raise DecodeError(f"unable to convert {name}: json: cannot unmarshal {json_type(out[name])}")
         if out.get("metadata") is None:
             out.pop("metadata", None)
         else:
@@ -185,7 +185,7 @@ class Schema:
     def _clean_struct(self, value: Any, type_name: str, path: str, problems: list[str]) -> Document:
         if type(value) is not dict:
             raise DecodeError(
-                f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} of type {_go_struct(type_name)}"
+                f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} of type {_go_struct(type_name)}"
             )
         fields = self.fields(type_name)
         out: Document = {}
@@ -209,7 +209,7 @@ class Schema:
             if expression[0] == "list":
                 if type(value) is not list:
                     raise DecodeError(
-                        f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} of type []{_go_type(inner)}"
+                        f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} of type []{_go_type(inner)}"
                     )
                 return [
                     self._clean(member, inner, f"{path}[{i}]", problems) if member is not None else _zero(inner)
@@ -217,7 +217,7 @@ class Schema:
                 ]
             if type(value) is not dict:
                 raise DecodeError(
-                    f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} "
+                    f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} "
                     f"of type map[string]{_go_type(inner)}"
                 )
             return {
@@ -316,14 +316,14 @@ def _clean_scalar(value: Any, expression: str, path: str) -> Any:  # noqa: C901 
     elif expression == "raw" or type(value) is str:
         return value
     raise DecodeError(
-        f"json: cannot unmarshal {_json_type(value)} into Go {_place(path)} of type {_go_type(expression)}"
+        f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} of type {_go_type(expression)}"
     )
 
 
 def _clean_quantity(value: Any) -> str:
     text = str(value) if type(value) in (int, float) else value
     if type(text) is not str:
-        raise DecodeError(f"unable to parse quantity's suffix: {_json_type(value)}")
+        raise DecodeError(f"unable to parse quantity's suffix: {json_type(value)}")
     try:
         return canonical_quantity(text)
     except QuantityError as error:
@@ -332,7 +332,7 @@ def _clean_quantity(value: Any) -> str:
 
 def _clean_time(value: Any, expression: str) -> str:
     if type(value) is not str:
-        raise DecodeError(f"json: cannot unmarshal {_json_type(value)} into Go value of type string")
+        raise DecodeError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
     layout = "2006-01-02T15:04:05Z07:00" if expression == "time" else "2006-01-02T15:04:05.000000Z07:00"
     try:
         instant = from_time(value)
@@ -379,7 +379,8 @@ def _zero(expression: Any) -> Any:
     return {} if expression.startswith("@") else ""
 
 
-def _json_type(value: Any) -> str:
+def json_type(value: Any) -> str:
+    """What Go's decoder calls it."""
     if isinstance(value, bool):
         return "bool"
     return {str: "string", int: "number", float: "number", dict: "object", list: "array"}.get(type(value), "null")

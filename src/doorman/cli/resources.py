@@ -1,5 +1,6 @@
 """From what people type (`po`, `pods`, `deploy`) to a resource the server has: discovery, as kubectl does it."""
 
+import difflib
 from typing import Any
 
 import msgspec
@@ -53,11 +54,14 @@ def resources(client: HttpClient) -> list[Resource]:
 
 def find_resource(client: HttpClient, typed: str) -> Resource:
     wanted, _, group = typed.lower().partition(".")
-    for resource in resources(client):
+    served = resources(client)
+    for resource in served:
         names = (resource.name, resource.singular, resource.kind.lower(), *resource.short_names)
         if wanted in names and group in ("", resource.group, f"{resource.version}.{resource.group}".rstrip(".")):
             return resource
-    raise NoSuchResource(f'the server doesn\'t have a resource type "{typed}"')
+    near = difflib.get_close_matches(wanted, sorted({resource.name for resource in served}), n=1)
+    hint = f'\nhint: did you mean "{near[0]}"?' if near else ""
+    raise NoSuchResource(f'the server doesn\'t have a resource type "{typed}"{hint}')
 
 
 def resource_of_kind(client: HttpClient, api_version: str, kind: str) -> Resource:

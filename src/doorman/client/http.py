@@ -11,6 +11,7 @@ import msgspec
 from lightkube.config.client_adapter import Client, ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
+from yaml import YAMLError
 
 from doorman.base.errors import ApiError, Cause
 
@@ -35,9 +36,10 @@ class HttpClient:
             self.namespace = config.context.namespace or "default"
             self.server = config.cluster.server
             self._client = Client(config, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS), trust_env=False))
-        except (ConfigError, OSError, KeyError, TypeError, ValueError) as error:
+        except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError, YAMLError) as error:
             raise Unreachable(
-                f"the kubeconfig {kubeconfig} cannot be used: {error}", "give one with --kubeconfig or $KUBECONFIG"
+                f"the kubeconfig {kubeconfig} cannot be used: {_fault_of(error)}",
+                "give one with --kubeconfig or $KUBECONFIG; `doorman up` writes one",
             ) from error
 
     def request(
@@ -96,6 +98,19 @@ def find_kubeconfig(given: Path | None, fallback: Path) -> Path:
         if name:
             return Path(name)
     return fallback if fallback.exists() else Path.home() / ".kube" / "config"
+
+
+def _fault_of(error: Exception) -> str:
+    """What is wrong with a kubeconfig, on one line."""
+    match error:
+        case YAMLError():
+            return "it is no YAML: " + " ".join(str(error).split())
+        case KeyError():
+            return f'it has no "{error.args[0]}"'
+        case TypeError() | AttributeError():
+            return "it has another shape than a kubeconfig"
+        case _:
+            return str(error)
 
 
 def _with_query(path: str, query: Mapping[str, str] | None) -> str:

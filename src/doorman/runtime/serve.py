@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import resource
@@ -121,10 +122,10 @@ def _listen(address: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise Unusable(
-            f"cannot listen on {address}:{port}: {error.strerror}",
-            "give another port with --secure-port, or 0 for a free one",
-        ) from error
+        hint = "give an address of this machine with --bind-address, such as 127.0.0.1"
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            hint = "give another port with --secure-port, or 0 for a free one"
+        raise Unusable(f"cannot listen on {address}:{port}: {error.strerror}", hint) from error
     return listener
 
 

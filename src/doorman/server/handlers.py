@@ -347,7 +347,7 @@ class ResourceHandlers:
     async def _scale_of(self, kind: Kind, stored: Stored, renderer: Renderer) -> Response:
         if kind.is_custom:
             (stored,) = await self._registry.versions.shown(kind, [stored])
-        return renderer.document(to_scale(stored.document(), kind.scale))
+        return renderer.computed(SCALE, to_scale(stored.document(), kind.scale))
 
     # Bodies and options
 

@@ -11,7 +11,7 @@ from doorman.api.fieldwalk import FieldWalker
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import Manager
 from doorman.api.mergepatch import json_patch, merge_patch
-from doorman.api.schema import DecodeError, Document, Schema
+from doorman.api.schema import DecodeError, Document, Schema, json_type
 from doorman.api.strategic import strategic_merge
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, unsupported_media_type
@@ -62,8 +62,9 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
     except BodyError as error:
         raise bad_request("invalid JSON patch" if wanted == JSON_PATCH else f"error decoding patch: {error}") from error
     if wanted != JSON_PATCH and not isinstance(read.value, dict):
+        found = json_type(read.value)
         raise bad_request(
-            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"
+            f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )
     return Patch(type=wanted, body=read)
 

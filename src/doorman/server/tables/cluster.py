@@ -174,6 +174,12 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("Available", lambda doc, _now: _available(doc)),
         age_column(),
     ),
+    "scales": (
+        name_column(),
+        Column("Desired", lambda doc, _now: at(doc, "spec.replicas", 0), type="integer"),
+        Column("Available", lambda doc, _now: at(doc, "status.replicas", 0), type="integer"),
+        age_column(),
+    ),
     "horizontalpodautoscalers.autoscaling": (
         name_column(),
         Column("Reference", lambda doc, _now: _reference(at(doc, "spec.scaleTargetRef") or {})),
