@@ -53,6 +53,9 @@ class FormsOf:
             return None
         forms = {form_of(row, subresource): row for row in rows}
         others = [form for form in forms if form != form_of(kind, subresource)]
+        if any(form.kind != row.kind for form, row in forms.items()):
+            # A scale is a scale, whatever it is the scale of.
+            return _BuiltinForms(dict.fromkeys(forms, ""), others)
         if kind.is_custom:
             return _CustomForms(kind, others, self._versions)
         return _BuiltinForms({form: row.face for form, row in forms.items()}, others)

@@ -28,6 +28,7 @@ from doorman.registry.custom_versions import CustomVersions
 from doorman.registry.forms import FormsOf
 from doorman.registry.jobs import JOBS, forget_selector
 from doorman.registry.naming import check_identity, drop_repeated_owners, settle_namespace
+from doorman.registry.parts import Part
 from doorman.registry.service_numbers import SERVICES, ServiceNumbers, Undo
 from doorman.registry.stored import to_kept_bytes
 from doorman.registry.strategy import strategy_of
@@ -164,9 +165,11 @@ class Proposer:
         old: Document,
         caller: Caller,
         is_unconditional: bool,
+        part: Part | None = None,
     ) -> Document:
         """The document to be stored in place of `old`. Raises `Unchanged` when that is the same."""
         now = self._clock.now()
+        asked_for = subresource if part is None else part.subresource
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
         check_identity(kind, namespace, name, metadata, before, is_unconditional=is_unconditional)
         drop_repeated_owners(metadata, caller.warnings)
@@ -177,23 +180,26 @@ class Proposer:
                 metadata[field] = before[field]
             else:
                 metadata.pop(field, None)
+        seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._attributes(
-            kind, namespace, caller, Operation.UPDATE, new, old, name=name, subresource=subresource
+            kind, namespace, caller, Operation.UPDATE, *seen, name=name, subresource=asked_for
         )
         self._admission.admit(attributes, self._cluster, now)
         is_remote = self._is_remote(attributes)
         if is_remote:
-            await self._mutate_remotely(kind, attributes, now)
+            await self._mutate_remotely(kind, attributes, now, part)
+        if part is not None:
+            new = part.put(new, seen[0])
         strategy_of(kind).for_update(subresource)(kind, new, old, now)
         metadata = new["metadata"]
         metadata["resourceVersion"] = before["resourceVersion"]
-        self._managed.track_update(kind, new, old, self._manager(caller, subresource, kind), now)
+        self._managed.track_update(kind, new, old, self._manager(caller, asked_for, kind), now)
         if new == old:
             raise Unchanged
         errors = self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, name, errors)
-        attributes.obj = new
+        attributes.obj = new if part is None else part.show(new)
         self._admission.validate(attributes, self._cluster, now)
         if is_remote and self.remote is not None:
             await self.remote.validate(attributes, self._cluster)
@@ -215,19 +221,23 @@ class Proposer:
     def _is_remote(self, attributes: Attributes) -> bool:
         return self.remote is not None and self.remote.is_wanted(attributes, self._cluster)
 
-    async def _mutate_remotely(self, kind: Kind, attributes: Attributes, now: Instant) -> None:
+    async def _mutate_remotely(
+        self, kind: Kind, attributes: Attributes, now: Instant, part: Part | None = None
+    ) -> None:
         """Let webhooks change the object, in place; what they made of it is looked at as if a client had sent it."""
         obj = attributes.obj
         if self.remote is None or not await self.remote.mutate(attributes, self._cluster) or obj is None:
             return
         try:
-            cleaned, _ = self._schema.clean(obj, self._kinds.stored(kind).type_name)
+            type_name = self._kinds.stored(kind).type_name if part is None else part.type_name
+            cleaned, _ = self._schema.clean(obj, type_name)
         except DecodeError as error:
             raise internal(f"a webhook made no {kind.kind} of the object: {error}") from error
         if cleaned is not obj:
             obj.clear()
             obj.update(cleaned)
-        self._default(kind, obj)
+        if part is None:
+            self._default(kind, obj)
         self._admission.admit(attributes, self._cluster, now)
 
     async def _admit_whole(self, attributes: Attributes, now: Instant) -> None:

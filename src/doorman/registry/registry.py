@@ -34,6 +34,7 @@ from doorman.registry.deletion import (
     check_preconditions,
     decide_delete,
 )
+from doorman.registry.parts import Part
 from doorman.registry.proposal import Caller, Proposer, Unchanged
 from doorman.registry.service_numbers import SERVICES, ServiceNumbers
 from doorman.registry.stored import Stored, store_key, to_kept_bytes, unstored
@@ -162,11 +163,13 @@ class Registry:
         subresource: str = "",
         create: Callable[[], Document] | None = None,
         is_unconditional: bool = True,
+        part: Part | None = None,
     ) -> Written:
         """Change an object by `transform`, again and again until nobody else was faster.
 
         `create` gives the document to create when the object does not exist. `is_unconditional` says whether the new
-        document may come without a resourceVersion: true for patches, which are made upon what is stored.
+        document may come without a resourceVersion: true for patches, which are made upon what is stored. `part` is the
+        subresource that is written, if it is an object of its own.
         """
         key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
@@ -187,7 +190,7 @@ class Registry:
                 new = transform(copy.deepcopy(old) if is_different else self._document(entry, kind, namespace, name))
             try:
                 proposed = await self.proposer.update(
-                    kind, namespace, name, subresource, new, old, caller, is_unconditional
+                    kind, namespace, name, subresource, new, old, caller, is_unconditional, part
                 )
             except Unchanged:
                 return Written(self._stored(entry, kind, namespace, name))

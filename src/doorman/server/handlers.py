@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -13,34 +13,26 @@ from doorman.api.schema import DecodeError, Document
 from doorman.base.clock import Clock
 from doorman.base.errors import (
     ApiError,
-    FieldError,
     bad_request,
-    forbidden,
-    invalid,
-    invalid_object,
     method_not_allowed,
     no_such_resource,
-    not_supported,
-    required,
-    too_long,
 )
-from doorman.registry.deletion import DeleteOptions
 from doorman.registry.naming import check_name
 from doorman.registry.proposal import Caller
-from doorman.registry.registry import Registry
+from doorman.registry.registry import Registry, Transform
 from doorman.registry.stored import Stored
 from doorman.server.access import Access
-from doorman.server.bodies import BodyError, read_body
+from doorman.server.bodies import Body, BodyError, read_body
+from doorman.server.call import Call, caller_of, delete_options_of
 from doorman.server.decoding import decode_object, field_validation
 from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
-from doorman.server.patching import APPLY, ApplyPlan, read_patch, transform_of
+from doorman.server.patching import ApplyPlan, Patch, checked_config, read_patch, transform_of
 from doorman.server.pods import PodOperations
 from doorman.server.rendering import Renderer
-from doorman.server.request import Query, Request, RequestInfo, Response
-from doorman.server.scale import to_scale, with_scale
+from doorman.server.request import Response
+from doorman.server.scale import SCALE, applied_replicas, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 
-MANAGER_BYTES_MAX: Final = 128
 _ON_COLLECTIONS: Final = ("create", "list", "watch", "deletecollection")
 _OBJECT_SUBRESOURCES: Final = ("status", "finalize", "ephemeralcontainers", "resize", "approval")
 _NO_RUNTIME: Final = {
@@ -57,18 +49,6 @@ Compute = Callable[[str, str, User], Document]
 
 Asked for a list the name is empty and the answer has `items`.
 """
-
-
-class Call(msgspec.Struct, kw_only=True):
-    """A request on its way: who, what, and what to warn about."""
-
-    request: Request
-    info: RequestInfo
-    user: User
-    kind: Kind
-    warnings: list[str] = []
-    annotations: dict[str, str] | None = None
-    """What the audit log is to be told; None: there is none."""
 
 
 class ResourceHandlers:
@@ -154,7 +134,7 @@ class ResourceHandlers:
 
     async def _create(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
-        caller = self._caller(call, "CreateOptions")
+        caller = caller_of(call, "CreateOptions")
         if kind.resource == "bindings":
             return await self._bind(call, renderer)
         doc = self._decode(call, "CreateOptions")
@@ -169,7 +149,7 @@ class ResourceHandlers:
 
     async def _replace(self, call: Call, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind = call.info, call.kind
-        caller = self._caller(call, "UpdateOptions")
+        caller = caller_of(call, "UpdateOptions")
         doc = self._decode(call, "UpdateOptions")
         written = await self._registry.update(
             kind,
@@ -186,29 +166,17 @@ class ResourceHandlers:
     async def _patch(self, call: Call, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind, query = call.info, call.kind, call.request.query
         patch = read_patch(kind, call.request.body, call.request.headers.get("content-type", ""))
-        caller = self._caller(call, "PatchOptions", patch_type=patch.type)
+        caller = caller_of(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
-            manager = Manager(
-                name=caller.manager, operation="Apply", api_version=kind.group_version, subresource=subresource
-            )
-            plan = ApplyPlan(
-                self._registry.schema,
-                self._registry.kinds,
-                kind,
-                patch,
-                manager,
-                force=query.flag("force"),
-                namespace=info.namespace,
-                name=info.name,
-            )
+            plan = self._plan(call, patch, caller, subresource)
             written = await self._registry.update(
                 kind,
                 info.namespace,
                 info.name,
-                self._access.guard.on(kind, info.namespace, lambda live: plan.on(live, self._clock.now()), call.user),
+                self._access.guard.on(kind, info.namespace, plan, call.user),
                 caller,
                 subresource=subresource,
-                create=None if subresource else self._created(call, lambda: plan.on(None, self._clock.now())),
+                create=None if subresource else self._created(call, lambda: plan(None)),
             )
         else:
             validation = field_validation(query, "PatchOptions")
@@ -218,6 +186,25 @@ class ResourceHandlers:
                 kind, info.namespace, info.name, transform, caller, subresource=subresource
             )
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
+
+    def _plan(
+        self, call: Call, patch: Patch, caller: Caller, subresource: str
+    ) -> Callable[[Document | None], Document]:
+        """What a server-side apply makes of a live object, or of none."""
+        manager = Manager(
+            name=caller.manager, operation="Apply", api_version=call.kind.group_version, subresource=subresource
+        )
+        plan = ApplyPlan(
+            self._registry.schema,
+            self._registry.kinds,
+            call.kind,
+            patch,
+            manager,
+            force=call.request.query.flag("force"),
+            namespace=call.info.namespace,
+            name=call.info.name,
+        )
+        return lambda live: plan.on(live, self._clock.now())
 
     def _created(self, call: Call, make: Callable[[], Document]) -> Callable[[], Document]:
         """The document of an object that a PUT or an apply creates, for whoever may: that takes the right to create."""
@@ -235,8 +222,8 @@ class ResourceHandlers:
 
     async def _delete(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
-        options = self._delete_options(call)
-        caller = self._caller(call, "DeleteOptions", given=options)
+        options = delete_options_of(call, self._registry.schema)
+        caller = caller_of(call, "DeleteOptions", given=options)
         deleted = await self._registry.delete(kind, info.namespace, info.name, options, caller)
         if kind.returns_deleted or not deleted.is_removed:
             return await self._one(kind, deleted.stored, renderer)
@@ -254,9 +241,9 @@ class ResourceHandlers:
 
     async def _delete_collection(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
-        options = self._delete_options(call)
+        options = delete_options_of(call, self._registry.schema)
         page = list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
-        caller = self._caller(call, "DeleteOptions", given=options)
+        caller = caller_of(call, "DeleteOptions", given=options)
         for stored in page.items:
             try:
                 await self._registry.delete(kind, stored.namespace, stored.name, options, caller)
@@ -312,37 +299,39 @@ class ResourceHandlers:
         name = info.name or binding.get("metadata", {}).get("name", "")
         if not name:
             raise bad_request("name is required")
-        answer = await self._pods.bind(info.namespace, name, binding, self._caller(call, "CreateOptions"))
+        answer = await self._pods.bind(info.namespace, name, binding, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
 
     async def _evict(self, call: Call, renderer: Renderer) -> Response:
         info = call.info
         eviction = self._plain_body(call, "Eviction")
-        answer = await self._pods.evict(info.namespace, info.name, eviction, self._caller(call, "CreateOptions"))
+        answer = await self._pods.evict(info.namespace, info.name, eviction, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
 
     async def _scale(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         if info.verb == "get":
             return await self._scale_of(kind, self._registry.get(kind, info.namespace, info.name), renderer)
-        scale_kind = SCALE
-        if info.verb == "update":
-            caller = self._caller(call, "UpdateOptions")
-            body = self._plain_body(call, "Scale")
-
-            def transform(workload: Document) -> Document:
-                return with_scale(workload, body, kind.scale)
-        else:
-            patch = read_patch(scale_kind, call.request.body, call.request.headers.get("content-type", ""))
-            caller = self._caller(call, "PatchOptions", patch_type=patch.type)
-            validation = field_validation(call.request.query, "PatchOptions")
-            patched = transform_of(self._registry.schema, scale_kind, patch, validation, call.warnings)
-
-            def transform(workload: Document) -> Document:
-                return with_scale(workload, patched(to_scale(workload, kind.scale)), kind.scale)
-
-        written = await self._registry.update(kind, info.namespace, info.name, transform, caller)
+        caller, transform = self._scaled_by_update(call) if info.verb == "update" else self._scaled_by_patch(call)
+        written = await self._registry.update(kind, info.namespace, info.name, transform, caller, part=scale_part(kind))
         return await self._scale_of(kind, written.stored, renderer)
+
+    def _scaled_by_update(self, call: Call) -> tuple[Caller, Transform]:
+        caller = caller_of(call, "UpdateOptions")
+        body = self._plain_body(call, "Scale")
+        return caller, lambda workload: with_scale(workload, body, call.kind.scale)
+
+    def _scaled_by_patch(self, call: Call) -> tuple[Caller, Transform]:
+        info, kind, schema = call.info, call.kind, self._registry.schema
+        patch = read_patch(SCALE, call.request.body, call.request.headers.get("content-type", ""))
+        caller = caller_of(call, "PatchOptions", patch_type=patch.type)
+        if patch.is_apply:
+            config = checked_config(schema, SCALE, patch, info.namespace, info.name)
+            whole = Patch(type=patch.type, body=Body(applied_replicas(config, kind)))
+            return caller, self._plan(call, whole, caller, "scale")
+        validation = field_validation(call.request.query, "PatchOptions")
+        patched = transform_of(schema, SCALE, patch, validation, call.warnings)
+        return caller, lambda workload: with_scale(workload, patched(to_scale(workload, kind.scale)), kind.scale)
 
     async def _scale_of(self, kind: Kind, stored: Stored, renderer: Renderer) -> Response:
         if kind.is_custom:
@@ -373,95 +362,7 @@ class ResourceHandlers:
         except DecodeError as error:
             raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from error
 
-    def _delete_options(self, call: Call) -> DeleteOptions:
-        request = call.request
-        if not request.body:
-            query = request.query
-            return DeleteOptions(
-                grace_period_seconds=query.integer_or_none("gracePeriodSeconds"),
-                propagation_policy=query.get("propagationPolicy") or None,
-                orphan_dependents=query.flag_or_none("orphanDependents"),
-                dry_run=tuple(query.all("dryRun")),
-            )
-        try:
-            body = read_body(request.body, request.headers.get("content-type", ""))
-            if isinstance(body.value, dict) and body.value.get("kind") not in (None, "", "DeleteOptions"):
-                raise bad_request("decoded object cannot be converted to DeleteOptions")
-            doc, _ = self._registry.schema.clean(body.value, "meta.v1.DeleteOptions")
-            return msgspec.convert(doc, DeleteOptions)
-        except (BodyError, DecodeError, msgspec.ValidationError) as error:
-            raise bad_request(f"decoded object cannot be converted to DeleteOptions: {error}") from error
 
-    def _caller(
-        self, call: Call, options_kind: str, *, patch_type: str = "", given: DeleteOptions | None = None
-    ) -> Caller:
-        query = call.request.query
-        manager = query.get("fieldManager")
-        errors = _option_errors(query, manager, patch_type)
-        if errors:
-            raise invalid_object(options_kind, "meta.k8s.io", "", errors)
-        agent = call.request.headers.get("user-agent", "").partition("/")[0]
-        default = "".join(c for c in agent if c.isprintable())[:MANAGER_BYTES_MAX] or "unknown"
-        return Caller(
-            user=call.user,
-            warnings=call.warnings,
-            annotations=call.annotations,
-            manager=manager or default,
-            is_apply=patch_type == APPLY,
-            dry_run=bool(query.all("dryRun")),
-            options=_options(query, options_kind, given),
-        )
-
-
-def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, Any]:  # the options of a write as JSON
-    """What the query says, or the body of a delete, as webhooks see it."""
-    found: dict[str, Any] = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
-    if query.raw:
-        for name in ("fieldManager", "fieldValidation", "propagationPolicy"):
-            if value := query.get(name):
-                found[name] = value
-        if dry_run := query.all("dryRun"):
-            found["dryRun"] = dry_run
-        if query.flag_or_none("force"):
-            found["force"] = True
-    if given is not None:
-        said = msgspec.to_builtins(given)
-        said["preconditions"] = {name: value for name, value in said["preconditions"].items() if value}
-        found.update((name, value) for name, value in said.items() if value)
-        if given.grace_period_seconds is not None:
-            found["gracePeriodSeconds"] = given.grace_period_seconds
-    return found
-
-
-def _option_errors(query: Query, manager: str, patch_type: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    dry_run = query.all("dryRun")
-    if dry_run and any(value != "All" for value in dry_run):
-        errors.append(not_supported("dryRun", dry_run, ("All",)))
-    if patch_type == APPLY and not manager:
-        errors.append(required("fieldManager", "is required for apply patch"))
-    if patch_type and patch_type != APPLY and query.has("force"):
-        errors.append(forbidden("force", "may not be specified for non-apply patch"))
-    if len(manager.encode()) > MANAGER_BYTES_MAX:
-        errors.append(too_long("fieldManager", MANAGER_BYTES_MAX))
-    errors.extend(
-        invalid("fieldManager", manager, f"invalid character U+{ord(c):04X} (at position {len(manager[:i].encode())})")
-        for i, c in enumerate(manager)
-        if not c.isprintable()
-    )
-    return errors
-
-
-SCALE: Final = Kind(
-    group="autoscaling",
-    version="v1",
-    resource="scales",
-    singular="scale",
-    kind="Scale",
-    namespaced=True,
-    type_name="autoscaling.v1.Scale",
-    storage="scales",
-)
 _PLAIN_TYPES: Final = {
     "Binding": "core.v1.Binding",
     "Eviction": "policy.v1.Eviction",

@@ -148,12 +148,11 @@ class ApplyPlan:
         namespace: str,
         name: str,
     ) -> None:
-        config: Document = patch.body.value
         self._applier = Applier(schema, kinds)
         self._kind = kind
         self._manager = manager
         self._force = force
-        self.config = _checked_config(schema, kind, config, patch, namespace, name)
+        self.config = checked_config(schema, kind, patch, namespace, name)
 
     def on(self, live: Document | None, now: Instant) -> Document:
         face = self._kind.face
@@ -172,7 +171,9 @@ def _untyped(where: str, faults: list[str]) -> ApiError:
     return ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
 
 
-def _checked_config(schema: Schema, kind: Kind, config: Document, patch: Patch, namespace: str, name: str) -> Document:
+def checked_config(schema: Schema, kind: Kind, patch: Patch, namespace: str, name: str) -> Document:
+    """The configuration that a patch applies, without kind and apiVersion."""
+    config: Document = patch.body.value
     version = config.get("apiVersion", "")
     if version != kind.group_version:
         raise bad_request(

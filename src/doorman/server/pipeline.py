@@ -14,9 +14,10 @@ from doorman.server.audit import AuditEntry, AuditLog
 from doorman.server.authentication import Authenticator
 from doorman.server.authorization import Authorizer
 from doorman.server.bodies import check_size
+from doorman.server.call import Call
 from doorman.server.discovery import Discovery
 from doorman.server.flow import FlowControl
-from doorman.server.handlers import Call, Compute, ResourceHandlers
+from doorman.server.handlers import Compute, ResourceHandlers
 from doorman.server.health import Health
 from doorman.server.impersonation import impersonated
 from doorman.server.metrics import Metrics

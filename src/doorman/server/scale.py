@@ -1,17 +1,28 @@
 """The scale subresource: a workload's replicas under a name autoscalers and `kubectl scale` know."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from doorman.api.kinds import ScalePaths
+from doorman.api.kinds import Kind, ScalePaths
 from doorman.api.labels import format_selector
 from doorman.api.meta import LabelSelector
 from doorman.api.schema import Document
 from doorman.base.errors import internal
 from doorman.base.gotext import quote
+from doorman.registry.parts import Part
 
-_MEMBERS = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+SCALE: Final = Kind(
+    group="autoscaling",
+    version="v1",
+    resource="scales",
+    singular="scale",
+    kind="Scale",
+    namespaced=True,
+    type_name="autoscaling.v1.Scale",
+    storage="scales",
+)
+_MEMBERS: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 def to_scale(workload: Document, paths: ScalePaths | None = None) -> Document:
@@ -38,6 +49,26 @@ def to_scale(workload: Document, paths: ScalePaths | None = None) -> Document:
     if selector:
         out["status"]["selector"] = selector
     return out
+
+
+def scale_part(kind: Kind) -> Part:
+    return Part(
+        subresource="scale",
+        type_name=SCALE.type_name,
+        show=lambda workload: to_scale(workload, kind.scale),
+        put=lambda workload, scale: with_scale(workload, scale, kind.scale),
+    )
+
+
+def applied_replicas(scale: Document, kind: Kind) -> Document:
+    """An applied scale as a configuration of the workload: whoever applies it owns the replicas and nothing else."""
+    metadata = {name: value for name, value in scale["metadata"].items() if name in ("name", "namespace", "uid")}
+    config: Document = {"apiVersion": kind.group_version, "kind": kind.kind, "metadata": metadata}
+    if "replicas" not in scale.get("spec", {}):
+        return config
+    paths = kind.scale.replicas if kind.scale is not None else ("spec", "replicas")
+    applied: Document = _with_value(config, paths, scale["spec"]["replicas"])
+    return applied
 
 
 def _custom_scale(workload: Document, paths: ScalePaths) -> Document:

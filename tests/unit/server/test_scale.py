@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from doorman.api.kinds import ScalePaths
+from doorman.api.kinds import ScalePaths, builtin_kinds
 from doorman.base.errors import ApiError
-from doorman.server.scale import to_scale, with_scale
+from doorman.server.scale import applied_replicas, scale_part, to_scale, with_scale
 
 META = {"name": "w", "namespace": "ns", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}
 PATHS = ScalePaths(replicas=("spec", "size"), status_replicas=("status", "size"), selector=("status", "selector"))
@@ -55,3 +55,20 @@ def test_custom_kind_keeps_its_replicas_where_it_says() -> None:
 def test_custom_kind_without_replicas_has_no_scale() -> None:
     with pytest.raises(ApiError, match=r'the spec replicas field ".spec.size" does not exist'):
         to_scale({"metadata": META, "spec": {}}, PATHS)
+
+
+def test_part_is_shown_and_put_back() -> None:
+    part = scale_part(builtin_kinds().named("deployments.apps"))
+    before = workload({"matchLabels": {"a": "b"}})
+    scale = part.show(before)
+    assert part.put(before, {**scale, "spec": {"replicas": 9}})["spec"] == {**before["spec"], "replicas": 9}
+
+
+@pytest.mark.parametrize(
+    ("spec", "applied"),
+    [pytest.param({"replicas": 4}, {"spec": {"replicas": 4}}, id="replicas"), pytest.param({}, {}, id="nothing")],
+)
+def test_applied_scale_is_a_configuration_of_the_replicas_alone(spec: Any, applied: Any) -> None:
+    kind = builtin_kinds().named("deployments.apps")
+    config = applied_replicas({"metadata": {"name": "w", "labels": {"a": "b"}}, "spec": spec}, kind)
+    assert config == {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, **applied}
