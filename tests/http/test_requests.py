@@ -47,6 +47,30 @@ def answer(*request: Any, **more: Any) -> tuple[int, Any]:
             id="put-creates-under-the-name-of-the-path",
         ),
         pytest.param(
+            ("PATCH", MAPS + "/a?fieldManager=m", {**MAP, "metadata": {"name": "a", "uid": "u"}}),
+            APPLY,
+            409,
+            'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object specified uid u, '
+            "and no existing object was found",
+            id="apply-to-an-object-that-is-gone",
+        ),
+        pytest.param(
+            ("PATCH", MAPS + "/a?fieldManager=m", {**MAP, "bogus": 1}),
+            APPLY,
+            500,
+            "failed to create typed patch object (default/a; /v1, Kind=ConfigMap): "
+            ".bogus: field not declared in schema",
+            id="apply-of-an-unknown-field",
+        ),
+        pytest.param(
+            ("DELETE", "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical"),
+            {},
+            403,
+            'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: '
+            "this is a system priority class and cannot be deleted",
+            id="the-systems-priority-classes-stay",
+        ),
+        pytest.param(
             ("PATCH", MAPS + "/there", "text"),
             {"content-type": "application/strategic-merge-patch+json"},
             400,

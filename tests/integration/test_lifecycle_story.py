@@ -169,3 +169,15 @@ def test_uninitialized_taint_keeps_pods_off_until_it_goes() -> None:
         cluster.expect_running("p", on="node-1")
 
     run_story(story)
+
+
+def test_conditions_of_a_silent_node_keep_their_order() -> None:
+    async def story(cluster: Story) -> None:
+        before = [condition.type for condition in cluster.node("node-1").status.conditions]
+        await cluster.order("node-1", cut_off())
+        await cluster.advance(120)
+        after = cluster.node("node-1").status.conditions
+        assert [condition.type for condition in after] == before
+        assert {condition.status for condition in after} == {"Unknown"}
+
+    run_story(story)

@@ -97,7 +97,9 @@ def unknown_conditions(node: Node, now: Instant) -> list[dict[str, Any]]:
                 "lastTransitionTime": time, **heartbeat,
             }
         )  # fmt: skip
-    return changed
+    # A patch puts what it names in its own order: theirs is kept, and new ones come last.
+    places = {one.type: place for place, one in enumerate(node.status.conditions)}
+    return sorted(changed, key=lambda one: places.get(one["type"], len(places)))
 
 
 def decide_pod_not_ready(pod: Pod, now: Instant) -> list[Action]:

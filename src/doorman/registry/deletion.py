@@ -13,7 +13,16 @@ from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
-from doorman.base.errors import ApiError, FieldError, GroupResource, conflict, invalid, invalid_object, not_supported
+from doorman.base.errors import (
+    ApiError,
+    FieldError,
+    GroupResource,
+    conflict,
+    forbidden_request,
+    invalid,
+    invalid_object,
+    not_supported,
+)
 from doorman.base.instants import from_time, to_time
 
 ORPHAN: Final = "orphan"
@@ -49,6 +58,15 @@ class Keep(msgspec.Struct, frozen=True):
 
 
 Outcome = Remove | Mark | Keep
+
+
+_SYSTEM_CLASSES: Final = frozenset({"system-node-critical", "system-cluster-critical"})
+
+
+def check_deletable(kind: Kind, name: str) -> None:
+    """The classes that the system's own pods rely on stay."""
+    if kind.storage == "priorityclasses.scheduling.k8s.io" and name in _SYSTEM_CLASSES:
+        raise forbidden_request(kind.named, name, "this is a system priority class and cannot be deleted")
 
 
 def check_options(options: DeleteOptions) -> None:

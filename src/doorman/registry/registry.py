@@ -30,6 +30,7 @@ from doorman.registry.deletion import (
     Keep,
     Mark,
     Remove,
+    check_deletable,
     check_options,
     check_preconditions,
     decide_delete,
@@ -242,6 +243,7 @@ class Registry:
 
     async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> Deleted:
         check_options(options)
+        check_deletable(kind, name)
         key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
             entry = self._store.peek(key)

@@ -14,7 +14,7 @@ from doorman.api.mergepatch import json_patch, merge_patch
 from doorman.api.schema import DecodeError, Document, Schema, json_type
 from doorman.api.strategic import strategic_merge
 from doorman.base.clock import Instant
-from doorman.base.errors import ApiError, Cause, bad_request, unsupported_media_type
+from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
 from doorman.base.gotext import go_json
 from doorman.server.bodies import Body, BodyError, media_type, read_json, read_yaml
 
@@ -152,11 +152,16 @@ class ApplyPlan:
         self._kind = kind
         self._manager = manager
         self._force = force
+        self._name = name
         self.config = checked_config(schema, kind, patch, namespace, name)
 
     def on(self, live: Document | None, now: Instant) -> Document:
         face = self._kind.face
         shown = from_stored(face, live) if live is not None else None
+        uid = self.config.get("metadata", {}).get("uid")
+        if live is None and uid:
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(self._kind.named, self._name, why)
         merged = self._applier.apply(self._kind, shown, self.config, self._manager, force=self._force, now=now)
         annotations = merged["metadata"].get("annotations", {})
         if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
@@ -195,7 +200,7 @@ def checked_config(schema: Schema, kind: Kind, patch: Patch, namespace: str, nam
     if patch.body.duplicates:
         problems = ", ".join(f'duplicate field "{path}"' for path in patch.body.duplicates)
         raise bad_request(f"error strict decoding patch: {problems}")
-    where = f"{namespace}/{name}; {kind.group_version}, Kind={kind.kind}"
+    where = f"{namespace}/{name}; {kind.group}/{kind.version}, Kind={kind.kind}"
     if not kind.type_name:
         cleaned = dict(config)
     else:
