@@ -321,14 +321,15 @@ async def test_policy_sees_the_version_its_rule_names() -> None:
         assert status == 201, made
 
 
-async def test_policy_that_would_need_a_webhook_to_see_the_object_refuses(tmp_path: Path) -> None:
+async def test_policy_sees_what_a_webhook_converted_to_the_version_its_rule_names(tmp_path: Path) -> None:
     async with converting(tmp_path) as (api, _):
-        await given_policy(api, "v1", "CREATE", "true")
-        status, refused = await api.call("POST", path("v2"), knob("v2", first="a", last="b"))
+        await given_policy(api, "v1", "*", "object.spec.text == 'a b' && request.requestKind.version == 'v2'")
+        status, refused = await api.call("POST", path("v2"), knob("v2", first="a", last="c"))
         assert (status, refused["reason"]) == (422, "Invalid")
-        assert "conversion to example.com/v1, Kind=Knob failed" in refused["message"]
-        status, made = await api.call("POST", path("v1"), knob("v1", text="a b"))
+        status, made = await api.call("POST", path("v2"), knob("v2", first="a", last="b"))
         assert status == 201, made
+        status, refused = await api.call("PATCH", path("v2", "k"), {"spec": {"last": "c"}}, headers=MERGE)
+        assert (status, refused["reason"]) == (422, "Invalid")
 
 
 async def test_policy_sees_what_is_deleted_in_the_version_of_the_request(tmp_path: Path) -> None:

@@ -45,6 +45,11 @@ class Forms(Protocol):
     @property
     def others(self) -> Sequence[Form]: ...
 
+    @property
+    def needs_webhook(self) -> bool:
+        """Whether nothing can be shown at once."""
+        ...
+
     def show(self, doc: Document, form: Form) -> Document:
         """The object in that form. Raises Unconvertible. `doc` is not changed."""
         ...
@@ -90,6 +95,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     """None: the resource has no other versions."""
     requested: Form | None = None
     """What was asked for, when this shows it in another version."""
+    prepared: dict[Form, "Attributes"] = {}
+    """The same request in other forms, for those who cannot wait for a conversion."""
 
     @property
     def form(self) -> Form:

@@ -12,10 +12,12 @@ from doorman.api.schema import Document
 
 
 def in_form(attributes: Attributes, form: Form) -> Attributes:
-    """The request in that form. Raises `Unconvertible` when it takes somebody else to convert its objects."""
+    """The request in that form. Raises `Unconvertible` when it takes a webhook to convert it, and none was asked."""
     forms = attributes.forms
     if forms is None:
         return attributes
+    if form in attributes.prepared:
+        return attributes.prepared[form]
     obj, old = (forms.show(doc, form) if doc is not None else None for doc in (attributes.obj, attributes.old))
     return _named(attributes, form, obj, old)
 
@@ -30,6 +32,13 @@ async def in_form_by_all_means(attributes: Attributes, form: Form) -> Attributes
     return _named(attributes, form, obj, old)
 
 
+async def prepare(attributes: Attributes) -> None:
+    """Convert the objects, as they are now, for those who cannot wait: where it takes a webhook."""
+    forms = attributes.forms
+    if forms is not None and forms.needs_webhook:
+        attributes.prepared = {form: await in_form_by_all_means(attributes, form) for form in forms.others}
+
+
 def _named(attributes: Attributes, form: Form, obj: Document | None, old: Document | None) -> Attributes:
     return msgspec.structs.replace(
         attributes,
@@ -42,4 +51,5 @@ def _named(attributes: Attributes, form: Form, obj: Document | None, old: Docume
         obj=obj,
         old=old,
         forms=None,
+        prepared={},
     )

@@ -53,6 +53,7 @@ def names_of(attributes: Attributes, judge: Judge) -> Document:
 def policy_names_of(attributes: Attributes, form: Form, cluster: Cluster, judge: Judge) -> Document:
     """The names a policy may use besides its parameter and its variables. Raises CelError."""
     namespace = cluster.get("namespaces", "", attributes.namespace) if attributes.namespace else None
+    attributes.is_particular = True
     try:
         seen = in_form(attributes, form)
     except Unconvertible as error:

@@ -75,6 +75,8 @@ def _form(kind: Kind, name: str, version: str) -> Form:
 
 
 class _BuiltinForms:
+    needs_webhook = False
+
     def __init__(self, faces: Mapping[Form, str], others: Sequence[Form]) -> None:
         self._faces = faces
         self.others = others
@@ -97,6 +99,7 @@ class _CustomForms:
         self._kind = kind
         self._versions = versions
         self.others = others
+        self.needs_webhook = kind.converter is not None
 
     def show(self, doc: Document, form: Form) -> Document:
         return self._at_once(doc, self._kind.version, form.version)
@@ -113,6 +116,6 @@ class _CustomForms:
     def _at_once(self, doc: Document, version: str, wanted: str) -> Document:
         if version == wanted:
             return doc
-        if self._kind.converter is not None:
+        if self.needs_webhook:
             raise Unconvertible("it takes the definition's webhook")
         return self._versions.pruned(self._kind, doc, wanted)

@@ -12,13 +12,14 @@ import msgspec
 
 from doorman.admission.chain import Chain
 from doorman.admission.contract import Attributes, Cluster, Operation
+from doorman.admission.forms import prepare
 from doorman.admission.webhooks import Webhooks
 from doorman.api.identity import User
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import ManagedFields, Manager
 from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.structural import Structural, fill_defaults
-from doorman.api.webhooks import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
+from doorman.api.webhooks import BINDINGS, MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
@@ -139,21 +140,26 @@ class Proposer:
         if not attributes.is_particular and len(attributes.warnings) == told:
             self._alike.remember(key, doc, reads)
 
-    def settle(self, kind: Kind, doc: Document, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
-        """The last local steps of a new object, which has its name now."""
+    def settle(self, kind: Kind, doc: Document, attributes: Attributes, now: Instant) -> None:
+        """The last changes of a new object, which has its name now, and whether it is valid."""
         strategy_of(kind).create(kind, doc, now)
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
         attributes.obj = doc
         attributes.name = doc["metadata"]["name"]
-        self._admission.validate(attributes, cluster, now)
 
-    async def ask_others(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
-        """Whether webhooks object to what is to be stored, and then whether there is room for it."""
-        if self.remote is not None and self._is_remote(attributes):
-            await self.remote.validate(attributes, self._cluster)
+    async def check(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+        """Whether anybody objects to what is to be stored, and then whether there is room for it."""
+        await self._validate(attributes, cluster, now, is_remote=self._is_remote(attributes))
         self._admission.limit(attributes, cluster, now)
+
+    async def _validate(self, attributes: Attributes, cluster: Cluster, now: Instant, *, is_remote: bool) -> None:
+        if attributes.forms is not None and self._cluster.list(BINDINGS):
+            await prepare(attributes)
+        self._admission.validate(attributes, cluster, now)
+        if is_remote and self.remote is not None:
+            await self.remote.validate(attributes, self._cluster)
 
     async def update(
         self,
@@ -200,9 +206,7 @@ class Proposer:
         if errors:
             raise invalid_object(kind.kind, kind.group, name, errors)
         attributes.obj = new if part is None else part.show(new)
-        self._admission.validate(attributes, self._cluster, now)
-        if is_remote and self.remote is not None:
-            await self.remote.validate(attributes, self._cluster)
+        await self._validate(attributes, self._cluster, now, is_remote=is_remote)
         return new
 
     async def admit(
@@ -246,9 +250,7 @@ class Proposer:
         is_remote = self._is_remote(attributes)
         if is_remote and self.remote is not None:
             await self.remote.mutate(attributes, self._cluster)
-        self._admission.validate(attributes, self._cluster, now)
-        if is_remote and self.remote is not None:
-            await self.remote.validate(attributes, self._cluster)
+        await self._validate(attributes, self._cluster, now, is_remote=is_remote)
 
     def _wipe(self, kind: Kind, namespace: str, metadata: Document) -> None:
         """Members a client cannot choose."""
@@ -351,8 +353,8 @@ class _FreshDraft:
             metadata["name"] = name
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(self._now)
-        self._proposer.settle(self._kind, self._doc, self._attributes, self._cluster, self._now)
-        await self._proposer.ask_others(self._attributes, self._cluster, self._now)
+        self._proposer.settle(self._kind, self._doc, self._attributes, self._now)
+        await self._proposer.check(self._attributes, self._cluster, self._now)
         if self._kind.storage == SERVICES:
             self._undo = self._proposer.numbers.assign(self._doc, None)
         if self.after is not None:

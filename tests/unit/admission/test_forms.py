@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from doorman.admission.contract import Attributes, Form, Unconvertible
-from doorman.admission.forms import in_form, in_form_by_all_means
+from doorman.admission.forms import in_form, in_form_by_all_means, prepare
 
 NEW, OLD = {"metadata": {"name": "p"}, "n": 1}, {"metadata": {"name": "p"}, "n": 0}
 
@@ -14,7 +14,8 @@ NEW, OLD = {"metadata": {"name": "p"}, "n": 1}, {"metadata": {"name": "p"}, "n":
 class Marked:
     """Every object says in which version it is shown."""
 
-    others = ()
+    others: tuple[Form, ...] = ()
+    needs_webhook = True
 
     def show(self, doc: dict[str, Any], form: Form) -> dict[str, Any]:
         if form.version == "v3":
@@ -50,6 +51,15 @@ async def test_objects_are_converted_and_the_request_says_what_was_asked_for(ask
     assert attributes.obj == NEW
     later = await in_form_by_all_means(attributes, form)
     assert later.obj == {**NEW, "shown": "v2, later"}
+
+
+async def test_what_was_prepared_is_there_for_who_cannot_wait(asked: Any) -> None:
+    attributes = asked(NEW)
+    attributes.forms = forms = Marked()
+    form = in_version(attributes, "v3")
+    forms.others = (form,)
+    await prepare(attributes)
+    assert in_form(attributes, form).obj == {**NEW, "shown": "v3, later"}
 
 
 def test_who_cannot_wait_is_told(asked: Any) -> None:
