@@ -9,6 +9,7 @@ from support.api import running_api
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 MAP = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}}
+MERGE = {"content-type": "application/merge-patch+json"}
 APPLY = {"content-type": "application/apply-patch+yaml"}
 OWNER = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}
 
@@ -69,6 +70,22 @@ def answer(*request: Any, **more: Any) -> tuple[int, Any]:
             'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: '
             "this is a system priority class and cannot be deleted",
             id="the-systems-priority-classes-stay",
+        ),
+        pytest.param(
+            ("PATCH", MAPS + "/there", {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}),
+            MERGE,
+            422,
+            'ConfigMap "there" is invalid: metadata.creationTimestamp: Invalid value: "2001-01-01T00:00:00Z": '
+            "field is immutable",
+            id="when-it-was-created-does-not-change",
+        ),
+        pytest.param(
+            ("PATCH", MAPS + "/there", {"metadata": {"deletionTimestamp": "2001-01-01T00:00:00Z"}}),
+            MERGE,
+            422,
+            'ConfigMap "there" is invalid: metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": '
+            "field is immutable",
+            id="nobody-marks-an-object-deleted-by-hand",
         ),
         pytest.param(
             ("PATCH", MAPS + "/there", "text"),

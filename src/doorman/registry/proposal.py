@@ -181,11 +181,7 @@ class Proposer:
         drop_repeated_owners(metadata, caller.warnings)
         if subresource != "status":
             self._default(kind, new)
-        for field in _SERVER_OWNED:
-            if field in before:
-                metadata[field] = before[field]
-            else:
-                metadata.pop(field, None)
+        _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._attributes(
             kind, namespace, caller, Operation.UPDATE, *seen, name=name, subresource=asked_for
@@ -386,3 +382,17 @@ class _AlikeDraft:
 
     def undo(self) -> None:
         """It takes nothing that others could want."""
+
+
+def _keep_server_owned(metadata: Document, before: Document) -> None:
+    """What a client left out, or cannot change by any means, is as it was; validation tells what it tried to change."""
+    for field in ("uid", "generation"):
+        if field in before:
+            metadata[field] = before[field]
+        else:
+            metadata.pop(field, None)
+    for field in ("creationTimestamp", "deletionGracePeriodSeconds"):
+        if field in before:
+            metadata.setdefault(field, before[field])
+    if "deletionTimestamp" in before:
+        metadata["deletionTimestamp"] = before["deletionTimestamp"]
