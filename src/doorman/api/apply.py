@@ -58,7 +58,7 @@ class Applier:
         self._settle_conflicts(others, differences, force)
         for entry in others:
             entry.fields = without_below(entry.fields, differences.in_version(entry.manager.api_version).removed)
-        changes = differences.in_version(manager.api_version)
+        changes = differences.own
         is_same = own is not None and own.fields == wanted and changes.changed is None and changes.removed is None
         time = own.time if is_same and own is not None else to_time(now)
         merged["metadata"] = dict(merged["metadata"])

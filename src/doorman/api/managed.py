@@ -81,29 +81,30 @@ class Differences:
 
     def __init__(self, walker: FieldWalker, kinds: Kinds, kind: Kind, new: Document, old: Document) -> None:
         """The documents are as `kind` shows them."""
+        self.own = difference_of(walker, kind, new, old)
         self._walker = walker
         self._kinds = kinds
         self._kind = kind
         self._new = new
         self._old = old
-        self._known: dict[str, Difference] = {}
+        self._known: dict[str, Difference] = {kind.face: self.own}
         """By face: versions that look the same share it."""
 
     def in_version(self, api_version: str) -> Difference:
-        kind = self._kind
-        if api_version != kind.group_version:
-            group, _, version = api_version.rpartition("/")
-            kind = self._kinds.of_kind(group, version, kind.kind) or kind
+        own = self._kind
+        group, _, version = api_version.rpartition("/")
+        kind = self._kinds.of_kind(group, version, own.kind) or own
         found = self._known.get(kind.face)
         if found is None:
-            new, old = self._new, self._old
-            if kind.face != self._kind.face:
-                new, old = (from_stored(kind.face, to_stored(self._kind.face, doc)) for doc in (new, old))
-            else:
-                kind = self._kind
-            found = self._walker.diff(new, old, kind.type_name)
-            found = self._known[kind.face] = Difference(recorded(found.changed), recorded(found.removed))
+            new, old = (from_stored(kind.face, to_stored(own.face, doc)) for doc in (self._new, self._old))
+            found = self._known[kind.face] = difference_of(self._walker, kind, new, old)
         return found
+
+
+def difference_of(walker: FieldWalker, kind: Kind, new: Document, old: Document) -> Difference:
+    found = walker.diff(new, old, kind.type_name)
+    found.changed, found.removed = recorded(found.changed), recorded(found.removed)
+    return found
 
 
 class ManagedFields:
@@ -139,9 +140,14 @@ class ManagedFields:
             # Nobody tracks this object, or the writer asked for that.
             new["metadata"].pop("managedFields", None)
             return
-        shown = (_tracked(from_stored(kind.face, doc)) for doc in (new, old))
-        differences = Differences(self.walker, self._kinds, kind, *shown)
-        written = differences.in_version(manager.api_version)
+        differences = Differences(
+            self.walker,
+            self._kinds,
+            kind,
+            _tracked(from_stored(kind.face, new)),
+            _tracked(from_stored(kind.face, old)),
+        )
+        written = differences.own
         if written.changed is None and written.removed is None:
             return
         entries = entries_of(new)
@@ -150,7 +156,8 @@ class ManagedFields:
             own = ManagedEntry(manager=manager, time="", fields=None)
             entries.append(own)
         for entry in entries:
-            found = differences.in_version(entry.manager.api_version)
+            version = entry.manager.api_version
+            found = written if version == kind.group_version else differences.in_version(version)
             left = without_below(entry.fields, found.removed)
             entry.fields = union(left, found.changed) if entry is own else difference(left, found.changed)
         if written.changed is not None:
