@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.contract import Attributes, Checker, Cluster, Limiter, Mutator, Operation, Plugin
+from doorman.admission.contract import Attributes, Checker, Cluster, Limiter, Mutator, Operation, Plugin, Weigh
 from doorman.admission.dedicated_nodes import DedicatedNodesPlugin
 from doorman.admission.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
 from doorman.admission.extended_resource_toleration import ExtendedResourceToleration
@@ -26,6 +26,7 @@ from doorman.admission.taint_record import TaintRecorder
 from doorman.admission.toleration_policy import TolerationPolicyPlugin
 from doorman.api.taints import Toleration
 from doorman.base.clock import Instant
+from doorman.semantics.pod_resources import Amounts
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,8 +172,8 @@ class _Remembered:
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return self._cluster.list(resource, namespace)
 
-    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
-        return self._cluster.list_newest(resource, namespace)
+    def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
+        return self._cluster.total(resource, namespace, name, weigh)
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         return self._cluster.labels(resource, namespace, name)

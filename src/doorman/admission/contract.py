@@ -5,7 +5,7 @@ class that looks up, decides, and changes the document or refuses it. Refusing i
 synchronous and keep no state of their own: what they look up comes through a `Cluster`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -15,6 +15,7 @@ from doorman.api.identity import User
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, GroupResource, forbidden_request
+from doorman.semantics.pod_resources import Amounts
 
 
 class Operation(StrEnum):
@@ -110,6 +111,9 @@ class Attributes(msgspec.Struct, kw_only=True):
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
+Weigh = Callable[[Document], Amounts]
+
+
 class Cluster(Protocol):
     """What a plugin may look up: current documents. `resource` is `pods` or `daemonsets.apps`."""
 
@@ -117,8 +121,11 @@ class Cluster(Protocol):
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]: ...
 
-    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
-        """The same with what is on its way to the disk: for whoever must not let in one too many."""
+    def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
+        """The sum of what `weigh` gives for all objects in a namespace, those on their way to the disk included.
+
+        `name` tells ways of weighing apart: the same one always means the same `weigh`.
+        """
         ...
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:

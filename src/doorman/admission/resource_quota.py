@@ -4,7 +4,7 @@ Usage is counted from what is stored at that moment, durable or not yet, and not
 a controller's report and may lag behind a burst of writes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -98,15 +98,15 @@ class ResourceQuota:
             raise refusal(attributes, f"exceeded quota: {name}, requested: {asked}, used: {taken}, limited: {allowed}")
 
     def _used(self, attributes: Attributes, quota: _Json, cluster: Cluster, *, is_pod: bool) -> Amounts:
-        stored: Iterable[_Json] = cluster.list_newest(attributes.group_resource, attributes.namespace)
-        total: Amounts = {}
-        for one in stored:
-            if is_pod and not decide_scope(quota, one):
-                continue
-            usage = decide_pod_usage(one) if is_pod else _count(attributes)
-            for resource, amount in usage.items():
-                total[resource] = total.get(resource, Fraction(0)) + amount
-        return total
+        resource, namespace = attributes.group_resource, attributes.namespace
+        if not is_pod:
+            one = _count(attributes)
+            return cluster.total(resource, namespace, "count", lambda _: one)
+        spec = quota.get("spec") or {}
+        scopes = repr((spec.get("scopes"), spec.get("scopeSelector")))
+        return cluster.total(
+            resource, namespace, scopes, lambda pod: decide_pod_usage(pod) if decide_scope(quota, pod) else {}
+        )
 
 
 def _count(attributes: Attributes) -> Amounts:

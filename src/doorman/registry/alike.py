@@ -19,10 +19,12 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.admission.contract import Weigh
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.registry.cluster_reader import ClusterReader
+from doorman.semantics.pod_resources import Amounts
 
 KINDS: Final = frozenset({"pods"})
 PATTERNS_MAX: Final = 256
@@ -57,9 +59,9 @@ class Reads:
         self._lists.setdefault(resource, self._cluster.age_of_list(resource))
         return self._cluster.list(resource, namespace)
 
-    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:  # documents
+    def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
         """Not noted: whoever counts marks the request as particular, every write changes what he sees."""
-        return self._cluster.list_newest(resource, namespace)
+        return self._cluster.total(resource, namespace, name, weigh)
 
     def are_current(self) -> bool:
         cluster = self._cluster

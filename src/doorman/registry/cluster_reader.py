@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from doorman.admission.contract import Weigh
 from doorman.api.schema import Document
 from doorman.registry.selection import Selection
 from doorman.registry.stored import store_key
+from doorman.registry.tallies import Tallies
+from doorman.semantics.pod_resources import Amounts
 from doorman.store.contract import ABSENT
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ class ClusterReader:
     def __init__(self, registry: "Registry") -> None:
         self._registry = registry
         self._documents: dict[str, tuple[int, Document]] = {}
+        self._tallies = Tallies(registry)
         self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
@@ -72,18 +76,8 @@ class ClusterReader:
         self._lists[resource, namespace] = (collection.last_change, docs)
         return docs
 
-    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:  # documents
-        """Those of a namespace, also what is not durable yet."""
-        kind = self._registry.kinds.named(resource)
-        prefix = store_key(kind, namespace, "")
-        published = self.list(resource, namespace)
-        pending = {event.key: event.entry for event in self._registry.pending() if event.key.startswith(prefix)}
-        if not pending:
-            return published
-        kept = [doc for doc in published if prefix + doc["metadata"]["name"] not in pending]
-        names = [key.removeprefix(prefix) for key, entry in pending.items() if entry is not None]
-        fresh = [self._registry.newest(kind, namespace, name) for name in names]
-        return [*kept, *(doc for doc in fresh if doc is not None)]
+    def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
+        return self._tallies.total(self._registry.kinds.named(resource), namespace, name, weigh)
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         for row in self._registry.kinds.rows:

@@ -1,14 +1,16 @@
 """What the tests of plugins share: documents to look up, and requests."""
 
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from doorman.admission.contract import Attributes, Operation
+from doorman.admission.contract import Attributes, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import builtin_kinds
 from doorman.api.schema import Document
+from doorman.semantics.pod_resources import Amounts
 
 
 class World:
@@ -27,8 +29,12 @@ class World:
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return self._docs.get(resource.partition(".")[0], [])
 
-    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
-        return self.list(resource, namespace)
+    def total(self, resource: str, namespace: str, _name: str, weigh: Weigh) -> Amounts:
+        found: Amounts = {}
+        for doc in self.list(resource, namespace):
+            for name, amount in weigh(dict(doc)).items():
+                found[name] = found.get(name, Fraction(0)) + amount
+        return found
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         found = (row for row in builtin_kinds().rows if (row.group_version, row.kind) == (api_version, kind))

@@ -9,13 +9,14 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from doorman.admission.chain import Chain, Settings, build_chain
-from doorman.admission.contract import Attributes, Operation
+from doorman.admission.contract import Attributes, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import Kind, builtin_kinds, type_table
 from doorman.api.mergepatch import json_patch, merge_patch
@@ -23,6 +24,7 @@ from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.strategic import strategic_merge
 from doorman.base.errors import ApiError, already_exists, bad_request, invalid_object, not_found
 from doorman.registry.jobs import JOBS, generate_selector
+from doorman.semantics.pod_resources import Amounts
 from doorman.semantics.qos import qos_class
 from doorman.validation.defaults import DEFAULTERS
 from doorman.validation.table import Context, validator_of
@@ -69,8 +71,12 @@ class _World:
         found = self.get(resource, namespace, name)
         return None if found is None else found["metadata"].get("labels", {})
 
-    def list_newest(self, resource: str, namespace: str) -> Iterable[Mapping[str, Any]]:
-        return self.list(resource, namespace)
+    def total(self, resource: str, namespace: str, _name: str, weigh: Weigh) -> Amounts:
+        found: Amounts = {}
+        for doc in self.list(resource, namespace):
+            for name, amount in weigh(dict(doc)).items():
+                found[name] = found.get(name, Fraction(0)) + amount
+        return found
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         raise AssertionError(f"nobody asks for {api_version} {kind}")
