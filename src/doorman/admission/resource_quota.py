@@ -9,57 +9,37 @@ from fractions import Fraction
 from typing import Any, Final
 
 from doorman.admission.contract import ANY, CREATE, Attributes, Cluster, Interest, refusal
-from doorman.api.quantity import canonical_quantity, parse_quantity
+from doorman.api.quantity import parse_quantity
 from doorman.base.clock import Instant
-from doorman.semantics.pod_resources import Amounts, pod_amounts
-from doorman.semantics.qos import QosClass, qos_class
+from doorman.semantics.pod_resources import Amounts
+from doorman.semantics.quotas import (
+    COMPUTE,
+    PODS,
+    Requirements,
+    amount_text,
+    is_in_scope,
+    requirements_of,
+    usage_in_scope,
+    usage_of,
+)
 
 INTERESTS: Final = (Interest(resource=ANY, operations=CREATE),)
 
-_PLAIN_COUNTS: Final = frozenset(
-    {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
-)
-_SHORT: Final = {"cpu": "requests.cpu", "memory": "requests.memory", "ephemeral-storage": "requests.ephemeral-storage"}
 _MUST_BE_SAID: Final = ("cpu", "memory")
 _Json = Mapping[str, Any]  # a document or a part of one
-
-
-def decide_pod_usage(pod: _Json) -> Amounts:
-    """What a pod counts for, by the names that quotas use."""
-    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-        return {"count/pods": Fraction(1)}
-    spec: _Json = pod.get("spec") or {}
-    usage: Amounts = {"pods": Fraction(1), "count/pods": Fraction(1)}
-    for name, amount in pod_amounts(spec, "requests").items():
-        usage[f"requests.{name}"] = amount
-        if name in _SHORT:
-            usage[name] = amount
-    for name, amount in pod_amounts(spec, "limits").items():
-        usage[f"limits.{name}"] = amount
-    return usage
 
 
 def decide_unsaid(pod: _Json, hard: Mapping[str, str]) -> str:
     """Compute resources that the quota counts and a container is silent about, as the API lists them."""
     unsaid: dict[str, list[str]] = {}
     for name in sorted(hard):
-        field, _, resource = _SHORT.get(name, name).partition(".")
+        field, _, resource = ("requests", "", name) if name in COMPUTE else name.partition(".")
         if field not in ("requests", "limits") or resource not in _MUST_BE_SAID:
             continue
         for container in (pod.get("spec") or {}).get("containers") or ():
             if resource not in ((container.get("resources") or {}).get(field) or {}):
                 unsaid.setdefault(name, []).append(container.get("name", ""))
     return "; ".join(f"{name} for: {','.join(containers)}" for name, containers in unsaid.items())
-
-
-def decide_scope(quota: _Json, pod: _Json | None) -> bool:
-    """Whether the quota is about this pod (or, for other kinds, about everything)."""
-    spec: _Json = quota.get("spec") or {}
-    wanted = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
-    wanted.extend((spec.get("scopeSelector") or {}).get("matchExpressions") or ())
-    if not wanted:
-        return True
-    return pod is not None and all(_is_in_scope(pod, requirement) for requirement in wanted)
 
 
 class ResourceQuota:
@@ -73,95 +53,39 @@ class ResourceQuota:
             self._check(quota, attributes, attributes.obj, cluster)
 
     def _check(self, quota: _Json, attributes: Attributes, obj: _Json, cluster: Cluster) -> None:
-        hard: Mapping[str, str] = (quota.get("spec") or {}).get("hard") or {}
-        is_pod = attributes.group_resource == "pods"
-        if not decide_scope(quota, obj if is_pod else None):
+        spec: _Json = quota.get("spec") or {}
+        hard: Mapping[str, str] = spec.get("hard") or {}
+        resource = attributes.group_resource
+        is_pod = resource == PODS
+        requirements = requirements_of(spec.get("scopes") or (), spec.get("scopeSelector"))
+        if not is_in_scope(requirements, obj if is_pod else None):
             return
         name = quota["metadata"]["name"]
         if is_pod and (unsaid := decide_unsaid(obj, hard)):
             raise refusal(attributes, f"failed quota: {name}: must specify {unsaid}")
-        wanted = decide_pod_usage(obj) if is_pod else _count(attributes)
-        counted = sorted(resource for resource in hard if wanted.get(resource))
+        wanted = usage_of(resource, obj)
+        counted = sorted(limited for limited in hard if wanted.get(limited))
         if not counted:
             return
         attributes.is_particular = True
-        used = self._used(attributes, quota, cluster, is_pod=is_pod)
+        used = total_in_scope(cluster, resource, attributes.namespace, requirements)
         over = [
-            resource
-            for resource in counted
-            if used.get(resource, Fraction(0)) + wanted[resource] > parse_quantity(hard[resource])
+            limited
+            for limited in counted
+            if used.get(limited, Fraction(0)) + wanted[limited] > parse_quantity(hard[limited])
         ]
         if over:
-            asked = _listed(over, wanted)
-            taken = _listed(over, used)
-            allowed = ",".join(f"{resource}={hard[resource]}" for resource in over)
+            asked, taken = _listed(over, wanted), _listed(over, used)
+            allowed = ",".join(f"{limited}={hard[limited]}" for limited in over)
             raise refusal(attributes, f"exceeded quota: {name}, requested: {asked}, used: {taken}, limited: {allowed}")
 
-    def _used(self, attributes: Attributes, quota: _Json, cluster: Cluster, *, is_pod: bool) -> Amounts:
-        resource, namespace = attributes.group_resource, attributes.namespace
-        if not is_pod:
-            one = _count(attributes)
-            return cluster.total(resource, namespace, "count", lambda _: one)
-        spec = quota.get("spec") or {}
-        scopes = repr((spec.get("scopes"), spec.get("scopeSelector")))
-        return cluster.total(
-            resource, namespace, scopes, lambda pod: decide_pod_usage(pod) if decide_scope(quota, pod) else {}
-        )
 
-
-def _count(attributes: Attributes) -> Amounts:
-    usage: Amounts = {f"count/{attributes.group_resource}": Fraction(1)}
-    if attributes.group_resource in _PLAIN_COUNTS:
-        usage[attributes.resource] = Fraction(1)
-    return usage
-
-
-def _is_in_scope(pod: _Json, requirement: _Json) -> bool:
-    spec: _Json = pod.get("spec") or {}
-    match requirement.get("scopeName"):
-        case "Terminating":
-            return spec.get("activeDeadlineSeconds") is not None
-        case "NotTerminating":
-            return spec.get("activeDeadlineSeconds") is None
-        case "BestEffort":
-            return qos_class(spec) == QosClass.BEST_EFFORT
-        case "NotBestEffort":
-            return qos_class(spec) != QosClass.BEST_EFFORT
-        case "PriorityClass":
-            return _has_class(spec.get("priorityClassName", ""), requirement)
-        case "CrossNamespacePodAffinity":
-            return _has_cross_namespace_affinity(spec)
-    return False
-
-
-def _has_class(name: str, requirement: _Json) -> bool:
-    values = requirement.get("values") or ()
-    match requirement.get("operator"):
-        case "In":
-            return name in values
-        case "NotIn":
-            return name not in values
-        case "Exists":
-            return bool(name)
-        case "DoesNotExist":
-            return not name
-    return False
-
-
-def _has_cross_namespace_affinity(spec: _Json) -> bool:
-    for side in ("podAffinity", "podAntiAffinity"):
-        affinity = (spec.get("affinity") or {}).get(side) or {}
-        terms = list(affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
-        preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        terms.extend(weighted.get("podAffinityTerm") or {} for weighted in preferred)
-        if any(term.get("namespaces") or "namespaceSelector" in term for term in terms):
-            return True
-    return False
+def total_in_scope(cluster: Cluster, resource: str, namespace: str, requirements: Requirements) -> Amounts:
+    """What all objects of a kind in a namespace count for in a quota; whoever asks shares one sum."""
+    return cluster.total(
+        resource, namespace, repr(requirements), lambda obj: usage_in_scope(resource, obj, requirements)
+    )
 
 
 def _listed(resources: Sequence[str], amounts: Amounts) -> str:
-    return ",".join(f"{resource}={_text(amounts.get(resource, Fraction(0)))}" for resource in resources)
-
-
-def _text(amount: Fraction) -> str:
-    return canonical_quantity(str(amount.numerator) if amount.denominator == 1 else f"{-(-amount * 1000 // 1)}m")
+    return ",".join(f"{resource}={amount_text(resource, amounts)}" for resource in resources)

@@ -72,6 +72,20 @@ def canonical_quantity(text: str) -> str:
     return f"{mantissa}{_SUFFIX[exponent]}"
 
 
+def quantity_text(value: Fraction, *, is_binary: bool = False) -> str:
+    """The canonical form of an amount that was computed, such as a sum.
+
+    >>> quantity_text(Fraction(3, 2)), quantity_text(Fraction(2**30)), quantity_text(Fraction(2**30), is_binary=True)
+    ('1500m', '1073741824', '1Gi')
+    """
+    if value == 0:
+        return "0"
+    if is_binary:
+        return _binary_form(value)
+    mantissa, exponent = _decimal_parts(value)
+    return f"{mantissa}{_SUFFIX[exponent]}"
+
+
 def _parts(text: str) -> tuple[str, str, str]:
     found = _FORM.fullmatch(text)
     if found is None:

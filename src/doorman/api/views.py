@@ -16,6 +16,7 @@ from doorman.api.namespaces import Namespace
 from doorman.api.nodes import Node
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
+from doorman.api.resourcequotas import ResourceQuota
 from doorman.api.roles import RBAC_GROUP, Role, RoleBinding
 from doorman.api.serviceaccounts import Secret, ServiceAccount
 from doorman.api.services import IpAddress, Service
@@ -41,6 +42,7 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     TOLERATION_POLICIES: TolerationPolicy,
     "namespaces": Namespace,
     "configmaps": ConfigMap,
+    "resourcequotas": ResourceQuota,
     "services": Service,
     "ipaddresses.networking.k8s.io": IpAddress,
     "replicationcontrollers": ReplicationController,

@@ -81,10 +81,10 @@ class Registry:
         self._clock = clock
         self._names = names
         self._numbers = ServiceNumbers(cache.collection(SERVICES))
-        self._cluster = ClusterReader(self)
-        self.versions = CustomVersions(schema, self._cluster, names.uid)
+        self.cluster = ClusterReader(self)
+        self.versions = CustomVersions(schema, self.cluster, names.uid)
         self.proposer = Proposer(
-            self._cluster,
+            self.cluster,
             self._numbers,
             self.versions,
             kinds=kinds,

@@ -24,6 +24,9 @@ LEASES: Final = "leases.coordination.k8s.io"
 NAMESPACE: Final = "kube-node-lease"
 MANAGER: Final = "kubelet"
 
+GONE_MIN: Final = 64
+"""Fewer leases that are gone are not worth looking for."""
+
 _RENEWED: Final = b'"renewTime":"'
 _MANAGED_AT: Final = b'"time":"'
 
@@ -60,6 +63,7 @@ class Renewals:
     def __init__(self, store: Store, cache: WatchCache) -> None:
         self._store = store
         self._judges = [cache.collection(storage) for storage in (MUTATING, VALIDATING, BINDINGS, MUTATING_BINDINGS)]
+        self._leases = cache.collection(LEASES)
         self._forms: dict[str, _Form] = {}
 
     async def renew(self, nodes: Sequence[str], at: Instant) -> list[str]:
@@ -94,10 +98,20 @@ class Renewals:
             return known
         found = _form_of(entry) if entry is not None else None
         if found is not None:
+            if known is None:
+                self._forget_those_gone()
             self._forms[node] = found
         else:
             self._forms.pop(node, None)
         return found
+
+    def _forget_those_gone(self) -> None:
+        """Nodes that are gone renew nothing any more, so nothing else would find their forms."""
+        if len(self._forms) >= 2 * len(self._leases.objects) + GONE_MIN:
+            leases = self._leases
+            self._forms = {
+                node: form for node, form in self._forms.items() if leases.get(f"{NAMESPACE}/{node}") is not None
+            }
 
 
 def _form_of(entry: Entry) -> _Form | None:

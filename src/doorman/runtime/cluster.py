@@ -6,12 +6,14 @@ The same in real and in virtual time: it runs on whatever event loop it is start
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from doorman.admission.chain import Settings as AdmissionSettings
 from doorman.admission.chain import build_chain
 from doorman.admission.contract import Form
 from doorman.admission.mutating_policies import MutatingPolicies
+from doorman.admission.resource_quota import total_in_scope
 from doorman.admission.webhooks import Webhooks
 from doorman.api.apply import Applier
 from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
@@ -38,6 +40,7 @@ from doorman.controllers.event_ttl import EventTtlController
 from doorman.controllers.garbage_collector import GarbageCollector
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
+from doorman.controllers.resource_quota import ResourceQuotaController
 from doorman.controllers.service_addresses import RESOURCE as ADDRESSES
 from doorman.controllers.service_addresses import ServiceAddressController
 from doorman.controllers.taint_eviction import TaintEvictionController
@@ -328,6 +331,7 @@ class Cluster:
             ca_certificate=self._ca_certificate,
             ca_key=self._ca_key,
             judge=self._judge,
+            total_of=partial(total_in_scope, self.registry.cluster),
         )
         for name, build in CONTROLLERS.items():
             if is_enabled(name, self._settings.controllers):
@@ -356,6 +360,9 @@ class Cluster:
                 controller.add(resource, informer.cache)
             elif isinstance(controller, GarbageCollector):
                 runner.follow(controller.add(resource, informer.cache))
+                informer.listen(runner.changed)
+            elif isinstance(controller, ResourceQuotaController) and kind.namespaced:
+                runner.follow(controller.add(resource))
                 informer.listen(runner.changed)
         self._followed[resource] = None
         informer.start()

@@ -29,6 +29,7 @@ from doorman.controllers.policy_status import PolicyStatusController
 from doorman.controllers.replica_controller import ReplicaController
 from doorman.controllers.replicaset import REPLICA_SETS
 from doorman.controllers.replicationcontroller import REPLICATION_CONTROLLERS
+from doorman.controllers.resource_quota import ResourceQuotaController, TotalOf
 from doorman.controllers.root_ca import RootCaController
 from doorman.controllers.service_account import ServiceAccountController
 from doorman.controllers.statefulset import StatefulSetController
@@ -54,6 +55,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Empty: nothing is signed."""
     judge: Judge
     """Says who may do what."""
+    total_of: TotalOf
+    """Says what quotas are held against."""
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)
@@ -140,6 +143,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "validatingadmissionpolicy-status-controller": lambda p: PolicyStatusController(
         p.lister(POLICIES), p.kinds, type_table()
     ),
+    "resourcequota-controller": lambda p: ResourceQuotaController(p.lister("resourcequotas"), p.contents(), p.total_of),
     "pod-garbage-collector-controller": lambda p: PodGcController(p.lister("pods"), p.lister("nodes")),
 }
 """By the name `--controllers` takes."""

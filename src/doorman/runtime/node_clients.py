@@ -15,6 +15,9 @@ from doorman.runtime.loopback import LoopbackClient
 _PODS: Final = GroupResource("", "pods")
 _EVENTS: Final = GroupResource("", "events")
 
+GONE_MIN: Final = 64
+"""Fewer nodes that are gone are not worth looking for."""
+
 ClientOf = Callable[[str], LoopbackClient]
 """The client that acts as `system:node:<name>`."""
 
@@ -52,8 +55,15 @@ class NodeClients:
     def _as(self, node: str) -> LoopbackClient:
         found = self._clients.get(node)
         if found is None:
+            self._forget_those_gone()
             found = self._clients[node] = self._client_of(node)
         return found
+
+    def _forget_those_gone(self) -> None:
+        """Once they outnumber the nodes there are. Late words about a node that has just gone may still need one."""
+        nodes = self._cache.collection("nodes")
+        if len(self._clients) >= 2 * len(nodes.objects) + GONE_MIN:
+            self._clients = {node: client for node, client in self._clients.items() if nodes.get(node) is not None}
 
     def _node_of_body(self, action: Create) -> str:
         if action.resource == "events":

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.admission.resource_quota import ResourceQuota, decide_scope
+from doorman.admission.resource_quota import ResourceQuota
 from doorman.base.errors import ApiError
 
 
@@ -16,8 +16,8 @@ def pod(name: str = "p", phase: str = "Pending", **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c"}], **spec}, "status": {"phase": phase}}
 
 
-def sized(cpu: str) -> dict[str, Any]:
-    return pod(containers=[{"name": "c", "resources": {"requests": {"cpu": cpu}, "limits": {"cpu": cpu}}}])
+def sized(amount: str, name: str = "cpu") -> dict[str, Any]:
+    return pod(containers=[{"name": "c", "resources": {"requests": {name: amount}, "limits": {name: amount}}}])
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,14 @@ def sized(cpu: str) -> dict[str, Any]:
             sized("500m"),
             "exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=700m, limited: requests.cpu=1",
             id="cpu",
+        ),
+        pytest.param(
+            {"requests.memory": "1Gi"},
+            [sized("512Mi", "memory")],
+            sized("768Mi", "memory"),
+            "exceeded quota: q, requested: requests.memory=768Mi, used: requests.memory=512Mi,"
+            " limited: requests.memory=1Gi",
+            id="memory-as-it-was-said",
         ),
         pytest.param({"cpu": "1"}, [], pod(), "failed quota: q: must specify cpu for: c", id="unsaid"),
         pytest.param(
@@ -77,35 +85,3 @@ def test_other_kinds_are_counted(world: Any, asked: Any) -> None:
             ResourceQuota().limit(asked({"metadata": {"name": "b"}}, resource), there, 0.0)
     ResourceQuota().limit(asked({"metadata": {"name": "b"}}, "secrets"), there, 0.0)
     ResourceQuota().limit(asked({"metadata": {"name": "b"}}, "nodes", namespace=""), there, 0.0)
-
-
-def selector(operator: str, *values: str) -> dict[str, Any]:
-    return {"matchExpressions": [{"scopeName": "PriorityClass", "operator": operator, "values": list(values)}]}
-
-
-@pytest.mark.parametrize(
-    ("spec", "doc", "expected"),
-    [
-        pytest.param({}, None, True, id="no-scope"),
-        pytest.param({"scopes": ["BestEffort"]}, pod(), True, id="best-effort"),
-        pytest.param({"scopes": ["NotBestEffort"]}, pod(), False, id="not-best-effort"),
-        pytest.param({"scopes": ["Terminating"]}, pod(activeDeadlineSeconds=5), True, id="terminating"),
-        pytest.param({"scopes": ["NotTerminating"]}, pod(activeDeadlineSeconds=5), False, id="not-terminating"),
-        pytest.param({"scopes": ["BestEffort"]}, None, False, id="scope-is-about-pods"),
-        pytest.param({"scopeSelector": selector("In", "high")}, pod(priorityClassName="high"), True, id="class-in"),
-        pytest.param(
-            {"scopeSelector": selector("NotIn", "high")}, pod(priorityClassName="high"), False, id="class-not-in"
-        ),
-        pytest.param({"scopeSelector": selector("Exists")}, pod(), False, id="class-exists"),
-        pytest.param({"scopeSelector": selector("DoesNotExist")}, pod(), True, id="class-does-not-exist"),
-    ],
-)
-def test_scope(spec: Any, doc: Any, expected: bool) -> None:
-    assert decide_scope(quota({}, **spec), doc) is expected
-
-
-def test_cross_namespace_affinity_is_a_scope() -> None:
-    term = {"requiredDuringSchedulingIgnoredDuringExecution": [{"namespaces": ["x"]}]}
-    scoped = quota({}, scopes=["CrossNamespacePodAffinity"])
-    assert decide_scope(scoped, pod(affinity={"podAffinity": term}))
-    assert not decide_scope(scoped, pod())

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.base.instants import to_micro_time
-from doorman.client.actions import Create, Patch, PatchType, Renew
-from doorman.registry.renewals import LEASES, NAMESPACE, Renewals
+from doorman.client.actions import Create, Delete, Patch, PatchType, Renew
+from doorman.registry.renewals import GONE_MIN, LEASES, NAMESPACE, Renewals
 from doorman.runtime.node_clients import NodeClients
 from support.api import Api, running_api
 
@@ -109,3 +109,16 @@ async def test_mutating_policies_may_look_at_every_renewal() -> None:
         await api.given("mutatingadmissionpolicybindings.admissionregistration.k8s.io", binding)
         renewals = Renewals(api.cluster._store, api.cluster.cache)
         assert await renewals.renew(["n1"], api.clock.now()) == ["n1"]
+
+
+async def test_leases_that_are_gone_are_forgotten() -> None:
+    async with running_api() as api:
+        renewals = Renewals(api.cluster._store, api.cluster.cache)
+        await given_leases(api, "stays")
+        for number in range(2 * GONE_MIN):
+            node = f"gone-{number}"
+            await given_leases(api, node)
+            assert await renewals.renew([node, "stays"], 1_800_000_000.0 + number) == []
+            await api.admin.delete(Delete(resource=LEASES, namespace=NAMESPACE, name=node))
+        assert "stays" in renewals._forms
+        assert len(renewals._forms) <= 2 * 2 + GONE_MIN

@@ -7,7 +7,7 @@ import pytest
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action, Create, Delete, Patch
 from doorman.registry.renewals import Renewals
-from doorman.runtime.node_clients import NodeClients
+from doorman.runtime.node_clients import GONE_MIN, NodeClients
 from support.api import Api, running_api
 
 EVENT = {"metadata": {"name": "e", "namespace": "default"}, "reason": "R", "message": "m", "type": "Normal"}
@@ -66,3 +66,15 @@ async def test_pod_that_is_gone_is_not_found() -> None:
         with pytest.raises(ApiError) as caught:
             await clients.patch(gone)
         assert caught.value.code == 404
+
+
+async def test_nodes_that_are_gone_are_forgotten() -> None:
+    async with running_api() as api:
+        clients = await given(api)
+        for number in range(3 * GONE_MIN):
+            name = f"gone-{number}"
+            with pytest.raises(ApiError):
+                await clients.patch(Patch(resource="nodes", name=name, subresource="status", body={"status": {}}))
+            await clients.patch(Patch(resource="nodes", name="n1", subresource="status", body={"status": {}}))
+        assert "n1" in clients._clients
+        assert len(clients._clients) <= 2 * 2 + GONE_MIN

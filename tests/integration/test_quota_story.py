@@ -1,0 +1,122 @@
+"""Quotas say what is used, as pods come, finish and go."""
+
+from typing import Any
+
+from doorman.client.actions import Create, Delete, Patch, PatchType
+from doorman.nodes.marks import RUNS_FOR
+from support.cluster import Story, run_story
+from support.widgets import widget_definition
+
+CONTAINER = {
+    "name": "c",
+    "image": "registry.k8s.io/pause:3.10",
+    "resources": {"requests": {"cpu": "250m", "memory": "64Mi"}},
+}
+
+
+async def given(story: Story, resource: str, name: str, spec: dict[str, Any] | None = None, **meta: Any) -> None:
+    body: dict[str, Any] = {"metadata": {"name": name, **meta}, **({"spec": spec} if spec is not None else {})}
+    await story.client.create(Create(resource=resource, namespace="default", body=body))
+    await story.settle()
+
+
+async def given_quota(story: Story, hard: dict[str, str], **spec: Any) -> None:
+    await given(story, "resourcequotas", "q", {"hard": hard, **spec})
+
+
+def status(story: Story) -> Any:
+    return story.cluster.informers.lister("resourcequotas").get("default/q").status
+
+
+def test_used_follows_pods() -> None:
+    async def story(cluster: Story) -> None:
+        await cluster.given_pod("before", containers=[CONTAINER])
+        await given_quota(cluster, {"pods": "3", "requests.cpu": "1", "requests.memory": "1Gi"})
+        assert status(cluster).hard == {"pods": "3", "requests.cpu": "1", "requests.memory": "1Gi"}
+        assert status(cluster).used == {"pods": "1", "requests.cpu": "250m", "requests.memory": "64Mi"}
+        await cluster.given_pod("second", containers=[CONTAINER])
+        await given(
+            cluster,
+            "pods",
+            "short",
+            {"containers": [CONTAINER], "restartPolicy": "Never"},
+            annotations={RUNS_FOR: "5s"},
+        )
+        assert status(cluster).used == {"pods": "3", "requests.cpu": "750m", "requests.memory": "192Mi"}
+        await cluster.advance(60)
+        assert cluster.pod("short").is_finished
+        assert status(cluster).used == {"pods": "2", "requests.cpu": "500m", "requests.memory": "128Mi"}
+        for name in ("before", "second"):
+            await cluster.delete_pod(name)
+        await cluster.advance(60)
+        assert status(cluster).used == {"pods": "0", "requests.cpu": "0", "requests.memory": "0"}
+
+    run_story(story)
+
+
+def test_names_that_leave_the_spec_leave_the_status() -> None:
+    async def story(cluster: Story) -> None:
+        await given_quota(cluster, {"pods": "3", "secrets": "4"})
+        assert status(cluster).used == {"pods": "0", "secrets": "0"}
+        body = {"spec": {"hard": {"pods": None, "services": "9"}}}
+        await cluster.client.patch(
+            Patch(resource="resourcequotas", namespace="default", name="q", body=body, type=PatchType.MERGE)
+        )
+        await cluster.settle()
+        assert status(cluster).hard == {"secrets": "4", "services": "9"}
+        assert status(cluster).used == {"secrets": "0", "services": "1"}
+
+    run_story(story)
+
+
+def test_scopes() -> None:
+    async def story(cluster: Story) -> None:
+        await given_quota(cluster, {"pods": "5"}, scopes=["BestEffort"])
+        await cluster.given_pod("sized", containers=[CONTAINER])
+        await cluster.given_pod("best-effort")
+        assert status(cluster).used == {"pods": "1"}
+
+    run_story(story)
+
+
+def test_objects_are_counted_also_of_custom_kinds_that_come_later() -> None:
+    async def story(cluster: Story) -> None:
+        await given_quota(cluster, {"count/configmaps": "9", "count/widgets.example.com": "5", "count/no.such": "1"})
+        before = int(status(cluster).used["count/configmaps"])
+        assert status(cluster).used.keys() == {"count/configmaps"}
+        await given(cluster, "configmaps", "one")
+        assert status(cluster).used == {"count/configmaps": str(before + 1)}
+        await cluster.client.create(
+            Create(resource="customresourcedefinitions.apiextensions.k8s.io", body=widget_definition())
+        )
+        await cluster.advance(1)
+        await given(cluster, "widgets.example.com", "w", {"size": "small"})
+        assert status(cluster).used == {"count/configmaps": str(before + 1), "count/widgets.example.com": "1"}
+        for resource, name in (("configmaps", "one"), ("widgets.example.com", "w")):
+            await cluster.client.delete(Delete(resource=resource, namespace="default", name=name))
+        await cluster.settle()
+        assert status(cluster).used == {"count/configmaps": str(before), "count/widgets.example.com": "0"}
+
+    run_story(story)
+
+
+def test_what_somebody_else_wrote_is_mended_within_five_minutes() -> None:
+    async def story(cluster: Story) -> None:
+        await given_quota(cluster, {"pods": "3"})
+        wrong = {"status": {"used": {"pods": "2"}}}
+        await cluster.client.patch(
+            Patch(
+                resource="resourcequotas",
+                namespace="default",
+                name="q",
+                subresource="status",
+                body=wrong,
+                type=PatchType.MERGE,
+            )
+        )
+        await cluster.settle()
+        assert status(cluster).used == {"pods": "2"}
+        await cluster.advance(301)
+        assert status(cluster).used == {"pods": "0"}
+
+    run_story(story)
