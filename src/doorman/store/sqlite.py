@@ -34,7 +34,10 @@ FORMAT = 1
 ROWS_PER_STATEMENT_MAX = 1024
 GARBAGE_ROWS_PER_GROUP = 2048
 BUSY_GROUP_MIN = 4
-GATHER_SECONDS = 0.001
+GATHER_SECONDS = 0.002
+"""Under load the next group is waited for so long, or until it is as large as the last one: then everybody who writes
+is probably back. Larger groups are fewer syncs, and fewer hand-overs between threads.
+"""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB);
@@ -64,6 +67,8 @@ class SqliteStore(LedgerReader):
         self._gathering = _Group()
         self._writing: _Group | None = None
         self._is_flush_due = False
+        self._patience: asyncio.TimerHandle | None = None
+        self._hoped_for = 0
         self._failure: Exception | None = None
         self._garbage = garbage
         self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
@@ -85,10 +90,7 @@ class SqliteStore(LedgerReader):
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")
         event = self._ledger.append(write)
-        self._note_garbage(event)
-        group = self._next_group()
-        group.events.append(event)
-        await self._until_durable(group)
+        await self._join((event,))
         return event
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[Event]:
@@ -96,26 +98,28 @@ class SqliteStore(LedgerReader):
             raise Failed(f"the store has failed: {self._failure}")
         events = self._ledger.append_all(writes)
         if events:
-            for event in events:
-                self._note_garbage(event)
-            group = self._next_group()
-            group.events.extend(events)
-            await self._until_durable(group)
+            await self._join(events)
         return events
 
-    def _note_garbage(self, event: Event) -> None:
-        if event.previous is not None:
-            self._garbage.append(event.previous.revision)
-        if event.entry is None:
-            self._garbage.append(event.revision)
-
-    def _next_group(self) -> _Group:
-        """The group that gathers, which is written when its turn comes."""
-        if self._writing is None and not self._is_flush_due:
-            # At the end of this turn of the loop, so that writes of the same turn share a group.
-            self._is_flush_due = True
-            self._loop.call_soon(self._flush)
-        return self._gathering
+    def _join(self, events: Sequence[Event]) -> "asyncio.Future[None]":
+        """Add to the group that gathers; it is written when its turn comes."""
+        group = self._gathering
+        group.events.extend(events)
+        for event in events:
+            if event.previous is not None:
+                self._garbage.append(event.previous.revision)
+            if event.entry is None:
+                self._garbage.append(event.revision)
+        if self._writing is None:
+            if not self._is_flush_due:
+                # At the end of this turn of the loop, so that writes of the same turn share a group.
+                self._is_flush_due = True
+                self._loop.call_soon(self._flush)
+            elif self._patience is not None and len(group.events) >= self._hoped_for:
+                self._patience.cancel()
+                self._patience = None
+                self._loop.call_soon(self._flush)
+        return self._until_durable(group)
 
     def _until_durable(self, group: _Group) -> "asyncio.Future[None]":
         """One for each caller: a caller that is cancelled must not cancel the others of its group."""
@@ -134,6 +138,7 @@ class SqliteStore(LedgerReader):
 
     def _flush(self) -> None:
         self._is_flush_due = False
+        self._patience = None
         if self._writing is not None or not self._gathering.events:
             return
         group = self._writing = self._gathering
@@ -160,9 +165,9 @@ class SqliteStore(LedgerReader):
         if len(group.events) < BUSY_GROUP_MIN:
             self._flush()
         elif not self._is_flush_due:
-            # Under load a little patience makes groups larger: fewer syncs, fewer hand-overs between threads.
             self._is_flush_due = True
-            self._loop.call_later(GATHER_SECONDS, self._flush)
+            self._hoped_for = len(group.events)
+            self._patience = self._loop.call_later(GATHER_SECONDS, self._flush)
 
     def _write_groups(self) -> None:
         """The writer thread: one transaction a group."""
