@@ -83,7 +83,7 @@ def decide_status(cron_job: CronJob, jobs: Sequence[Job], scheduled: Instant | N
     active = tuple(
         JobReference(name=job.metadata.name, namespace=job.metadata.namespace, uid=job.metadata.uid)
         for job in jobs
-        if not job.status.is_finished and not job.metadata.deletion_timestamp
+        if _is_active(job) and _is_scheduled(job)
     )
     ends = [job.status.completion_time for job in jobs if job.status.is_true("Complete") and job.status.completion_time]
     return CronJobStatus(
@@ -165,6 +165,10 @@ class CronJobController:
     ) -> Result:
         actions: list[Action] = decide_history(cron_job, jobs)
         actions.extend(_finished_events(cron_job, jobs))
+        for job in jobs:
+            if _is_active(job) and not _is_scheduled(job):
+                text = f"Saw a job that the controller did not create or forgot: {job.metadata.name}"
+                actions.append(_event(cron_job.metadata, "UnexpectedJob", text, kind="Warning"))
         scheduled: Instant | None = None
         if not cron_job.spec.suspend:
             scheduled = self._start_due(cron_job, schedule, jobs, actions, now)
@@ -185,7 +189,7 @@ class CronJobController:
             hint = "Set or decrease .spec.startingDeadlineSeconds or check clock skew"
             text = f"too many missed start times: {missed}. {hint}"
             actions.append(_event(meta, "TooManyMissedTimes", text, kind="Warning"))
-        active = [job for job in jobs if not job.status.is_finished and not job.metadata.deletion_timestamp]
+        active = [job for job in jobs if _is_active(job) and _is_scheduled(job)]
         if active and cron_job.spec.concurrency_policy == "Forbid":
             text = "Not starting job because prior execution is running and concurrency policy is Forbid"
             actions.append(_event(meta, "JobAlreadyActive", text))
@@ -200,6 +204,15 @@ class CronJobController:
             actions.append(Create(resource=JOBS, namespace=meta.namespace, body=body))
             actions.append(_event(meta, "SuccessfulCreate", f"Created job {name}"))
         return due
+
+
+def _is_active(job: Job) -> bool:
+    return not job.status.is_finished and not job.metadata.deletion_timestamp
+
+
+def _is_scheduled(job: Job) -> bool:
+    """Whether it was made for a time, and not by hand (`kubectl create job --from`)."""
+    return SCHEDULED_ANNOTATION in job.metadata.annotations
 
 
 def _finished_events(cron_job: CronJob, jobs: Sequence[Job]) -> Iterable[RecordEvent]:

@@ -128,3 +128,27 @@ def test_unknown_time_zone_is_told() -> None:
     stage = stage_with(timeZone="Moon/Crater")
     stage.at(100)
     assert len(stage.messages("UnparseableSchedule")) == 1
+
+
+def test_job_that_somebody_made_by_hand_is_told_of_and_in_nobodys_way() -> None:
+    stage = stage_with(concurrencyPolicy="Forbid")
+    owner = stage.get(CRONS, "a/c")
+    assert owner is not None
+    reference = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "controller": True}
+    stage.create(
+        JOBS,
+        {
+            "metadata": {
+                "namespace": "a",
+                "name": "by-hand",
+                "annotations": {"cronjob.kubernetes.io/instantiate": "manual"},
+                "ownerReferences": [{**reference, "uid": owner["metadata"]["uid"]}],
+            },
+            "spec": {},
+        },
+    )
+    stage.at(65)
+    assert made(stage) == [60.0], "it does not count as running"
+    told = {text for _, text in stage.messages("UnexpectedJob")}
+    assert told == {"Saw a job that the controller did not create or forgot: by-hand"}
+    assert [one["name"] for one in status(stage)["active"]] != ["by-hand"]
