@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from support.server import Server, authority_of
 
-EXAMPLES = int(os.environ.get("DOORMAN_FUZZ_EXAMPLES", "250"))
+EXAMPLES = int(os.environ.get("DOORMAN_FUZZ_EXAMPLES", "500"))
 QUIET = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 KINDS = (
