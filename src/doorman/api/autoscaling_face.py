@@ -119,24 +119,28 @@ _OLD_NAMES: Final = {
 
 def _old_metric(metric: Document) -> Document:
     """A metric of v2 in the form the annotation has."""
-    return _to_old(metric, "target", "target")
+    return _to_old(metric, "target")
 
 
 def _old_current(metric: Document) -> Document:
-    return _to_old(metric, "current", "current")
+    return _to_old(metric, "current")
 
 
-def _to_old(metric: Document, member: str, prefix: str) -> Document:
+def _parts(metric: Document) -> tuple[str, str, tuple[str, ...], Document] | None:
+    """Type, place, possible values and source of a metric; None when it is of no known type."""
     kind = metric.get("type", "")
     known = _OLD_NAMES.get(kind)
     if known is None or not isinstance(metric.get(known[0]), dict):
-        return metric
+        return None
     place, values = known
-    source = metric[place]
-    out: Document = {}
-    for name in ("name", "container"):
-        if name in source:
-            out[name] = source[name]
+    return kind, place, values, metric[place]
+
+
+def _to_old(metric: Document, member: str) -> Document:
+    if (found := _parts(metric)) is None:
+        return metric
+    kind, place, values, source = found
+    out: Document = {name: source[name] for name in ("name", "container") if name in source}
     if "describedObject" in source:
         out["target"] = source["describedObject"]
     if isinstance(source.get("metric"), dict):
@@ -146,7 +150,7 @@ def _to_old(metric: Document, member: str, prefix: str) -> Document:
     given = source.get(member) or {}
     for value in values:
         if value in given:
-            out[_old_value(kind, value, prefix)] = given[value]
+            out[_old_value(kind, value, member)] = given[value]
     return {"type": kind, place: out}
 
 
@@ -161,20 +165,17 @@ def _old_value(kind: str, value: str, prefix: str) -> str:
 
 
 def _new_metric(metric: Document) -> Document:
-    return _to_new(metric, "target", "target")
+    return _to_new(metric, "target")
 
 
 def _new_current(metric: Document) -> Document:
-    return _to_new(metric, "current", "current")
+    return _to_new(metric, "current")
 
 
-def _to_new(metric: Document, member: str, prefix: str) -> Document:
-    kind = metric.get("type", "")
-    known = _OLD_NAMES.get(kind)
-    if known is None or not isinstance(metric.get(known[0]), dict):
+def _to_new(metric: Document, member: str) -> Document:
+    if (found := _parts(metric)) is None:
         return metric
-    place, values = known
-    source = metric[place]
+    kind, place, values, source = found
     out: Document = {name: source[name] for name in ("name", "container") if name in source}
     if kind == "Object" and isinstance(source.get("target"), dict):
         out["describedObject"] = source["target"]
@@ -184,7 +185,7 @@ def _to_new(metric: Document, member: str, prefix: str) -> Document:
         if selector:
             out["metric"]["selector"] = selector
     given = {
-        value: source[_old_value(kind, value, prefix)] for value in values if _old_value(kind, value, prefix) in source
+        value: source[_old_value(kind, value, member)] for value in values if _old_value(kind, value, member) in source
     }
     if member == "target":
         given = {"type": _target_type(given), **given}
