@@ -86,6 +86,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     options: Mapping[str, Any] | None = None  # the create, update or delete options as JSON
     warnings: list[str] = []
     """What whoever asks is to be told besides the answer."""
+    drawn: list[str] = []
+    """Names in the object that were drawn at random: another one that is alike gets others."""
     is_particular: bool = False
     """Set by whoever decides by more than what the object, its name aside, and the cluster say."""
     annotations: dict[str, str] = {}

@@ -83,11 +83,11 @@ class ServiceAccount:
             raise refusal(attributes, why)
         spec["serviceAccountName"] = spec["serviceAccount"] = wanted
         if decide_automount(spec, account):
-            self._mount_token(spec)
+            self._mount_token(spec, attributes.drawn)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [dict(secret) for secret in account["imagePullSecrets"]]
 
-    def _mount_token(self, spec: dict[str, Any]) -> None:  # a PodSpec as JSON, changed in place
+    def _mount_token(self, spec: dict[str, Any], drawn: list[str]) -> None:  # a PodSpec as JSON, changed in place
         volumes = spec.get("volumes") or []
         there = next((v["name"] for v in volumes if v.get("name", "").startswith(VOLUME_PREFIX)), "")
         bare = [
@@ -103,6 +103,7 @@ class ServiceAccount:
             mount = {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
         if not there:
+            drawn.append(name)
             spec["volumes"] = [*volumes, _token_volume(name)]
 
 

@@ -9,12 +9,14 @@ everything that was looked up is still as it was.
     {"generateName":"web-", "spec":{...}}   first: all steps; kept with   namespaces/x @ 12, limitranges as of 40, ...
     {"generateName":"web-", "spec":{...}}   again: the same bytes, new name, if those are unchanged
 
+A name that admission drew at random is drawn anew for each.
+
 A plugin whose answer depends on more than that (an expression may read the name) marks the request as particular, and
 nothing is kept of it.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -77,9 +79,9 @@ class Reads:
 class Pattern:
     """Everything of an object but its name, uid and times, as kept bytes."""
 
-    __slots__ = ("_managed", "_metadata", "_tail", "reads")
+    __slots__ = ("_drawn", "_managed", "_metadata", "_suffix", "_tail", "reads")
 
-    def __init__(self, doc: Document, reads: Reads) -> None:
+    def __init__(self, doc: Document, reads: Reads, drawn: Sequence[str], suffix: Callable[[], str]) -> None:
         metadata = doc["metadata"]
         rest = {name: value for name, value in metadata.items() if name not in _GIVEN_LATER}
         self._metadata = _encode(rest)[1:-1]
@@ -88,7 +90,11 @@ class Pattern:
             for entry in metadata.get("managedFields", ())
         ]
         tail = {name: value for name, value in doc.items() if name not in ("metadata", "kind", "apiVersion")}
-        self._tail = b"," + _encode(tail)[1:]
+        kept = b"," + _encode(tail)[1:]
+        self._drawn = drawn[0].rpartition("-")[0] + "-" if drawn else ""
+        self._tail = kept.split(b'"%s"' % drawn[0].encode()) if drawn else [kept]
+        """In pieces: between them goes the name that is drawn."""
+        self._suffix = suffix
         self.reads = reads
 
     def value(self, name: str, uid: str, time: str) -> bytes:
@@ -96,14 +102,18 @@ class Pattern:
         head = f'"name":"{name}","uid":"{uid}","creationTimestamp":"{time}",'.encode()
         stamp = b'{"time":"%s",' % time.encode()
         managed = b",".join([stamp + entry for entry in self._managed])
-        return b"".join((head, self._metadata, b',"managedFields":[', managed, b"]}", self._tail))
+        tail = self._tail[0]
+        if self._drawn:
+            tail = f'"{self._drawn}{self._suffix()}"'.encode().join(self._tail)
+        return b"".join((head, self._metadata, b',"managedFields":[', managed, b"]}", tail))
 
 
 class Alike:
     """Patterns by what was sent, the most recently used ones."""
 
-    def __init__(self, cluster: ClusterReader) -> None:
+    def __init__(self, cluster: ClusterReader, suffix: Callable[[], str]) -> None:
         self._cluster = cluster
+        self._suffix = suffix
         self._patterns: OrderedDict[bytes, Pattern] = OrderedDict()
 
     def is_about(self, kind: Kind) -> bool:
@@ -126,12 +136,12 @@ class Alike:
         self._patterns.move_to_end(key)
         return pattern
 
-    def remember(self, key: bytes, doc: Document, reads: Reads) -> None:
+    def remember(self, key: bytes, doc: Document, reads: Reads, drawn: Sequence[str]) -> None:
         """Keep what became of a wish, unless it says when that was."""
         if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
             return
-        if len(key) > WISH_BYTES_MAX:
+        if len(key) > WISH_BYTES_MAX or len(drawn) > 1:
             return
-        self._patterns[key] = Pattern(doc, reads)
+        self._patterns[key] = Pattern(doc, reads, drawn, self._suffix)
         if len(self._patterns) > PATTERNS_MAX:
             self._patterns.popitem(last=False)

@@ -87,6 +87,7 @@ class Proposer:
         admission: Chain,
         clock: Clock,
         comparison_operators: bool,
+        suffix: Callable[[], str],
     ) -> None:
         self._cluster = cluster
         self.numbers = numbers
@@ -96,7 +97,7 @@ class Proposer:
         self._clock = clock
         self._comparison_operators = comparison_operators
         self._managed = ManagedFields(schema, kinds)
-        self._alike = Alike(cluster)
+        self._alike = Alike(cluster, suffix)
         self._forms = FormsOf(kinds, versions)
         self.remote: Webhooks | None = None
         """Who else is asked: set once, by whoever may open connections."""
@@ -138,7 +139,7 @@ class Proposer:
 
     def _remember(self, key: bytes, doc: Document, reads: Reads, attributes: Attributes, told: int) -> None:
         if not attributes.is_particular and len(attributes.warnings) == told:
-            self._alike.remember(key, doc, reads)
+            self._alike.remember(key, doc, reads, attributes.drawn)
 
     def settle(self, kind: Kind, doc: Document, attributes: Attributes, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""

@@ -92,6 +92,7 @@ class Registry:
             admission=admission,
             clock=clock,
             comparison_operators=comparison_operators,
+            suffix=names.suffix,
         )
 
     # Reading

@@ -66,6 +66,20 @@ def test_second_pod_is_what_the_first_one_is(metadata: Document) -> None:
     run_story(story, nodes=0)
 
 
+def test_each_pod_draws_the_name_of_its_token_volume() -> None:
+    async def story(cluster: Story) -> None:
+        drawn = []
+        for _ in range(3):
+            spec = (await make(cluster, generateName="web-")).document()["spec"]
+            (volume,) = spec["volumes"]
+            assert [mount["name"] for mount in spec["containers"][0]["volumeMounts"]] == [volume["name"]]
+            drawn.append(volume["name"])
+        assert len(patterns(cluster)) == 1
+        assert len(set(drawn)) == 3
+
+    run_story(story, nodes=0)
+
+
 def test_times_are_those_of_each_pod() -> None:
     async def story(cluster: Story) -> None:
         first = await make(cluster, generateName="web-")
