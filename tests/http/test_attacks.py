@@ -7,15 +7,10 @@ import resource
 import socket
 import ssl
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from support.server import Server, fetch
 
@@ -69,39 +64,6 @@ def answer_to(server: Server, raw: bytes) -> bytes:
 def head(server: Server, method: str, path: str, *lines: str) -> bytes:
     every = (f"{method} {path} HTTP/1.1", "Host: x", f"Authorization: Bearer {token(server)}", *lines)
     return "\r\n".join(every).encode() + b"\r\n\r\n"
-
-
-def test_certificate_of_another_authority_is_refused(server: Server, tmp_path: Path) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:masters"),
-            x509.NameAttribute(NameOID.COMMON_NAME, "admin"),
-        ]
-    )
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorman-ca")]))
-        .public_key(key.public_key())
-        .serial_number(7)
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .sign(key, hashes.SHA256())
-    )
-    chain, secret = tmp_path / "c.crt", tmp_path / "c.key"
-    chain.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    no_password = serialization.NoEncryption()
-    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, no_password))
-    context = trusting(server)
-    context.load_cert_chain(chain, secret)
-    # With TLS 1.3 the client learns of it only when it reads.
-    answer = b""
-    with contextlib.suppress(OSError), connect(server, context) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        answer = connection.recv(1000)
-    assert answer == b"", "not even what everybody may see"
 
 
 def test_old_tls_is_refused(server: Server) -> None:

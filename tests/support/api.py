@@ -14,7 +14,7 @@ from doorman.runtime.cluster import Cluster
 from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
-from doorman.server.request import Query, Request, Response
+from doorman.server.request import PeerCertificates, Query, Request, Response
 from doorman.store.memory import MemoryStore
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -87,7 +87,7 @@ class Api:
             query=Query(query),
             headers=sent,
             body=b"" if body is None else json.dumps(body).encode(),
-            peer_certificate=certificate,
+            peer_certificates=None if certificate is None else PeerCertificates.of(certificate),
         )
         return await self.pipeline.handle(request)
 

@@ -182,7 +182,7 @@ class Cluster:
             credentials.admin_token,
             tokens,
             others=(BootstrapTokens(self.cache, self._clock, audiences=tokens.audiences),),
-            certificates=ClientCertificates(self._clock),
+            certificates=ClientCertificates(self._clock, credentials.ca_certificate),
         )
         access = Access(
             reviews=Reviews(self.authorizer, self._rbac, authenticator, self._clock),

@@ -25,6 +25,7 @@ from doorman.runtime.credentials import Credentials, kubeconfig, load_or_make, w
 from doorman.runtime.settings import Settings
 from doorman.server.asgi import Application
 from doorman.server.audit import AuditLog
+from doorman.server.handshake import leave_judgement_to_requests
 from doorman.server.pipeline import Pipeline
 from doorman.server.protocol import SWEEP_SECONDS, ApiProtocol, sweep
 from doorman.store.contract import Store, Unusable
@@ -157,6 +158,9 @@ def _config(pipeline: Pipeline, credentials: Credentials, scratch: Path) -> uvic
     config.load()
     assert config.ssl is not None, "a certificate was given"
     config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Who a connection belongs to is read once, when it is made.
+    config.ssl.options |= ssl.OP_NO_RENEGOTIATION
+    leave_judgement_to_requests(config.ssl)
     # An upgrade that is refused is answered, a client that keeps its connection while we stop is cut off: no news.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     return config

@@ -13,8 +13,8 @@ Scope = MutableMapping[str, Any]  # ASGI's own loose types
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-PEER_CERTIFICATE: Final = "doorman.peer_certificate"
-"""The ASGI extension that carries the DER bytes of a verified client certificate."""
+PEER_CERTIFICATES: Final = "doorman.peer_certificates"
+"""The ASGI extension that carries the certificates a client showed."""
 
 READING_BYTES_MAX: Final = 512 * 1024 * 1024
 
@@ -90,7 +90,7 @@ def _request(scope: Scope, body: bytes) -> Request:
         headers=headers,
         body=body,
         client=client[0] if client else "",
-        peer_certificate=scope["extensions"][PEER_CERTIFICATE] if "extensions" in scope else None,
+        peer_certificates=scope["extensions"][PEER_CERTIFICATES] if "extensions" in scope else None,
     )
 
 

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from doorman.api.identity import ADMIN, ANONYMOUS, User
 from doorman.base.errors import unauthorized
-from doorman.server.request import Request
+from doorman.server.certificates import Unverified
+from doorman.server.request import PeerCertificates, Request
 from doorman.server.service_account_tokens import ServiceAccountTokens, TokenClaims
 
 
@@ -21,7 +22,9 @@ class TokenSource(Protocol):
 
 
 class CertificateUsers(Protocol):
-    def whose(self, certificate: bytes) -> User | None: ...
+    def whose(self, shown: PeerCertificates) -> User | None:
+        """Raises `Unverified`. None: a certificate of ours that names nobody."""
+        ...
 
 
 class ClusterAuthenticator:
@@ -45,20 +48,26 @@ class ClusterAuthenticator:
         return self._accounts.audiences
 
     def authenticate(self, request: Request) -> User:
-        if request.peer_certificate is not None and self._certificates is not None:
-            user = self._certificates.whose(request.peer_certificate)
-            if user is not None:
-                return user
-        header = request.headers.get("authorization", "")
-        if not header:
-            return ANONYMOUS
-        scheme, _, token = header.strip().partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            return ANONYMOUS  # no credentials that anybody here reads
-        found = self.read_token(token.strip())
-        if found is None or not any(audience in self.audiences for audience in found.audiences):
+        """The first credential that is worth something counts. One that is not, and no other, is a 401 everywhere:
+        who shows a wrong certificate or token is not taken for nobody.
+        """
+        is_refused = False
+        if request.peer_certificates is not None and self._certificates is not None:
+            try:
+                user = self._certificates.whose(request.peer_certificates)
+            except Unverified:
+                is_refused = True
+            else:
+                if user is not None:
+                    return user
+        if token := _bearer(request.headers.get("authorization", "")):
+            found = self.read_token(token)
+            if found is not None and any(audience in self.audiences for audience in found.audiences):
+                return found.user
+            is_refused = True
+        if is_refused:
             raise unauthorized()
-        return found.user
+        return ANONYMOUS
 
     def read_token(self, token: str) -> TokenClaims | None:
         if hmac.compare_digest(token.encode(), self._admin_token):
@@ -68,3 +77,9 @@ class ClusterAuthenticator:
             if found is not None:
                 return found
         return None
+
+
+def _bearer(header: str) -> str:
+    """The word after the scheme, one space behind it. Empty: nothing anybody here reads."""
+    scheme, _, rest = header.strip().partition(" ")
+    return rest.partition(" ")[0] if scheme.lower() == "bearer" else ""

@@ -1,9 +1,9 @@
 """uvicorn's HTTP protocol with some differences.
 
 A client of HTTP/1.0 that asks for it keeps its connection, as with Go's server: without that every request pays for a
-TLS handshake. The head of an answer leaves together with its first bytes: one record, one system call. A client's
-certificate, which TLS has verified, goes along with each of its requests. And a client can neither send a head
-without end nor take forever: `sweep` closes connections whose request does not arrive or whose answer is not taken.
+TLS handshake. The head of an answer leaves together with its first bytes: one record, one system call. The
+certificates a client showed go along with each of its requests. And a client can neither send a head without end nor
+take forever: `sweep` closes connections whose request does not arrive or whose answer is not taken.
 """
 
 import asyncio
@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from doorman.server.asgi import PEER_CERTIFICATE
+from doorman.server.asgi import PEER_CERTIFICATES
+from doorman.server.handshake import shown_by
+from doorman.server.request import PeerCertificates
 
 HEAD_BYTES_MAX: Final = 256 * 1024
 """Of a request line and its headers."""
@@ -27,7 +29,7 @@ SWEEP_SECONDS: Final = 5.0
 
 
 class ApiProtocol(HttpToolsProtocol):
-    _certificate: bytes | None = None
+    _certificates: PeerCertificates | None = None
     _head_bytes = 0
     _reads_head = True
     _since: float | None = None
@@ -38,7 +40,7 @@ class ApiProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._since = self.loop.time()
         tls = transport.get_extra_info("ssl_object")
-        self._certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+        self._certificates = shown_by(tls) if tls is not None else None
 
     def data_received(self, data: bytes) -> None:
         if self._reads_head:
@@ -59,8 +61,8 @@ class ApiProtocol(HttpToolsProtocol):
         if len(self.url) > URL_BYTES_MAX:
             self._refuse(b"414 URI Too Long")
             return
-        if self._certificate is not None:
-            self.scope["extensions"] = {PEER_CERTIFICATE: self._certificate}  # type: ignore[dict-item]  # bytes
+        if self._certificates is not None:
+            self.scope["extensions"] = {PEER_CERTIFICATES: self._certificates}  # type: ignore[dict-item]  # ours
         before = self.cycle
         super().on_headers_complete()
         cycle = self.cycle

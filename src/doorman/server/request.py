@@ -1,8 +1,9 @@
 """A request and an answer as values, and what a path means."""
 
+import hashlib
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, Self
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -76,6 +77,23 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
         return self.name or self.selected_name
 
 
+class PeerCertificates(msgspec.Struct, frozen=True):
+    """What a client showed in its handshake, as DER: it holds the key of `leaf`, and nothing else is known of it."""
+
+    leaf: bytes
+    others: tuple[bytes, ...] | None
+    """What it sent along, in its order; None: it took up an earlier session, whose certificates are not kept."""
+    digest: bytes
+    """Of all of it: short, and made once a connection."""
+
+    @classmethod
+    def of(cls, leaf: bytes, others: Sequence[bytes] | None = ()) -> Self:
+        digest = hashlib.sha256(b"resumed" if others is None else b"shown")
+        for each in (leaf, *(others or ())):
+            digest.update(len(each).to_bytes(8, "big") + each)
+        return cls(leaf, None if others is None else tuple(others), digest.digest())
+
+
 class Request(msgspec.Struct, kw_only=True):
     method: str
     path: str
@@ -84,7 +102,7 @@ class Request(msgspec.Struct, kw_only=True):
     headers: Mapping[str, str]
     """Names in small letters."""
     body: bytes = b""
-    peer_certificate: bytes | None = None
+    peer_certificates: PeerCertificates | None = None
     client: str = ""
     """The address it came from."""
 

@@ -17,7 +17,9 @@ from support.api import credentials, running_api
     [
         pytest.param("", "system:anonymous", id="nothing"),
         pytest.param("Bearer secret", "admin", id="token"),
-        pytest.param("bearer   secret ", "admin", id="any-case-and-spaces"),
+        pytest.param("  bEARER secret ", "admin", id="any-case-and-spaces-around"),
+        pytest.param("Bearer  secret", "system:anonymous", id="a-space-too-many"),
+        pytest.param("Bearer secret more", "admin", id="more-than-a-token"),
         pytest.param("Bearer ", "system:anonymous", id="empty-token"),
         pytest.param("Basic YTpi", "system:anonymous", id="a-scheme-nobody-reads"),
         pytest.param("Bearer wrong", None, id="wrong"),

@@ -1,7 +1,6 @@
 """Client certificates, requests for them, and the signer."""
 
 import base64
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -17,8 +16,11 @@ from doorman.client.actions import Patch
 from doorman.client.informer import InformerCache
 from doorman.controllers.certificate_rules import CLIENT, KUBELET_CLIENT
 from doorman.controllers.certificate_signer import CertificateSigningController
-from doorman.server.certificates import ClientCertificates
+from doorman.server import certificates
+from doorman.server.certificates import ClientCertificates, Unverified, user_of
+from doorman.server.request import PeerCertificates
 from support.api import Api, credentials, running_api
+from support.certificates import authority
 
 PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 KIND = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
@@ -154,22 +156,96 @@ def test_kubelet_signer_signs_kubelets_only(name: str, groups: list[str], usages
 
 def test_certificate_counts_while_it_is_valid() -> None:
     clock = ManualClock()
-    key = ec.generate_private_key(ec.SECP256R1())
-    now = datetime.fromtimestamp(clock.now(), UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject("jane", "a", "b"))
-        .issuer_name(subject("ca"))
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now)
-        .not_valid_after(now + timedelta(seconds=60))
-        .sign(key, hashes.SHA256())
-        .public_bytes(serialization.Encoding.DER)
-    )
-    users = ClientCertificates(clock)
-    jane = users.whose(certificate)
+    root = authority(now=clock.now())
+    users = ClientCertificates(clock, root.pem)
+    shown = PeerCertificates.of(root.signs("jane", "a", "b", now=clock.now()).der)
+    jane = users.whose(shown)
     assert jane is not None
     assert (jane.name, jane.groups) == ("jane", ("a", "b", "system:authenticated"))
-    clock.advance_to(clock.now() + 61)
-    assert users.whose(certificate) is None
+    clock.advance_to(clock.now() + 3600)
+    assert users.whose(shown) == jane, "the last second counts"
+    clock.advance_to(clock.now() + 1)
+    with pytest.raises(Unverified):
+        users.whose(shown)
+
+
+def test_certificate_of_the_future_counts_when_its_time_has_come() -> None:
+    clock = ManualClock()
+    root = authority(now=clock.now())
+    users = ClientCertificates(clock, root.pem)
+    shown = PeerCertificates.of(root.signs("jane", now=clock.now(), hours=(1, 2)).der)
+    with pytest.raises(Unverified):
+        users.whose(shown)
+    clock.advance_to(clock.now() + 3600)
+    assert users.whose(shown) is not None
+
+
+def test_certificate_without_a_name_is_nobodys() -> None:
+    clock = ManualClock()
+    root = authority(now=clock.now())
+    shown = PeerCertificates.of(root.signs("", "system:masters", now=clock.now()).der)
+    assert ClientCertificates(clock, root.pem).whose(shown) is None
+
+
+def test_judgement_of_one_chain_is_not_that_of_another() -> None:
+    """A certificate is believed with what vouches for it; alone it is not, whichever was seen first."""
+    clock = ManualClock()
+    root = authority(now=clock.now())
+    between = root.signs("between", now=clock.now(), extensions=(x509.BasicConstraints(ca=True, path_length=0),))
+    jane = between.signs("jane", now=clock.now())
+    users = ClientCertificates(clock, root.pem)
+    for others in ([], [between.der], [], [root.der], [between.der]):
+        if between.der in others:
+            assert users.whose(PeerCertificates.of(jane.der, others)) is not None
+        else:
+            with pytest.raises(Unverified):
+                users.whose(PeerCertificates.of(jane.der, others))
+
+
+def test_session_taken_up_again_is_believed_when_its_certificate_was() -> None:
+    clock = ManualClock()
+    root = authority(now=clock.now())
+    between = root.signs("between", now=clock.now(), extensions=(x509.BasicConstraints(ca=True, path_length=0),))
+    jane = between.signs("jane", now=clock.now())
+    users = ClientCertificates(clock, root.pem)
+    with pytest.raises(Unverified):
+        users.whose(PeerCertificates.of(jane.der, None))
+    assert users.whose(PeerCertificates.of(jane.der, [between.der])) is not None
+    assert users.whose(PeerCertificates.of(jane.der, None)) is not None
+    other = authority("doorman-ca", now=clock.now()).signs("jane", now=clock.now())
+    for others in ((), None):
+        with pytest.raises(Unverified):
+            users.whose(PeerCertificates.of(other.der, others))
+
+
+def test_no_more_certificates_are_remembered_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificates, "KNOWN_MAX", 3)
+    clock = ManualClock()
+    root = authority(now=clock.now())
+    users = ClientCertificates(clock, root.pem)
+    shown = [PeerCertificates.of(root.signs(f"user-{n}", now=clock.now()).der) for n in range(5)]
+    for each in (*shown, *shown):
+        assert users.whose(each) is not None
+    assert len(users._known) == 3
+
+
+UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
+
+
+@pytest.mark.parametrize(
+    ("uids", "expected"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param(["17"], "17", id="one"),
+        pytest.param(["17", "18"], None, id="two"),
+    ],
+)
+def test_uid_of_a_subject(uids: list[str], expected: str | None) -> None:
+    name = x509.Name([*subject("jane"), *(x509.NameAttribute(UID, uid) for uid in uids)])
+    if expected is None:
+        with pytest.raises(ValueError, match="one uid"):
+            user_of(name)
+    else:
+        user = user_of(name)
+        assert user is not None
+        assert user.uid == expected
