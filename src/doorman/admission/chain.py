@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.contract import Attributes, Checker, Cluster, Limiter, Mutator, Operation, Plugin, Weigh
+from doorman.admission.contract import Attributes, Checker, Cluster, Docs, Limiter, Mutator, Operation, Plugin, Weigh
 from doorman.admission.dedicated_nodes import DedicatedNodesPlugin
 from doorman.admission.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
 from doorman.admission.extended_resource_toleration import ExtendedResourceToleration
@@ -180,3 +180,9 @@ class _Remembered:
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         return self._cluster.find_kind(api_version, kind)
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        return self._cluster.shown(api_version, kind, docs)
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        await self._cluster.ask_to_show(api_version, kind, docs)

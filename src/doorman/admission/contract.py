@@ -114,6 +114,7 @@ class Attributes(msgspec.Struct, kw_only=True):
 
 
 Weigh = Callable[[Document], Amounts]
+Docs = Sequence[Mapping[str, Any]]  # documents
 
 
 class Cluster(Protocol):
@@ -136,6 +137,14 @@ class Cluster(Protocol):
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         """The resource of a kind that is served, and whether it is namespaced."""
+        ...
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        """Documents that were looked up as that version of their kind shows them. Raises Unconvertible."""
+        ...
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        """Have them converted, where it takes a webhook: `shown` has them from then on. Raises its failure."""
         ...
 
 

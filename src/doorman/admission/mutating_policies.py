@@ -19,9 +19,9 @@ from typing import Any, Final
 import msgspec
 
 from doorman.admission.contract import Attributes, Cluster, Form, Operation, refusal
-from doorman.admission.forms import in_form
-from doorman.admission.policy_names import Judge, Variables, conditions_hold, nobody_may, policy_names_of
-from doorman.admission.policy_params import params_of
+from doorman.admission.forms import in_form_by_all_means
+from doorman.admission.policy_names import Judge, Variables, conditions_hold, nobody_may, policy_names_seen
+from doorman.admission.policy_params import params_of, prepare_params
 from doorman.admission.webhooks_matching import resources_match
 from doorman.admission.webhooks_review import BadAnswer, patched
 from doorman.api.schema import Document
@@ -57,7 +57,7 @@ class MutatingPolicies:
         bindings.sort(key=lambda one: one.metadata.name)
         return tuple(Bound(policies[one.spec.policy_name], one) for one in bindings if one.spec.policy_name in policies)
 
-    def mutate(self, bounds: Sequence[Bound], attributes: Attributes, cluster: Cluster) -> bool:
+    async def mutate(self, bounds: Sequence[Bound], attributes: Attributes, cluster: Cluster) -> bool:
         """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""
         if attributes.obj is None or attributes.operation is Operation.DELETE:
             return False
@@ -69,18 +69,18 @@ class MutatingPolicies:
             if form is None:
                 continue
             asked.append((index, bound, form))
-            if self._mutate(bound, attributes, form, cluster, meter):
+            if await self._mutate(bound, attributes, form, cluster, meter):
                 last_change = index
         for index, bound, form in asked:
             if index < last_change and bound.policy.spec.reinvocation_policy == "IfNeeded":
-                self._mutate(bound, attributes, form, cluster, meter)
+                await self._mutate(bound, attributes, form, cluster, meter)
         return last_change >= 0
 
-    def _mutate(self, bound: Bound, attributes: Attributes, form: Form, cluster: Cluster, meter: Meter) -> bool:
+    async def _mutate(self, bound: Bound, attributes: Attributes, form: Form, cluster: Cluster, meter: Meter) -> bool:
         assert attributes.obj is not None, "there is something to change"
         before = copy.deepcopy(attributes.obj)
         try:
-            self._apply(bound, attributes, form, cluster, meter)
+            await self._apply(bound, attributes, form, cluster, meter)
         except CelError as error:
             attributes.obj.clear()
             attributes.obj.update(before)
@@ -90,21 +90,22 @@ class MutatingPolicies:
             raise refusal(attributes, f"{names} denied request: {error}") from error
         return attributes.obj != before
 
-    def _apply(self, bound: Bound, attributes: Attributes, form: Form, cluster: Cluster, meter: Meter) -> None:
+    async def _apply(self, bound: Bound, attributes: Attributes, form: Form, cluster: Cluster, meter: Meter) -> None:
         assert attributes.obj is not None, "there is something to change"
-        spec = bound.policy.spec
-        for param in params_of(spec.param_kind, bound.binding.spec.param_ref, attributes, cluster):
+        spec, ref = bound.policy.spec, bound.binding.spec.param_ref
+        await prepare_params(spec.param_kind, ref, attributes, cluster)
+        for param in params_of(spec.param_kind, ref, attributes, cluster):
             for mutation in spec.mutations:
                 # Each sees what the one before made of the object.
-                known = {**policy_names_of(attributes, form, cluster, self._judge), "params": param}
+                seen = await in_form_by_all_means(attributes, form)
+                known = {**policy_names_seen(seen, cluster, self._judge), "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)
                 if not conditions_hold(spec.match_conditions, known, meter):
                     return
-                seen = in_form(attributes, form).obj
-                assert seen is not None, "there is something to change"
-                changed = self._changed(mutation, form, seen, known, meter)
+                assert seen.obj is not None, "there is something to change"
+                changed = self._changed(mutation, form, seen.obj, known, meter)
                 if attributes.forms is not None:
-                    changed = attributes.forms.take(changed, form)
+                    changed = await attributes.forms.ask_to_take(changed, form)
                 attributes.obj.clear()
                 attributes.obj.update(changed)
 

@@ -52,12 +52,17 @@ def names_of(attributes: Attributes, judge: Judge) -> Document:
 
 def policy_names_of(attributes: Attributes, form: Form, cluster: Cluster, judge: Judge) -> Document:
     """The names a policy may use besides its parameter and its variables. Raises CelError."""
-    namespace = cluster.get("namespaces", "", attributes.namespace) if attributes.namespace else None
     attributes.is_particular = True
     try:
         seen = in_form(attributes, form)
     except Unconvertible as error:
         raise CelError(f"conversion to {form.kind_version}, Kind={form.kind} failed: {error}") from error
+    return policy_names_seen(seen, cluster, judge)
+
+
+def policy_names_seen(seen: Attributes, cluster: Cluster, judge: Judge) -> Document:
+    """The same for a request in the form in which the policy sees it."""
+    namespace = cluster.get("namespaces", "", seen.namespace) if seen.namespace else None
     return {**names_of(seen, judge), "namespaceObject": namespace}
 
 

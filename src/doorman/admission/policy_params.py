@@ -6,14 +6,20 @@ Rules
 2. A namespaced parameter comes from the reference's namespace, else from that of the request. A request about an object
    of the cluster cannot do without the former; a parameter of the cluster cannot have it.
 3. By name it is one, by labels all that have them. None found refuses the request, unless the binding allows it.
+4. A parameter is seen in the version the policy names. Where it takes a definition's webhook to convert it, that is
+   done before (`prepare_params`).
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.admission.contract import Attributes, Cluster
+import msgspec
+
+from doorman.admission.contract import Attributes, Cluster, Docs, Unconvertible
 from doorman.api.labels import matches
-from doorman.api.webhooks import ParamKind, ParamRef
+from doorman.api.webhooks import BINDINGS, POLICIES, Binding, ParamKind, ParamRef, Policy
+from doorman.base.errors import ApiError
 from doorman.semantics.cel.faults import CelError
 
 _NONE_FOUND: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
@@ -31,6 +37,35 @@ def params_of(
     """Raises Misconfigured."""
     if kind is None or ref is None:
         return [None]
+    try:
+        return cluster.shown(kind.api_version, kind.kind, _found(kind, ref, attributes, cluster))
+    except Unconvertible as error:
+        raise _misconfigured(str(error)) from error
+
+
+async def prepare_params(
+    kind: ParamKind | None, ref: ParamRef | None, attributes: Attributes, cluster: Cluster
+) -> None:
+    """What is wrong with them is found out when they are asked for."""
+    if kind is None or ref is None:
+        return
+    with contextlib.suppress(Misconfigured, ApiError):
+        await cluster.ask_to_show(kind.api_version, kind.kind, _found(kind, ref, attributes, cluster))
+
+
+async def prepare_all_params(attributes: Attributes, cluster: Cluster) -> None:
+    """Those of all validating policies."""
+    for raw in cluster.list(BINDINGS):
+        if not raw["spec"].get("paramRef"):
+            continue
+        policy = cluster.get(POLICIES, "", raw["spec"].get("policyName", ""))
+        if policy is not None:
+            kind = msgspec.convert(policy, Policy).spec.param_kind
+            await prepare_params(kind, msgspec.convert(raw, Binding).spec.param_ref, attributes, cluster)
+
+
+def _found(kind: ParamKind, ref: ParamRef, attributes: Attributes, cluster: Cluster) -> Docs:
+    """As they are stored. Raises Misconfigured."""
     found = cluster.find_kind(kind.api_version, kind.kind)
     if found is None:
         wanted = f"{kind.api_version}, Kind={kind.kind}"

@@ -94,7 +94,7 @@ class Webhooks:
 
     async def mutate(self, attributes: Attributes, cluster: Cluster) -> bool:
         """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""
-        is_changed = self._policies is not None and self._policies.mutate(self._bound, attributes, cluster)
+        is_changed = self._policies is not None and await self._policies.mutate(self._bound, attributes, cluster)
         asked: list[tuple[int, Webhook, Form]] = []
         last_change = -1
         for index, hook in enumerate(self._mutating):

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.contract import Weigh
+from doorman.admission.contract import Docs, Weigh
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
@@ -52,6 +52,12 @@ class Reads:
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         return self._cluster.find_kind(api_version, kind)
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        return self._cluster.shown(api_version, kind, docs)
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        await self._cluster.ask_to_show(api_version, kind, docs)
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         self._note(resource, namespace, name)

@@ -1,9 +1,12 @@
 """What admission may look up: current documents of any kind, decoded once a version."""
 
+import copy
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from doorman.admission.contract import Weigh
+from doorman.admission.contract import Docs, Unconvertible, Weigh
+from doorman.api.faces import from_stored
+from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.registry.selection import Selection
 from doorman.registry.stored import store_key
@@ -29,6 +32,8 @@ class ClusterReader:
         self._documents: dict[str, tuple[int, Document]] = {}
         self._tallies = Tallies(registry)
         self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
+        self._converted: dict[tuple[int, str, str], Document] = {}
+        """What webhooks made of custom objects."""
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
         kind = self._registry.kinds.named(resource)
@@ -80,7 +85,53 @@ class ClusterReader:
         return self._tallies.total(self._registry.kinds.named(resource), namespace, name, weigh)
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
-        for row in self._registry.kinds.rows:
-            if row.kind == kind and row.group_version == api_version:
-                return row.group_resource, row.namespaced
-        return None
+        row = self._row(api_version, kind)
+        return (row.group_resource, row.namespaced) if row is not None else None
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        row = self._row(api_version, kind)
+        if row is None:
+            raise Unconvertible(f"{api_version}, Kind={kind} is no longer served")
+        if not row.is_custom:
+            return [from_stored(row.face, dict(doc)) for doc in docs]
+        return [self._custom(row, doc) for doc in docs]
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        row = self._row(api_version, kind)
+        if row is None or row.converter is None:
+            return
+        pending = [dict(doc) for doc in docs if self._custom_at_once(row, doc) is None]
+        for doc, found in zip(pending, await self._registry.versions.read(row, copy.deepcopy(pending)), strict=True):
+            if len(self._converted) >= LOOKED_UP_MAX:
+                self._converted.clear()
+            self._converted[self._form_of(row, doc)] = {**_head(row), **found}
+
+    def _row(self, api_version: str, kind: str) -> Kind | None:
+        return next(
+            (row for row in self._registry.kinds.rows if row.kind == kind and row.group_version == api_version), None
+        )
+
+    def _custom(self, row: Kind, doc: Mapping[str, Any]) -> Document:
+        found = self._custom_at_once(row, doc)
+        if found is None:
+            raise Unconvertible(f"conversion to {row.group_version}, Kind={row.kind} failed")
+        return found
+
+    def _custom_at_once(self, row: Kind, doc: Mapping[str, Any]) -> Document | None:
+        """None: it takes a webhook, which was not asked."""
+        versions = self._registry.versions
+        if not versions.is_different(row, int(doc["metadata"]["resourceVersion"])):
+            return {**_head(row), **doc}
+        known = self._converted.get(self._form_of(row, doc))
+        if known is not None:
+            return known
+        found = versions.read_at_once(row, copy.deepcopy(dict(doc)))
+        return {**_head(row), **found} if found is not None else None
+
+    def _form_of(self, row: Kind, doc: Mapping[str, Any]) -> tuple[int, str, str]:
+        """What makes a conversion the same one: a revision is one object's only."""
+        return self._registry.kinds.edition, row.group_version, doc["metadata"]["resourceVersion"]
+
+
+def _head(kind: Kind) -> Document:
+    return {"apiVersion": kind.group_version, "kind": kind.kind}

@@ -62,11 +62,7 @@ class CustomVersions:
         out = list(docs)
         pending: list[int] = []
         for index, doc in enumerate(out):
-            version = doc.pop(MARK, kind.stored_version or kind.version)
-            was = self._structural(kind, version)
-            if was is not None:
-                out[index] = prune(doc, was, [])
-                fill_defaults(out[index], was)
+            version, out[index] = self._brought_up_to_date(kind, doc)
             if version != kind.version:
                 pending.append(index)
                 out[index] = {"apiVersion": f"{kind.group}/{version}", "kind": kind.kind, **out[index]}
@@ -79,6 +75,22 @@ class CustomVersions:
         for index, doc in zip(pending, converted, strict=True):
             out[index] = _headless(prune(doc, now, []))
         return out
+
+    def read_at_once(self, kind: Kind, doc: Document) -> Document | None:
+        """The same for one document and for whoever cannot wait; None when it takes a webhook."""
+        version, current = self._brought_up_to_date(kind, doc)
+        if version == kind.version:
+            return current
+        return self.pruned(kind, current, kind.version) if kind.converter is None else None
+
+    def _brought_up_to_date(self, kind: Kind, doc: Document) -> tuple[str, Document]:
+        """The version a document is stored in, and the document as that version describes it today."""
+        version = doc.pop(MARK, kind.stored_version or kind.version)
+        was = self._structural(kind, version)
+        if was is not None:
+            doc = prune(doc, was, [])
+            fill_defaults(doc, was)
+        return version, doc
 
     async def to_write(self, kind: Kind, doc: Document) -> Document:
         """The document of a kind that has several versions as it is stored."""

@@ -13,6 +13,7 @@ import msgspec
 from doorman.admission.chain import Chain
 from doorman.admission.contract import Attributes, Cluster, Operation
 from doorman.admission.forms import prepare
+from doorman.admission.policy_params import prepare_all_params
 from doorman.admission.webhooks import Webhooks
 from doorman.api.identity import User
 from doorman.api.kinds import Kind, Kinds
@@ -156,8 +157,10 @@ class Proposer:
         self._admission.limit(attributes, cluster, now)
 
     async def _validate(self, attributes: Attributes, cluster: Cluster, now: Instant, *, is_remote: bool) -> None:
-        if attributes.forms is not None and self._cluster.list(BINDINGS):
-            await prepare(attributes)
+        if self._cluster.list(BINDINGS):
+            await prepare_all_params(attributes, self._cluster)
+            if attributes.forms is not None:
+                await prepare(attributes)
         self._admission.validate(attributes, cluster, now)
         if is_remote and self.remote is not None:
             await self.remote.validate(attributes, self._cluster)

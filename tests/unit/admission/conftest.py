@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorman.admission.contract import Attributes, Operation, Weigh
+from doorman.admission.contract import Attributes, Docs, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import builtin_kinds
 from doorman.api.schema import Document
@@ -39,6 +39,12 @@ class World:
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         found = (row for row in builtin_kinds().rows if (row.group_version, row.kind) == (api_version, kind))
         return next(((row.group_resource, row.namespaced) for row in found), None)
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        return docs
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        """Nothing here has other versions."""
 
 
 @pytest.fixture(name="world")

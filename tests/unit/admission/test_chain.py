@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from doorman.admission.chain import ORDER, Chain, Settings, build_chain
-from doorman.admission.contract import ANY, CREATE, CREATE_AND_UPDATE, Attributes, Cluster, Interest, Operation, Weigh
+from doorman.admission.contract import (
+    ANY,
+    CREATE,
+    CREATE_AND_UPDATE,
+    Attributes,
+    Cluster,
+    Docs,
+    Interest,
+    Operation,
+    Weigh,
+)
 from doorman.api.identity import ADMIN
 from doorman.base.clock import Instant
 from doorman.semantics.pod_resources import Amounts
@@ -31,6 +41,12 @@ class Nothing:
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         raise AssertionError(f"nobody asks for {api_version} {kind}")
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return []

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from doorman.admission.chain import Chain, Settings, build_chain
-from doorman.admission.contract import Attributes, Operation, Weigh
+from doorman.admission.contract import Attributes, Docs, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import Kind, builtin_kinds, type_table
 from doorman.api.mergepatch import json_patch, merge_patch
@@ -80,6 +80,12 @@ class _World:
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         raise AssertionError(f"nobody asks for {api_version} {kind}")
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return [doc for (one, where, _), doc in self.docs.items() if one == resource and where == namespace]

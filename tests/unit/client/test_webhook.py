@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.admission.contract import Weigh
+from doorman.admission.contract import Docs, Weigh
 from doorman.admission.webhooks import Unanswered
 from doorman.api.webhooks import ClientConfig
 from doorman.client.webhook import Target, target_of
@@ -33,6 +33,12 @@ class World:
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         raise AssertionError(f"nobody asks for {api_version} {kind}")
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:
         return ()
