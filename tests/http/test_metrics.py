@@ -32,12 +32,35 @@ def test_page_tells_of_requests_objects_scheduler_and_controllers(tmp_path: Path
             "scheduler_preemption_victims",
             "scheduler_cache_size",
             "scheduler_goroutines",
+            "scheduler_queued_entities",
+            "scheduler_queue_incoming_entities",
+            "scheduler_inflight_events",
+            "scheduler_pod_scheduled_after_flush",
+            "scheduler_preemption_pdb_violations",
+            "scheduler_preemption_goroutines_duration_seconds",
+            "scheduler_preemption_goroutines_execution",
+            "scheduler_framework_extension_point_duration_seconds",
+            "scheduler_plugin_execution_duration_seconds",
+            "scheduler_plugin_evaluation",
+            "scheduler_queueing_hint_execution_duration_seconds",
+            "scheduler_event_handling_duration_seconds",
             "workqueue_depth",
+            "workqueue_adds",
+            "workqueue_retries",
+            "workqueue_queue_duration_seconds",
+            "workqueue_work_duration_seconds",
+            "workqueue_unfinished_work_seconds",
+            "workqueue_longest_running_processor_seconds",
             "taint_eviction_controller_pod_deletions",
         ):
             assert name in families, sorted(families)
         nodes = [s.value for s in families["apiserver_storage_objects"].samples if s.labels["resource"] == "nodes"]
         assert nodes == [1]
+        queues = [s.labels["name"] for s in families["workqueue_depth"].samples]
+        assert len(queues) == len(set(queues))
+        assert {"noexec_taint_node", "noexec_taint_pod", "daemonset", "node_lifecycle_controller"} <= set(queues)
+        events = {s.labels["event"] for s in families["scheduler_event_handling_duration_seconds"].samples}
+        assert events <= {"NamespaceAdd", "NodeAdd", "NodeUpdate", "ServiceAdd"}, events
 
 
 @pytest.mark.parametrize("token", [pytest.param(None, id="anonymous"), pytest.param("wrong", id="wrong-token")])

@@ -1,7 +1,7 @@
 """A histogram that costs little to feed: for measures that are taken thousands of times a second."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 
@@ -26,9 +26,41 @@ class Tally:
         self._counts[bisect_left(self._bounds, value)] += 1
         self.total += value
 
+    @property
+    def count(self) -> int:
+        return sum(self._counts)
+
     def cumulated(self) -> list[tuple[str, float]]:
         """Pairs of upper bound and count, as Prometheus writes them."""
         return list(zip((*map(str, self._bounds), "+Inf"), accumulate(self._counts), strict=True))
+
+
+class Tallies:
+    """Tallies with the same bounds, by the values of their labels. Made when first fed."""
+
+    __slots__ = ("_bounds", "_by_labels")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = tuple(bounds)
+        self._by_labels: dict[tuple[str, ...], Tally] = {}
+
+    def observe(self, labels: tuple[str, ...], value: float) -> None:
+        tally = self._by_labels.get(labels)
+        if tally is None:
+            tally = self._by_labels[labels] = Tally(self._bounds)
+        tally.observe(value)
+
+    def items(self) -> Iterable[tuple[tuple[str, ...], Tally]]:
+        return self._by_labels.items()
+
+
+def growing(first: float, factor: float, count: int) -> tuple[float, ...]:
+    """So many bounds, each `factor` times the one before.
+
+    >>> growing(1.0, 3.0, 3)
+    (1.0, 3.0, 9.0)
+    """
+    return tuple(first * factor**power for power in range(count))
 
 
 def doubling(first: float, count: int) -> tuple[float, ...]:
@@ -37,4 +69,4 @@ def doubling(first: float, count: int) -> tuple[float, ...]:
     >>> doubling(1.0, 4)
     (1.0, 2.0, 4.0, 8.0)
     """
-    return tuple(first * 2**power for power in range(count))
+    return growing(first, 2, count)

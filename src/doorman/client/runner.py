@@ -6,8 +6,8 @@ at again. Reconciling is synchronous, so keys without actions cost no task.
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from doorman.base.clock import Clock, Instant
@@ -15,6 +15,7 @@ from doorman.base.errors import ApiError
 from doorman.base.timers import TimerHeap
 from doorman.client.controller import Change, Controller, Result, Source
 from doorman.client.executor import Executor
+from doorman.client.queue_measures import QueueMeasures
 
 KEYS_PER_TURN_MAX: Final = 256
 """After so many keys the loop gets a turn, so that requests are answered meanwhile."""
@@ -24,19 +25,35 @@ _log: Final = logging.getLogger("doorman.controller")
 
 class ControllerRunner:
     def __init__(
-        self, controller: Controller, executor: Executor, clock: Clock, count: Callable[[str], int] = lambda _: 1
+        self,
+        controller: Controller,
+        executor: Executor,
+        clock: Clock,
+        count: Callable[[str], int] = lambda _: 1,
+        *,
+        queue_names: Mapping[str, str] | None = None,
+        stopwatch: Callable[[], float] = float,
     ) -> None:
-        """`count` says how many objects of a kind there are."""
+        """`count` says how many objects of a kind there are.
+
+        `queue_names` are for metrics: by kind of key (what comes before the first slash), "" for all others.
+        `stopwatch` gives seconds from any beginning.
+        """
         self.controller = controller
         self._executor = executor
         self._clock = clock
-        self._queue: OrderedDict[str, None] = OrderedDict()
+        self._stopwatch = stopwatch
+        self._queue: OrderedDict[str, float] = OrderedDict()
+        """Keys that wait, and since when by the stopwatch."""
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
         self._attempts: dict[str, int] = {}
-        self.adds = 0
-        """Keys that were put into the queue so far."""
-        self.retries = 0
+        self._began: dict[str, float] = {}
+        """Of keys whose actions are under way: when somebody began to look at them."""
+        names = {"": controller.name, **(queue_names or {})}
+        by_name = {name: QueueMeasures(name) for name in names.values()}
+        self._measures = {kind: by_name[name] for kind, name in names.items()}
+        self._default_measures = self._measures[""]
         self._wakes: TimerHeap[str] = TimerHeap()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due: Instant = 0.0
@@ -56,6 +73,23 @@ class ControllerRunner:
     def depth(self) -> int:
         """Keys that wait."""
         return len(self._queue)
+
+    @property
+    def measures(self) -> Iterable[QueueMeasures]:
+        """Of each of its queues."""
+        return dict.fromkeys(self._measures.values())
+
+    def depths(self) -> Counter[str]:
+        """Keys that wait, by queue."""
+        return Counter(self._measures_of(key).name for key in self._queue)
+
+    def under_way_seconds(self) -> dict[str, list[float]]:
+        """For how long keys have been worked on that are not done yet, by queue."""
+        now = self._stopwatch()
+        found: dict[str, list[float]] = {}
+        for key, began in self._began.items():
+            found.setdefault(self._measures_of(key).name, []).append(now - began)
+        return found
 
     def start(self) -> None:
         self._take(self.controller.start(self._clock.now()), "")
@@ -78,9 +112,15 @@ class ControllerRunner:
         if key in self._under_way:
             self._again.add(key)
             return
-        self._queue[key] = None
-        self.adds += 1
+        if key not in self._queue:
+            self._queue[key] = self._stopwatch()
+            self._measures_of(key).adds += 1
         self._soon()
+
+    def _measures_of(self, key: str) -> QueueMeasures:
+        if len(self._measures) == 1:
+            return self._default_measures
+        return self._measures.get(key.partition("/")[0], self._default_measures)
 
     def _soon(self) -> None:
         if not self._is_turn_due and not self._is_stopped:
@@ -93,13 +133,19 @@ class ControllerRunner:
         for _ in range(KEYS_PER_TURN_MAX):
             if not self._queue or len(self._under_way) >= self.controller.workers or self._is_stopped:
                 return
-            key, _ = self._queue.popitem(last=False)
+            key, since = self._queue.popitem(last=False)
+            began = self._stopwatch()
+            self._measures_of(key).waited.observe(began - since)
             try:
                 result = self.controller.reconcile(key, now)
             except Exception:  # noqa: BLE001  a bug with one key must not stop the others
                 _log.exception("%s failed on %s", self.controller.name, key)
                 continue
             self._take(result, key)
+            if result.actions:
+                self._began[key] = began
+            else:
+                self._measures_of(key).worked.observe(self._stopwatch() - began)
         if self._queue:
             self._soon()
 
@@ -131,6 +177,9 @@ class ControllerRunner:
             self._attempts.pop(key, None)
         finally:
             self._under_way.pop(key, None)
+            began = self._began.pop(key, None)
+            if began is not None:
+                self._measures_of(key).worked.observe(self._stopwatch() - began)
             if key in self._again:
                 self._again.discard(key)
                 self.add(key)
@@ -145,7 +194,7 @@ class ControllerRunner:
             self.controller.gave_up(key, error, self._clock.now())
             return
         self._attempts[key] = attempts
-        self.retries += 1
+        self._measures_of(key).retries += 1
         delay = min(retry.delay_seconds * retry.factor ** (attempts - 1), retry.delay_seconds_max)
         self._wakes.add(key, self._clock.now() + delay)
         self._arm()

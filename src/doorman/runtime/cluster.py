@@ -62,6 +62,7 @@ from doorman.runtime.informers import Informers
 from doorman.runtime.loopback import LoopbackClient
 from doorman.runtime.measures import controller_source, scheduler_source
 from doorman.runtime.node_clients import NodeClients
+from doorman.runtime.queue_names import QUEUE_NAMES
 from doorman.runtime.roles import ensure_roles, node_rules
 from doorman.runtime.scheduling import WATCHED, SchedulerRunner
 from doorman.runtime.settings import Settings, is_enabled
@@ -387,7 +388,14 @@ class Cluster:
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
         recorder = EventRecorder(client, self._clock, host=HOST)
-        runner = ControllerRunner(controller, Executor(client, recorder, renewer), self._clock, self._count)
+        runner = ControllerRunner(
+            controller,
+            Executor(client, recorder, renewer),
+            self._clock,
+            self._count,
+            queue_names=QUEUE_NAMES.get(controller.name),
+            stopwatch=time.perf_counter,
+        )
         for resource in dict.fromkeys(source.resource for source in controller.sources):
             self.informers.of(resource).listen(runner.changed)
         self.runners.append(runner)

@@ -13,6 +13,7 @@ from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordE
 from doorman.client.client import Client
 from doorman.client.controller import Change
 from doorman.client.recorder import EventRecorder
+from doorman.scheduler.measures import EVENTS_PER_SAMPLE
 from doorman.scheduler.outcomes import Outcome, Placed, Rejected, Skipped, Victim
 from doorman.scheduler.scheduler import Scheduler
 
@@ -26,6 +27,16 @@ WATCHED: Final = (
     "statefulsets.apps",
 )  # fmt: skip
 """Kinds the scheduler sees besides pods and nodes."""
+
+_EVENT_KINDS: Final = {
+    "nodes": "Node",
+    "namespaces": "Namespace",
+    "poddisruptionbudgets.policy": "PodDisruptionBudget",
+    "services": "Service",
+    "replicationcontrollers": "ReplicationController",
+    "replicasets.apps": "ReplicaSet",
+    "statefulsets.apps": "StatefulSet",
+}
 
 _log: Final = logging.getLogger("doorman.scheduler")
 
@@ -50,8 +61,19 @@ class SchedulerRunner:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopwatch = stopwatch
+        self._changes = 0
 
     def changed(self, change: Change) -> None:
+        self._changes += 1
+        if self._changes % EVENTS_PER_SAMPLE == 1:
+            began = self._stopwatch()
+            self._tell(change)
+            self.scheduler.measures.event_seconds.observe((event_name(change),), self._stopwatch() - began)
+        else:
+            self._tell(change)
+        self.soon()
+
+    def _tell(self, change: Change) -> None:
         now = self._clock.now()
         if change.resource == "pods":
             self.scheduler.pod_changed(change.old, change.new, now)
@@ -59,7 +81,6 @@ class SchedulerRunner:
             self.scheduler.node_changed(change.old, change.new, now)
         else:
             self.scheduler.object_changed(change.resource, change.old, change.new, now)
-        self.soon()
 
     @property
     def in_flight(self) -> int:
@@ -123,6 +144,7 @@ class SchedulerRunner:
 
     async def _bind(self, placed: Placed) -> None:
         meta = placed.pod.metadata
+        began = self._stopwatch()
         try:
             await self._client.bind(Bind(namespace=meta.namespace, name=meta.name, uid=meta.uid, node=placed.node))
         except ApiError as error:
@@ -137,6 +159,7 @@ class SchedulerRunner:
             placed,
             seconds=self._stopwatch() - placed.began,
             waited_seconds=self._clock.now() - placed.first_tried,
+            binding_seconds=self._stopwatch() - began,
         )
         note = f"Successfully assigned {meta.namespace}/{meta.name} to {placed.node}"
         self._record(placed.pod, placed.profile, "Normal", "Scheduled", "Binding", note)
@@ -148,20 +171,24 @@ class SchedulerRunner:
         if body is not None:
             await self._patch_status(pod, body)
         if rejected.victims:
-            await self._preempt(rejected)
+            began = self._stopwatch()
+            failed = await self._preempt(rejected)
+            result = "error" if failed else "success"
+            self.scheduler.measures.preempting_seconds.observe((result,), self._stopwatch() - began)
             self.scheduler.preempted(pod.metadata.key, self._clock.now())
             self.soon()
 
-    async def _preempt(self, rejected: Rejected) -> None:
+    async def _preempt(self, rejected: Rejected) -> bool:
+        """Whether some victim could not be deleted."""
         for other in rejected.unnominated:
             await self._patch_status(other, {"status": {"nominatedNodeName": None}})
         *others, last = rejected.victims
-        await asyncio.gather(*(self._evict(rejected, victim) for victim in others))
-        await self._evict(rejected, last)
+        gone = await asyncio.gather(*(self._evict(rejected, victim) for victim in others))
+        return not (await self._evict(rejected, last) and all(gone))
 
-    async def _evict(self, rejected: Rejected, victim: Victim) -> None:
+    async def _evict(self, rejected: Rejected, victim: Victim) -> bool:
         if victim.terminating:
-            return
+            return True
         pod, preemptor = victim.pod, rejected.pod
         condition = {
             "type": "DisruptionTarget",
@@ -177,9 +204,10 @@ class SchedulerRunner:
             await self._client.delete(Delete(resource="pods", namespace=meta.namespace, name=meta.name, uid=meta.uid))
         except ApiError as error:
             _log.info("victim %s could not be deleted: %s", meta.key, error)
-            return
+            return False
         note = f"Preempted by pod {preemptor.metadata.uid} on node {rejected.node}"
         self._record(pod, rejected.profile, "Normal", "Preempted", "Preempting", note, related=reference(preemptor))
+        return True
 
     async def _patch_status(self, pod: Pod, body: dict[str, Any]) -> None:  # a strategic patch
         meta = pod.metadata
@@ -215,6 +243,16 @@ class SchedulerRunner:
                 related=related,
             )
         )
+
+
+def event_name(change: Change) -> str:
+    """As kube-scheduler calls it in metrics, before it is looked at closer: `NodeUpdate`, `AssignedPodAdd`."""
+    action = "Add" if change.old is None else "Delete" if change.new is None else "Update"
+    if change.resource != "pods":
+        return f"{_EVENT_KINDS.get(change.resource, change.resource)}{action}"
+    if change.old is not None and change.new is not None and change.new.spec.node_name != change.old.spec.node_name:
+        action = "Add"  # to the pods that have a node
+    return f"{'AssignedPod' if change.newest.spec.node_name else 'TargetPod'}{action}"
 
 
 def reference(pod: Pod) -> ObjectReference:

@@ -16,9 +16,11 @@ from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
 from doorman.scheduler.evaluation import CODE_MASK, Evaluation, FilterJudge, Judges, counted
 from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject
+from doorman.scheduler.laps import Laps
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.plugins.resources_fit import FitFilter, MoreInUse
 from doorman.scheduler.profile_plugins import PluginReject, ProfilePlugins
+from doorman.scheduler.registry import PLUGINS
 from doorman.scheduler.shapes import Shape
 
 EVALUATIONS_MAX: Final = 64
@@ -68,19 +70,57 @@ class Cycle:
         self._cluster = cluster
         self._nominator = nominator
         self._evaluations: OrderedDict[int, Evaluation] = OrderedDict()
+        self._attempts = 0
+        self._evaluated: Counter[tuple[str, str]] = Counter()
+        """By plugin and extension point; those of kept evaluations come on top."""
 
-    def attempt(self, pod: Candidate) -> Attempt:
+    def attempt(self, pod: Candidate, laps: Laps | None = None) -> Attempt:
+        """The decision for a pod. With `laps` its parts are timed."""
         cluster = self._cluster
         if not cluster.node_count:
             return Misfit(message=NO_NODES, rejectors=frozenset(), verdicts=np.zeros(0, dtype=np.int64), counts={})
+        self._attempts += 1
         try:
             names, by = self._plugins.node_names(pod.shape)
-            filters = self._plugins.cluster_filters(pod.shape, cluster)
+            filters = self._plugins.cluster_filters(pod.shape, cluster, laps)
+            if laps is not None:
+                laps.lap("PreFilter")
             if names is not None:
-                return self._attempt_named(pod, sorted(names), by, filters)
-            return self._attempt_anywhere(pod, filters)
+                found = self._attempt_named(pod, sorted(names), by, filters)
+            else:
+                found = self._attempt_anywhere(pod, filters, laps)
+            if laps is not None:
+                self._note_parts(pod, found, laps)
+            return found
         except PluginReject as rejected:
             return self._rejected_by(rejected)
+
+    def evaluated(self) -> Counter[tuple[str, str]]:
+        """How often each plugin has judged a pod, by extension point."""
+        total = self._evaluated.copy()
+        total.update({(plugin.name, "PreFilter"): self._attempts for plugin in self._plugins.filters})
+        for evaluation in self._evaluations.values():
+            self._count_evaluation(evaluation, total)
+        return total
+
+    def _count_evaluation(self, evaluation: Evaluation, total: Counter[tuple[str, str]]) -> None:
+        for judge in evaluation.judges.filters:
+            total[self._plugins.filters[judge.index].name, "Filter"] += evaluation.uses
+        for scorer in evaluation.judges.scorers:
+            total[self._plugins.scores[scorer.index][0].name, "Score"] += evaluation.choices
+
+    def _note_parts(self, pod: Candidate, found: Attempt, laps: Laps) -> None:
+        fits = isinstance(found, Fit)
+        laps.decided(fits=fits, chose=isinstance(found, Fit) and found.feasible_nodes > 1)
+        evaluation = self._evaluations.get(pod.shape.demand.id)
+        if evaluation is not None:
+            row = found.row if isinstance(found, Fit) else int(self._cluster.rows_in_order()[0])
+            filters = ((self._plugins.filters[judge.index].name, judge) for judge in evaluation.judges.filters)
+            scorers = ((self._plugins.scores[judge.index][0].name, judge) for judge in evaluation.judges.scorers)
+            # Plugins of others may count how often they are asked, or take their time.
+            own_filters = [named for named in filters if named[0] in PLUGINS]
+            own_scorers = [named for named in scorers if named[0] in PLUGINS and fits]
+            laps.time_judges(own_filters, own_scorers, row)
 
     def evaluation(self, shape: Shape) -> Evaluation:
         """The kept evaluation of a shape's demand, up to date. Raises PluginReject."""
@@ -90,7 +130,7 @@ class Cycle:
             evaluation = Evaluation(self._cluster, self._plugins.judges(shape, self._cluster))
             self._evaluations[number] = evaluation
             if len(self._evaluations) > EVALUATIONS_MAX:
-                self._evaluations.popitem(last=False)
+                self._count_evaluation(self._evaluations.popitem(last=False)[1], self._evaluated)
         else:
             self._evaluations.move_to_end(number)
         evaluation.refresh()
@@ -136,8 +176,9 @@ class Cycle:
                 return min(verdict, judge.tag | code)
         return verdict
 
-    def _attempt_anywhere(self, pod: Candidate, filters: Sequence[FilterJudge]) -> Attempt:
+    def _attempt_anywhere(self, pod: Candidate, filters: Sequence[FilterJudge], laps: Laps | None) -> Attempt:
         evaluation = self.evaluation(pod.shape)
+        evaluation.uses += 1
         nominator = self._nominator
         if len(nominator):
             own_row = self._cluster.row_or_none(nominator.node_of(pod.key))
@@ -146,21 +187,27 @@ class Cycle:
             verdicts = self._verdicts_beside_nominated(pod, evaluation, filters)
         else:
             verdicts = evaluation.verdicts
+        if laps is not None:
+            laps.filtered()
         scorers = self._plugins.cluster_scorers(pod.shape, self._cluster)
         if not filters and not scorers and verdicts is evaluation.verdicts:
             if not evaluation.feasible_count:
                 return self._misfit(verdicts, evaluation.judges.filters, counts=evaluation.counts())
+            evaluation.choices += 1
             row = int(evaluation.keys.argmax())
             return Fit(row, Evaluation.score_of(evaluation.keys.item(row)), evaluation.feasible_count)
         for judge in filters:
+            self._evaluated[self._plugins.filters[judge.index].name, "Filter"] += 1
             verdicts = np.minimum(verdicts, judge.verdicts(self._cluster.all_rows))
         feasible: RowArray = np.flatnonzero(verdicts == PASS)
         if not len(feasible):
             return self._misfit(verdicts, (*evaluation.judges.filters, *filters))
         if len(feasible) == 1:
             return Fit(int(feasible[0]), 0, 1)
+        evaluation.choices += 1
         totals = evaluation.totals(feasible)
         for scorer in scorers:
+            self._evaluated[self._plugins.scores[scorer.index][0].name, "Score"] += 1
             totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(feasible))
         return _best(feasible, totals, evaluation.keys_of(feasible, totals))
 
@@ -198,6 +245,8 @@ class Cycle:
         """Only the named nodes are looked at: no evaluation of all others is worth its while."""
         cluster = self._cluster
         judges = self._plugins.judges(pod.shape, cluster)
+        for named in (*judges.filters, *filters):
+            self._evaluated[self._plugins.filters[named.index].name, "Filter"] += 1
         if not names:
             who = f"plugin {by[0]}" if len(by) == 1 else f"plugin(s) [{' '.join(by)}] simultaneously"
             raise PluginReject(by[0], PreFilterReject(message=f"node(s) didn't satisfy {who}"))

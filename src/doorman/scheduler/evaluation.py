@@ -114,6 +114,10 @@ class Evaluation:
         self.verdicts: Column = np.zeros(0, dtype=np.int64)
         self.keys: Column = np.zeros(0, dtype=np.int64)
         self.feasible_count = 0
+        self.uses = 0
+        """Pods that were judged by it."""
+        self.choices = 0
+        """Those of them for which a node was chosen by score."""
         self._counts: dict[int, int] | None = None
         """Rows by verdict; worked out when asked for and then kept up to date."""
         plain = [judge for judge in judges.scorers if judge.normaliser is None]

@@ -9,12 +9,31 @@ Rules
 5. None of these: an update of no particular kind.
 """
 
+from functools import cache
+
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.scheduler.framework import Change, Event, Resource
 from doorman.semantics.pod_resources import pod_requests
 
 WILDCARD = Event(Resource.WILDCARD, Change(0))
+
+
+_LABELS = {
+    Change.UPDATE_POD_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
+    Change.UPDATE_OTHER: "Update",
+}
+"""Changes that kube-scheduler calls otherwise than they are called here."""
+
+
+@cache
+def event_label(resource: Resource, change: Change) -> str:
+    """As kube-scheduler calls the event.
+
+    >>> event_label(Resource.NODE, Change.UPDATE_NODE_TAINT), event_label(Resource.TARGET_POD, Change.UPDATE_OTHER)
+    ('NodeUpdateNodeTaint', 'TargetPodUpdate')
+    """
+    return f"{resource}{_LABELS.get(change) or (change.name or '').title().replace('_', '')}"
 
 
 def node_events(old: Node | None, new: Node | None) -> list[Event]:

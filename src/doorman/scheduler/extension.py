@@ -36,6 +36,7 @@ from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.columns import Column, Rows
+from doorman.scheduler.config import Profile
 from doorman.scheduler.framework import (
     FINAL,
     SCORE_MAX,
@@ -50,7 +51,7 @@ from doorman.scheduler.framework import (
     Resource,
     Scope,
 )
-from doorman.scheduler.shapes import Shape
+from doorman.scheduler.shapes import PodSignature, Shape
 
 ENTRY_POINT_GROUP: Final = "doorman.scheduler.plugins"
 
@@ -312,3 +313,16 @@ class _NormalisedPerNodeScorer(_PerNodeScorer):
 
 def _row_numbers(rows: slice | Any, size: int) -> Iterable[int]:
     return range(*rows.indices(size)) if isinstance(rows, slice) else rows.tolist()
+
+
+def listed_plugins(profile: Profile, plugins: Mapping[str, Factory]) -> dict[str, Plugin]:
+    """Other people's plugins that the profile lists, made with its arguments."""
+    listed = {*profile.filters, *profile.pre_enqueue, *profile.post_filters, *dict(profile.scores)}
+    return {
+        name: adapted(factory(profile.other_args.get(name, {}))) for name, factory in plugins.items() if name in listed
+    }
+
+
+def signatures_of(others: Mapping[str, Mapping[str, Plugin]]) -> list[PodSignature]:
+    found = (getattr(plugin, "signature", None) for by_name in others.values() for plugin in by_name.values())
+    return [signature for signature in found if signature is not None]

@@ -29,6 +29,8 @@ class Placed(Outcome, frozen=True, kw_only=True):
     feasible_nodes: int = 0
     attempts: int = 1
     first_tried: Instant = 0.0
+    was_flushed: bool = False
+    """It had waited so long that it was tried again although nothing had happened."""
 
 
 class Victim(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +54,8 @@ class Rejected(Outcome, frozen=True, kw_only=True):
     """To be deleted in this order, the last one after all the others; then `Scheduler.preempted` must be called."""
     unnominated: tuple[Pod, ...] = ()
     """Pods of lower priority that were nominated to `node` and lose that nomination."""
+    broken_budgets: int = 0
+    """Victims whose leaving breaks a disruption budget."""
     attempts: int = 1
 
 

@@ -49,6 +49,7 @@ class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
     nominated: str | None
     """What becomes of the pod's nomination: a node, "" for none, None to leave it."""
     victims: tuple[PodRecord, ...] = ()
+    broken_budgets: int = 0
 
 
 class Budgets:
@@ -178,7 +179,7 @@ class Preemption:
         message = (
             f"preemption: found a potential placement for pod on node {node}, preempting {len(best.victims)} victims"
         )
-        return PostFilterResult(message=message, nominated=node, victims=best.victims)
+        return PostFilterResult(message=message, nominated=node, victims=best.victims, broken_budgets=best.badness[0])
 
     def _refusal(self, pod: Pod, candidate: Candidate, misfit: Misfit) -> str:
         """Rule 1."""

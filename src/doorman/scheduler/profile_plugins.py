@@ -17,6 +17,7 @@ from doorman.scheduler.framework import (
     Scope,
     ScorePlugin,
 )
+from doorman.scheduler.laps import SKIP, SUCCESS, Laps
 from doorman.scheduler.registry import INERT
 from doorman.scheduler.shapes import Shape
 
@@ -95,11 +96,14 @@ class ProfilePlugins:
                     scorers.append(ScoreJudge(index, score_plugin.score_scope, weight, scorer))
         return Judges(filters, scorers)
 
-    def cluster_filters(self, shape: Shape, cluster: Cluster) -> list[FilterJudge]:
+    def cluster_filters(self, shape: Shape, cluster: Cluster, laps: Laps | None = None) -> list[FilterJudge]:
         """What must be asked in every cycle. Raises PluginReject."""
         found = []
         for index, plugin in self._cluster_filters:
+            began = laps.now() if laps is not None else 0.0
             judge = plugin.filter_for(shape, cluster)
+            if laps is not None:
+                laps.plugin(plugin.name, "PreFilter", SKIP if judge is None else SUCCESS, since=began)
             if isinstance(judge, PreFilterReject):
                 raise PluginReject(plugin.name, judge)
             if judge is not None:

@@ -28,12 +28,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, auto
-from functools import cache
 from typing import Any, Final
 
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
+from doorman.base.tally import Tallies
+from doorman.scheduler.events import event_label
 from doorman.scheduler.framework import Change, Event, Hint, Resource
+from doorman.scheduler.measures import EVENTS_PER_SAMPLE
 from doorman.scheduler.shapes import Shape
 
 FLUSH_PERIOD_SECONDS: Final = 30
@@ -62,7 +64,7 @@ class QueuedPod:
 
     __slots__ = (
         "attempts", "began", "errors", "first_tried", "gate", "key", "missed_event", "number", "place", "pod",
-        "priority", "profile", "rejections", "rejectors", "sequence", "shape", "timestamp",
+        "priority", "profile", "rejections", "rejectors", "sequence", "shape", "timestamp", "was_flushed",
     )  # fmt: skip
 
     def __init__(self, key: str, pod: Pod, shape: Shape, profile: str, now: Instant) -> None:
@@ -84,6 +86,8 @@ class QueuedPod:
         """The plugin that keeps it from being tried, if any."""
         self.missed_event = False
         """Something happened that was worth a try while the gate was shut."""
+        self.was_flushed = False
+        """Only time brought it back since it was last rejected."""
         self.place = Place.UNSCHEDULABLE
         self.number = 0
 
@@ -106,8 +110,16 @@ class SchedulingQueue:
         initial_backoff_seconds: float = 1,
         max_backoff_seconds: float = 10,
         unschedulable_seconds_max: float = 300,
+        stopwatch: Callable[[], float] = float,
+        hint_seconds: Tallies | None = None,
     ) -> None:
-        """`hints` are by profile, then by plugin. `announced` are gates of which `ungate` tells when they open."""
+        """`hints` are by profile, then by plugin. `announced` are gates of which `ungate` tells when they open.
+
+        `hint_seconds` takes how long hints took by the `stopwatch`, of some of them.
+        """
+        self._stopwatch = stopwatch
+        self._hint_seconds = hint_seconds if hint_seconds is not None else Tallies(())
+        self._asked = 0
         self._hints = hints
         self._gate = gate
         self._announced = announced
@@ -156,6 +168,10 @@ class SchedulingQueue:
             "gated": gated,
         }
 
+    @property
+    def in_flight(self) -> int:
+        return self._counts[Place.IN_FLIGHT]
+
     def add(self, pod: QueuedPod, now: Instant) -> None:
         assert pod.key not in self._pods, "a pod is added once"
         self._now = now
@@ -163,7 +179,7 @@ class SchedulingQueue:
         self._counts[pod.place] += 1
         pod.sequence = self._next_number()
         pod.timestamp = now
-        self._cause = "PodAdd"
+        self._cause = "TargetPodAdd"
         self._enter(pod, Place.ACTIVE)
 
     def remove(self, key: str) -> QueuedPod | None:
@@ -194,6 +210,7 @@ class SchedulingQueue:
         self._now = now
         pod.timestamp = now
         pod.rejectors = rejectors
+        pod.was_flushed = False
         pod.rejections += 1
         pod.errors = 0
         self._cause = _FAILURE
@@ -224,12 +241,12 @@ class SchedulingQueue:
             self._note_wait(pod)
             for event in events:
                 if self._is_worth_a_try(pod, event):
-                    self._cause = _label(event.resource, event.change)
+                    self._cause = event_label(event.resource, event.change)
                     self._requeue(pod)
                     if pod.place is not Place.UNSCHEDULABLE:
                         break
         elif pod.place is not Place.IN_FLIGHT:
-            self._cause = "PodUpdate"
+            self._cause = "TargetPodUpdate"
             self._enter(pod, pod.place)
 
     def happened(self, event: Event, now: Instant, *, priority_max: int | None = None) -> None:
@@ -241,7 +258,7 @@ class SchedulingQueue:
         if event.resource is Resource.WILDCARD:
             concerned = {key: pod for key, pod in self._pods.items() if pod.place is Place.UNSCHEDULABLE}
         known: dict[tuple[str, int], bool] = {}
-        self._cause = _label(event.resource, event.change)
+        self._cause = event_label(event.resource, event.change)
         for pod in [*self._by_all.values(), *concerned.values()]:
             if priority_max is not None and pod.priority > priority_max:
                 continue
@@ -276,6 +293,7 @@ class SchedulingQueue:
         tick = second - second % FLUSH_PERIOD_SECONDS
         while (longest := _first(self._stale)) is not None and longest[0] + self._unschedulable_seconds_max < tick:
             heapq.heappop(self._stale)
+            longest[-1].was_flushed = True
             self._requeue(longest[-1])
 
     def next_wake(self) -> Instant | None:
@@ -374,12 +392,23 @@ class SchedulingQueue:
         for plugin in sorted(plugins):
             remembered = None if known is None else known.get((f"{pod.profile}/{plugin}", pod.shape.id))
             if remembered is None:
-                remembered = _hint_says_yes(hints.get(plugin, ()), pod.shape, event)
+                remembered = self._ask(plugin, hints.get(plugin, ()), pod.shape, event)
                 if known is not None:
                     known[f"{pod.profile}/{plugin}", pod.shape.id] = remembered
             if remembered:
                 return True
         return False
+
+    def _ask(self, plugin: str, hints: Sequence[Hint], shape: Shape, event: Event) -> bool:
+        """The plugin's hints about one event; of some it is noted how long that took."""
+        self._asked += 1
+        if self._asked % EVENTS_PER_SAMPLE != 1:
+            return _hint_says_yes(hints, shape, event)
+        began = self._stopwatch()
+        answer = _hint_says_yes(hints, shape, event)
+        labels = (plugin, event_label(event.resource, event.change), "Queue" if answer else "QueueSkip")
+        self._hint_seconds.observe(labels, self._stopwatch() - began)
+        return answer
 
     def _is_backing_off(self, pod: QueuedPod) -> bool:
         """Rule 1."""
@@ -425,9 +454,3 @@ def _pop(heap: list[_HeapItem]) -> QueuedPod | None:
     heapq.heappop(heap)
     pod: QueuedPod = first[-1]
     return pod
-
-
-@cache
-def _label(resource: Resource, change: Change) -> str:
-    """As kube-scheduler calls the event: `NodeAdd`, `AssignedPodDelete`, `NodeUpdateNodeTaint`."""
-    return f"{resource}{(change.name or '').title().replace('_', '')}"

@@ -24,10 +24,12 @@ from doorman.scheduler.cycle import Candidate, Cycle, Fit, Misfit
 from doorman.scheduler.events import node_events, pod_update_events
 from doorman.scheduler.explain import Explainer
 from doorman.scheduler.explanation import Explanation
-from doorman.scheduler.extension import Factory, PluginError, adapted
+from doorman.scheduler.extension import Factory, PluginError, listed_plugins, signatures_of
 from doorman.scheduler.failures import Failure, Failures
 from doorman.scheduler.framework import Change, Event, Plugin, Resource
-from doorman.scheduler.measures import SchedulerMeasures
+from doorman.scheduler.laps import SUCCESS, Laps
+from doorman.scheduler.laps import UNSCHEDULABLE as NO_SUCCESS
+from doorman.scheduler.measures import Sampler, SchedulerMeasures
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.outcomes import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Rejected, Skipped, Victim
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
@@ -36,7 +38,7 @@ from doorman.scheduler.profile_plugins import ProfilePlugins
 from doorman.scheduler.queue import QueuedPod, SchedulingQueue
 from doorman.scheduler.registry import PluginContext, make_plugins
 from doorman.scheduler.resource_names import ResourceNames
-from doorman.scheduler.shapes import PodSignature, ShapeTable
+from doorman.scheduler.shapes import ShapeTable
 from doorman.scheduler.workloads import CONTROLLERS, Workloads
 
 
@@ -70,8 +72,8 @@ class Scheduler:
         self._stopwatch = stopwatch
         self.hostname = hostname
         resources = ResourceNames()
-        others = {profile.name: _others(profile, plugins or {}) for profile in config.profiles}
-        self._shapes = ShapeTable(resources, _signatures(others))
+        others = {profile.name: listed_plugins(profile, plugins or {}) for profile in config.profiles}
+        self._shapes = ShapeTable(resources, signatures_of(others))
         self._cluster = Cluster(resources, self._shapes, shows_pods=any(others.values()))
         self._workloads = Workloads()
         self._nominator = Nominator(self._cluster)
@@ -90,7 +92,10 @@ class Scheduler:
             initial_backoff_seconds=config.pod_initial_backoff_seconds,
             max_backoff_seconds=config.pod_max_backoff_seconds,
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
+            stopwatch=stopwatch,
+            hint_seconds=self.measures.hint_seconds,
         )
+        self._sampler = Sampler()
         self._failures = Failures()
 
     def node_changed(self, old: Node | None, new: Node | None, now: Instant) -> None:
@@ -195,6 +200,10 @@ class Scheduler:
         """How many pods wait, by queue."""
         return self._queue.lengths()
 
+    def in_flight(self) -> int:
+        """Pods that are being tried or bound."""
+        return self._queue.in_flight
+
     def incoming(self) -> Mapping[tuple[str, str], int]:
         """How many pods came into which queue so far, and what brought them there."""
         return self._queue.incoming
@@ -205,6 +214,14 @@ class Scheduler:
         for queued in self._queue.all():
             counts.update((plugin, queued.profile) for plugin in (*queued.rejectors, queued.gate) if plugin)
         return counts
+
+    def evaluated(self) -> Mapping[tuple[str, str, str], int]:
+        """How often which plugin has judged a pod, by plugin, extension point and profile."""
+        return {
+            (plugin, point, name): count
+            for name, runner in self._runners.items()
+            for (plugin, point), count in runner.cycle.evaluated().items()
+        }
 
     def cache_sizes(self) -> dict[str, int]:
         assumed = sum(1 for record in self._records.values() if record.assumed)
@@ -372,11 +389,12 @@ class Scheduler:
         if known is not None:
             return self._misfit(queued, known.misfit, known.result, now)
         try:
-            attempt = runner.cycle.attempt(candidate)
+            is_timed = self._sampler.is_due(queued.began)
+            laps = Laps(self.measures, queued.profile, self._stopwatch) if is_timed else None
+            attempt = runner.cycle.attempt(candidate, laps)
             result = None
             if isinstance(attempt, Misfit) and attempt.rejectors and runner.preemption is not None:
-                self.measures.preemption_attempts += 1
-                result = runner.preemption.attempt(pod, candidate, attempt)
+                result = self._preempt(runner, runner.preemption, pod, candidate, attempt)
         except PluginError as error:
             return self._broken(queued, str(error), now)
         match attempt:
@@ -387,6 +405,18 @@ class Scheduler:
                     self._failures.remember(queued, Failure(self._state(), misfit, result))
                 return self._misfit(queued, misfit, result, now)
 
+    def _preempt(
+        self, runner: _Runner, preemption: Preemption, pod: Pod, candidate: Candidate, misfit: Misfit
+    ) -> PostFilterResult:
+        self.measures.preemption_attempts += 1
+        laps = Laps(self.measures, runner.profile.name, self._stopwatch)
+        began = laps.now()
+        result = preemption.attempt(pod, candidate, misfit)
+        status = SUCCESS if result.nominated else NO_SUCCESS
+        laps.plugin(DefaultPreemption.name, "PostFilter", status, since=began)
+        laps.lap("PostFilter", status)
+        return result
+
     def _assume(self, queued: QueuedPod, fit: Fit) -> Outcome:
         node = self._cluster.node(fit.row).metadata.name
         self._nominator.remove(queued.key)
@@ -396,6 +426,7 @@ class Scheduler:
         return Placed(
             pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
             attempts=queued.attempts, began=queued.began, first_tried=queued.first_tried,
+            was_flushed=queued.was_flushed,
         )  # fmt: skip
 
     def _broken(self, queued: QueuedPod, message: str, now: Instant) -> Rejected:
@@ -412,7 +443,9 @@ class Scheduler:
         message, node = misfit.message, ""
         victims: tuple[Victim, ...] = ()
         unnominated: tuple[Pod, ...] = ()
+        broken_budgets = 0
         if result is not None:
+            broken_budgets = result.broken_budgets
             message = f"{message} {result.message}"
             nominated = result.nominated
             if result.victims:
@@ -430,7 +463,8 @@ class Scheduler:
         self._queue.rejected(queued, misfit.rejectors, now)
         return Rejected(
             pod=queued.pod, profile=queued.profile, reason=UNSCHEDULABLE, message=message, nominated=nominated,
-            node=node, victims=victims, unnominated=unnominated, attempts=queued.attempts, began=queued.began,
+            node=node, victims=victims, unnominated=unnominated, broken_budgets=broken_budgets,
+            attempts=queued.attempts, began=queued.began,
         )  # fmt: skip
 
     def _state(self) -> tuple[int, ...]:
@@ -439,19 +473,6 @@ class Scheduler:
             self._cluster.log_end, self._nominator.version, self._cluster.relations.version, self._workloads.version,
             self._budgets.version,
         )  # fmt: skip
-
-
-def _others(profile: Profile, plugins: Mapping[str, Factory]) -> dict[str, Plugin]:
-    """Other people's plugins that the profile lists, made with its arguments."""
-    listed = {*profile.filters, *profile.pre_enqueue, *profile.post_filters, *dict(profile.scores)}
-    return {
-        name: adapted(factory(profile.other_args.get(name, {}))) for name, factory in plugins.items() if name in listed
-    }
-
-
-def _signatures(others: Mapping[str, Mapping[str, Plugin]]) -> list[PodSignature]:
-    found = (getattr(plugin, "signature", None) for by_name in others.values() for plugin in by_name.values())
-    return [signature for signature in found if signature is not None]
 
 
 def _looks_the_same(old: Pod, new: Pod) -> bool:

@@ -1,7 +1,7 @@
 """ControllerRunner: keys, wakes, retries, one caller a key."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -58,12 +58,20 @@ class FakeClient:
             raise ApiError(500, "", "no")
 
 
-def run(controller: Any, client: Any, act: Callable[[ControllerRunner], None], *, seconds: float) -> ControllerRunner:
+def run(
+    controller: Any,
+    client: Any,
+    act: Callable[[ControllerRunner], None],
+    *,
+    seconds: float,
+    queue_names: Mapping[str, str] | None = None,
+) -> ControllerRunner:
     clock = ManualClock(0.0)
     loop = VirtualLoop(clock)
 
     async def main() -> ControllerRunner:
-        runner = ControllerRunner(controller, Executor(client, None), clock)  # type: ignore[arg-type]  # no events
+        executor = Executor(client, None)  # type: ignore[arg-type]  # no events
+        runner = ControllerRunner(controller, executor, clock, queue_names=queue_names, stopwatch=clock.now)
         runner.start()
         act(runner)
         await asyncio.sleep(seconds)
@@ -89,7 +97,7 @@ def test_changes_wake_their_keys_once_a_turn() -> None:
 
     runner = run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["a", "b"]
-    assert (runner.depth, runner.adds) == (0, 3)
+    assert (runner.depth, [queue.adds for queue in runner.measures]) == (0, [2])
 
 
 def test_wake_comes_when_it_is_due() -> None:
@@ -131,7 +139,7 @@ def test_failures_are_tried_again_later_and_later_then_given_up() -> None:
     runner = run(fake, FakeClient(fails=True), lambda runner: runner.add("a"), seconds=60)
     assert [round(at, 3) for _, at in fake.asked] == [0.0, 1.0, 3.0]
     assert fake.given_up == ["a"]
-    assert runner.retries == 2
+    assert [queue.retries for queue in runner.measures] == [2]
 
 
 def test_bug_with_one_key_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:
@@ -160,3 +168,33 @@ def test_one_more_source_can_be_followed() -> None:
 
     run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["x"]
+
+
+def test_each_kind_of_key_is_measured_in_its_own_queue() -> None:
+    fake = Fake(lambda key: delete(key) if key.startswith("node/") else DONE)
+    seen: list[tuple[dict[str, int], dict[str, list[float]]]] = []
+
+    def act(runner: ControllerRunner) -> None:
+        for key in ("node/a", "node/b", "node/c", "pod/x/y", "other"):
+            runner.add(key)
+        assert runner.depths() == {"nodes": 3, "rest": 2}
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.5, lambda: seen.append((dict(runner.depths()), runner.under_way_seconds())))
+
+    names = {"": "rest", "node": "nodes"}
+    runner = run(fake, FakeClient(seconds=1.0), act, seconds=10, queue_names=names)
+    assert seen == [({"nodes": 1, "rest": 2}, {"nodes": [0.5, 0.5]})]
+    by_name = {queue.name: queue for queue in runner.measures}
+    assert {name: queue.adds for name, queue in by_name.items()} == {"nodes": 3, "rest": 2}
+    assert (by_name["nodes"].waited.total, by_name["nodes"].worked.total) == (1.0, 3.0)
+    assert (by_name["rest"].waited.total, by_name["rest"].worked.count) == (2.0, 2)
+    assert runner.under_way_seconds() == {}
+
+
+def test_key_that_waits_already_is_not_added_again() -> None:
+    def act(runner: ControllerRunner) -> None:
+        for _ in range(3):
+            runner.add("a")
+
+    runner = run(Fake(), FakeClient(), act, seconds=1)
+    assert [(queue.name, queue.adds) for queue in runner.measures] == [("fake", 1)]

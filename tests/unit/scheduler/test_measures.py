@@ -30,3 +30,24 @@ def test_rejected_pod_is_counted_by_the_reason_and_its_victims(reason: str, resu
     measures.rejected(Rejected(pod=POD, profile="x", reason=reason, message="", victims=victims), seconds=1.0)
     assert measures.attempts == {("x", result): 1}
     assert measures.preemption_victims.total == 2
+
+
+def test_binding_and_flushed_pods_are_counted() -> None:
+    measures = SchedulerMeasures()
+    for flushed in (False, True):
+        placed = Placed(pod=POD, profile="x", node="n", was_flushed=flushed)
+        measures.bound(placed, seconds=1.0, waited_seconds=1.0, binding_seconds=0.25)
+    assert measures.after_flush == 1
+    assert [(labels, tally.count, tally.total) for labels, tally in measures.point_seconds.items()] == [
+        (("Bind", "Success", "x"), 2, 0.5)
+    ]
+
+
+def test_broken_budgets_are_counted_with_the_victims() -> None:
+    measures = SchedulerMeasures()
+    for broken, victims in ((2, (Victim(pod=POD),) * 2), (0, ())):
+        rejected = Rejected(
+            pod=POD, profile="x", reason=UNSCHEDULABLE, message="", victims=victims, broken_budgets=broken
+        )
+        measures.rejected(rejected, seconds=1.0)
+    assert measures.broken_budgets == 2

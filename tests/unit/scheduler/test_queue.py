@@ -1,7 +1,10 @@
 """The queue by its rules: order, penalties, early pop, events, gates, flush."""
 
+from typing import Any
+
 import pytest
 
+from doorman.base.tally import Tallies
 from doorman.scheduler.framework import Change, Event, Hint, Resource
 from doorman.scheduler.queue import Place, QueuedPod, SchedulingQueue
 from doorman.scheduler.resource_names import ResourceNames
@@ -17,7 +20,7 @@ POD_GONE = Event(Resource.ASSIGNED_POD, Change.DELETE)
 class Line:
     """A queue whose only rejecting plugin wakes pods by added nodes, if it says so."""
 
-    def __init__(self, **more: float) -> None:
+    def __init__(self, **more: Any) -> None:  # arguments of the queue
         self.helps = True
         self.gated: set[str] = set()
         hints = {
@@ -25,7 +28,7 @@ class Line:
             "Gate": [Hint(Resource.ASSIGNED_POD, Change.DELETE, lambda _shape, _event: False)],
             "Broken": [Hint(Resource.NODE, Change.ADD, lambda _shape, event: event.new.nothing)],
         }
-        self.queue = SchedulingQueue(hints={"s": hints}, gate=self._gate, **more)  # type: ignore[arg-type]
+        self.queue = SchedulingQueue(hints={"s": hints}, gate=self._gate, **more)
 
     def _gate(self, pod: QueuedPod) -> str:
         return "Gate" if pod.key in self.gated else ""
@@ -227,8 +230,8 @@ def test_what_came_into_which_queue_is_counted_with_its_cause() -> None:
     line.queue.happened(NODE_ADDED, 0.5)
     line.queue.flush(3.0)
     assert dict(line.queue.incoming) == {
-        ("gated", "PodAdd"): 1,
-        ("active", "PodAdd"): 1,
+        ("gated", "TargetPodAdd"): 1,
+        ("active", "TargetPodAdd"): 1,
         ("unschedulable", "ScheduleAttemptFailure"): 1,
         ("backoff", "NodeAdd"): 1,
         ("active", "BackoffComplete"): 1,
@@ -243,3 +246,29 @@ def test_first_attempt_is_remembered() -> None:
     line.queue.happened(NODE_ADDED, 5.0)
     line.pop(9.0)
     assert (queued.first_tried, queued.attempts) == (2.0, 2)
+
+
+def test_pod_that_only_time_brought_back_is_marked_until_it_is_rejected_again() -> None:
+    line = Line()
+    queued = line.add("p", 0.0)
+    line.pop(0.0)
+    line.reject("p", 0.0)
+    assert not queued.was_flushed
+    line.queue.flush(400.0)
+    assert queued.was_flushed
+    line.pop(400.0)
+    line.reject("p", 400.0)
+    assert not queued.was_flushed
+
+
+def test_some_hints_are_timed_with_their_answer() -> None:
+    seconds = Tallies((1.0,))
+    ticks = iter(range(100))
+    line = Line(stopwatch=lambda: float(next(ticks)), hint_seconds=seconds)
+    line.add("p")
+    line.pop(0.0)
+    line.reject("p", 0.0)
+    line.queue.happened(NODE_ADDED, 0.5)
+    ((labels, tally),) = seconds.items()
+    assert labels[1:] == ("NodeAdd", "Queue")
+    assert (tally.count, tally.total) == (1, 1.0)
