@@ -5,7 +5,18 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.contract import Attributes, Checker, Cluster, Docs, Limiter, Mutator, Operation, Plugin, Weigh
+from doorman.admission.contract import (
+    Attributes,
+    Checker,
+    Cluster,
+    Docs,
+    Interest,
+    Limiter,
+    Mutator,
+    Operation,
+    Plugin,
+    Weigh,
+)
 from doorman.admission.dedicated_nodes import DedicatedNodesPlugin
 from doorman.admission.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
 from doorman.admission.extended_resource_toleration import ExtendedResourceToleration
@@ -24,6 +35,7 @@ from doorman.admission.service_account import ServiceAccount
 from doorman.admission.taint_nodes_by_condition import TaintNodesByCondition
 from doorman.admission.taint_record import TaintRecorder
 from doorman.admission.toleration_policy import TolerationPolicyPlugin
+from doorman.api.identity import User
 from doorman.api.taints import Toleration
 from doorman.base.clock import Instant
 from doorman.semantics.pod_resources import Amounts
@@ -88,6 +100,7 @@ class Chain:
         self._mutators: dict[tuple[str, str, str, Operation], tuple[Mutator, ...]] = {}
         self._checkers: dict[tuple[str, str, str, Operation], tuple[Checker, ...]] = {}
         self._limiters: dict[tuple[str, str, str, Operation], tuple[Limiter, ...]] = {}
+        self._covering: dict[tuple[str, str, Operation], tuple[Interest, ...]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,6 +139,15 @@ class Chain:
             limiters = self._limiters[key] = tuple(found)
         for plugin in limiters:
             plugin.limit(attributes, cluster, now)
+
+    def is_idle(self, resource: str, subresource: str, operation: Operation, user: User, cluster: Cluster) -> bool:
+        """Whether no plugin would change or refuse such a request of this user, whatever it says."""
+        key = (resource, subresource, operation)
+        covering = self._covering.get(key)
+        if covering is None:
+            every = [interest for plugin in self._plugins for interest in plugin.interests]
+            covering = self._covering[key] = tuple(interest for interest in every if interest.covers(*key))
+        return all(interest.is_idle(user, cluster) for interest in covering)
 
     def _interested(self, attributes: Attributes) -> list[Plugin]:
         resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation

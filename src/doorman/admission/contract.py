@@ -157,6 +157,10 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     resource: str
     subresource: str = ""
     operations: frozenset[Operation]
+    group: str = ""
+    """Nobody else's requests matter to it than those of this group's users."""
+    while_any: str = ""
+    """Nothing matters to it as long as there are no objects of this resource."""
 
     def covers(self, resource: str, subresource: str, operation: Operation) -> bool:
         return (
@@ -164,6 +168,12 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
             and self.resource in (ANY, resource)
             and (self.subresource == ANY or self.subresource == subresource)
         )
+
+    def is_idle(self, user: User, cluster: "Cluster") -> bool:
+        """Whether a request of this user that it covers is certain to pass, now."""
+        if self.group and self.group not in user.groups:
+            return True
+        return bool(self.while_any) and not cluster.list(self.while_any)
 
 
 CREATE: Final = frozenset({Operation.CREATE})

@@ -14,17 +14,17 @@ from doorman.base.clock import Instant
 from doorman.base.errors import GroupResource, conflict, not_found
 from doorman.base.gotext import quote
 
+NODES_GROUP: Final = "system:nodes"
+NODE_USER_PREFIX: Final = "system:node:"
+LEASE_NAMESPACE: Final = "kube-node-lease"
+
 INTERESTS: Final = tuple(
-    Interest(resource=resource, subresource=ANY, operations=WRITES)
+    Interest(resource=resource, subresource=ANY, operations=WRITES, group=NODES_GROUP)
     for resource in (
         "pods", "nodes", "serviceaccounts", "leases.coordination.k8s.io", "csinodes.storage.k8s.io",
         "resourceslices.resource.k8s.io",
     )
 )  # fmt: skip
-
-NODES_GROUP: Final = "system:nodes"
-NODE_USER_PREFIX: Final = "system:node:"
-LEASE_NAMESPACE: Final = "kube-node-lease"
 
 _Json = Mapping[str, Any]  # a document or a part of one
 

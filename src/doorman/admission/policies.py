@@ -36,7 +36,17 @@ from doorman.admission.policy_names import Judge, Variables, conditions_hold, no
 from doorman.admission.policy_params import Misconfigured, params_of
 from doorman.admission.webhooks_matching import is_hidden, resources_match
 from doorman.api.schema import Document
-from doorman.api.webhooks import BINDINGS, POLICIES, AuditAnnotation, Binding, Policy, Validation
+from doorman.api.webhooks import (
+    BINDINGS,
+    MUTATING,
+    MUTATING_POLICIES,
+    POLICIES,
+    VALIDATING,
+    AuditAnnotation,
+    Binding,
+    Policy,
+    Validation,
+)
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, invalid_object
 from doorman.base.gotext import go_json
@@ -44,7 +54,15 @@ from doorman.semantics.cel.expression import evaluate, is_true
 from doorman.semantics.cel.faults import CelError
 from doorman.semantics.cel.meter import Meter
 
-INTERESTS: Final = (Interest(resource=ANY, subresource=ANY, operations=WRITES | {Operation.CONNECT}),)
+_EVERYTHING: Final = WRITES | {Operation.CONNECT}
+INTERESTS: Final = (
+    Interest(resource=ANY, subresource=ANY, operations=_EVERYTHING, while_any=BINDINGS),
+    *(
+        # Their own expressions are looked at.
+        Interest(resource=resource, subresource=ANY, operations=_EVERYTHING)
+        for resource in (POLICIES, MUTATING_POLICIES, VALIDATING, MUTATING)
+    ),
+)
 
 MESSAGE_BYTES_MAX: Final = 5 * 1024
 ANNOTATION_BYTES_MAX: Final = 10 * 1024

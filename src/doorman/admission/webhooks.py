@@ -84,13 +84,17 @@ class Webhooks:
 
     def is_wanted(self, attributes: Attributes, cluster: Cluster) -> bool:
         """Whether there is anybody to ask at all: what every write pays for."""
+        return not self.is_idle(cluster) and not is_hidden(attributes)
+
+    def is_idle(self, cluster: Cluster) -> bool:
+        """Whether there is nobody to ask about anything."""
         seen = [source.last_change for source in self._sources]
         if seen != self._seen:
             self._mutating = () if MUTATING_PLUGIN in self._disabled else _webhooks(cluster, MUTATING)
             self._validating = () if VALIDATING_PLUGIN in self._disabled else _webhooks(cluster, VALIDATING)
             self._bound = self._policies.read(cluster) if self._policies is not None else ()
             self._seen = seen
-        return bool(self._mutating or self._validating or self._bound) and not is_hidden(attributes)
+        return not (self._mutating or self._validating or self._bound)
 
     async def mutate(self, attributes: Attributes, cluster: Cluster) -> bool:
         """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""

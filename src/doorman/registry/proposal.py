@@ -26,6 +26,7 @@ from doorman.base.errors import ApiError, internal, invalid_object, no_such_reso
 from doorman.base.instants import to_time
 from doorman.registry.alike import Alike, Pattern, Reads
 from doorman.registry.cluster_reader import ClusterReader
+from doorman.registry.conditions import Conditions
 from doorman.registry.custom_versions import CustomVersions
 from doorman.registry.forms import FormsOf
 from doorman.registry.jobs import JOBS, forget_selector
@@ -98,6 +99,7 @@ class Proposer:
         self._clock = clock
         self._comparison_operators = comparison_operators
         self._managed = ManagedFields(schema, kinds)
+        self.conditions = Conditions(self._managed.walker)
         self._alike = Alike(cluster, suffix)
         self._forms = FormsOf(kinds, versions)
         self.remote: Webhooks | None = None
@@ -221,6 +223,12 @@ class Proposer:
     async def admit_delete(self, kind: Kind, namespace: str, name: str, doc: Document, caller: Caller) -> None:
         attributes = self._attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
         await self._admit_whole(attributes, self._clock.now())
+
+    def is_uncontested(self, kind: Kind, subresource: str, operation: Operation, user: User) -> bool:
+        """Whether admission has nothing to say to such a write of this user, whatever is written."""
+        if self.remote is not None and not self.remote.is_idle(self._cluster):
+            return False
+        return self._admission.is_idle(kind.group_resource, subresource, operation, user, self._cluster)
 
     def _is_remote(self, attributes: Attributes) -> bool:
         return self.remote is not None and self.remote.is_wanted(attributes, self._cluster)

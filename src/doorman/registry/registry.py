@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from doorman.admission.chain import Chain
+from doorman.admission.contract import Operation
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.schema import Document, Schema
 from doorman.base.clock import Clock
@@ -24,7 +25,9 @@ from doorman.base.errors import (
 )
 from doorman.base.names import Names
 from doorman.registry.cluster_reader import ClusterReader
+from doorman.registry.conditions import ConditionPatch
 from doorman.registry.custom_versions import CustomVersions
+from doorman.registry.cuts import Cut, cut_of, digest_of, take_digest
 from doorman.registry.deletion import (
     DeleteOptions,
     Keep,
@@ -44,6 +47,7 @@ from doorman.store.contract import ABSENT, Conflict, Entry, Event, Store, Write
 
 UPDATE_TRIES_MAX: Final = 100
 NAME_TRIES_MAX: Final = 8
+PODS: Final = "pods"
 
 Transform = Callable[[Document], Document]
 """From the stored document to the wished one. It may share members with it, and does not change them."""
@@ -217,25 +221,48 @@ class Registry:
             return Written(self._stored(event.entry, kind, namespace, name))
         raise stale(kind.named, name)
 
-    async def write(
-        self,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        transform: Transform,
-        caller: Caller,
+    async def write_pod(
+        self, kind: Kind, namespace: str, name: str, change: Callable[[Stored, Cut], None], caller: Caller
     ) -> Stored:
-        """Change an object as the server itself does (a binding, an eviction's mark): no defaults, no field owners."""
+        """Change a pod as the server itself does (a binding, an eviction's mark): no defaults, no field owners.
+
+        `change` is given the pod as it is and, to be changed, cut into parts.
+        """
         key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
             entry = self._store.peek(key)
             if entry is None:
                 raise not_found(kind.named, name)
-            new = transform(self._document(entry, kind, namespace, name))
+            before = self._stored(entry, kind, namespace, name)
+            cut = cut_of(before)
+            change(before, cut)
+            value = cut.kept()
             if caller.dry_run:
-                return unstored(to_kept_bytes(new), _key(kind, namespace, name), entry.revision)
+                return unstored(value, before.key, entry.revision)
             try:
-                event = await self._store.commit(Write(key, to_kept_bytes(new), entry.revision))
+                event = await self._store.commit(Write(key, value, entry.revision))
+            except Conflict:
+                continue
+            assert event.entry is not None
+            return self._stored(event.entry, kind, namespace, name)
+        raise stale(kind.named, name)
+
+    async def set_condition(
+        self, kind: Kind, namespace: str, name: str, patch: ConditionPatch, caller: Caller
+    ) -> Stored | None:
+        """Patch one condition of a pod the short way. None, and nothing is done, when it takes the long one."""
+        key = store_key(kind, namespace, name)
+        for _ in range(UPDATE_TRIES_MAX):
+            entry = self._store.peek(key)
+            if entry is None or not self.proposer.is_uncontested(kind, "status", Operation.UPDATE, caller.user):
+                return None
+            before = self._stored(entry, kind, namespace, name)
+            cut = cut_of(before)
+            is_changed = self.proposer.conditions.set(cut, patch, caller.manager, self._clock.now())
+            if not is_changed:
+                return None if is_changed is None else before
+            try:
+                event = await self._store.commit(Write(key, cut.kept(), entry.revision))
             except Conflict:
                 continue
             assert event.entry is not None
@@ -250,15 +277,17 @@ class Registry:
             entry = self._store.peek(key)
             if entry is None:
                 raise not_found(kind.named, name)
-            doc = self._document(entry, kind, namespace, name)
+            before = self._stored(entry, kind, namespace, name)
+            cut = cut_of(before) if kind.storage == PODS else None
+            doc = digest_of(before, cut) if cut is not None else before.document()
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
-            shown = doc
-            if self.versions.is_different(kind, entry.revision):
-                (shown,) = await self.versions.read(kind, [self._document(entry, kind, namespace, name)])
-            await self.proposer.admit_delete(kind, namespace, name, shown, caller)
+            if not self.proposer.is_uncontested(kind, "", Operation.DELETE, caller.user):
+                shown = before.document()
+                if self.versions.is_different(kind, entry.revision):
+                    (shown,) = await self.versions.read(kind, [shown])
+                await self.proposer.admit_delete(kind, namespace, name, shown, caller)
             outcome = decide_delete(kind, doc, options, now)
-            before = self._stored(entry, kind, namespace, name)
             if isinstance(outcome, Keep):
                 return Deleted(before, is_removed=False)
             is_dry = caller.dry_run or bool(options.dry_run)
@@ -270,7 +299,7 @@ class Registry:
                         event = await self._store.commit(Write(key, None, entry.revision))
                         return Deleted(before.at_revision(event.revision), is_removed=True)
                     case Mark(marked):
-                        value = to_kept_bytes(marked)
+                        value = _marked_bytes(marked, cut)
                         if is_dry:
                             return Deleted(unstored(value, before.key, entry.revision), is_removed=False)
                         event = await self._store.commit(Write(key, value, entry.revision))
@@ -296,6 +325,13 @@ class Registry:
 
     def _document(self, entry: Entry, kind: Kind, namespace: str, name: str) -> Document:
         return self._stored(entry, kind, namespace, name).document()
+
+
+def _marked_bytes(marked: Document, cut: Cut | None) -> bytes:
+    if cut is None:
+        return to_kept_bytes(marked)
+    take_digest(cut, marked)
+    return cut.kept()
 
 
 def _is_finally_gone(kind: Kind, doc: Document) -> bool:

@@ -7,7 +7,8 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
-from doorman.client.actions import Bind, Create, Delete, Patch, Update
+from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
+from doorman.registry.conditions import condition_patch
 from doorman.registry.deletion import DeleteOptions, Preconditions
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
@@ -73,6 +74,14 @@ class LoopbackClient:
     async def patch(self, action: Patch) -> Stored:
         kind = self._kind(action.resource)
         self._authorize("patch", kind, action.namespace, action.name, action.subresource)
+        if kind.storage == "pods" and action.subresource == "status" and action.type is PatchType.STRATEGIC:
+            condition = condition_patch(action.body)
+            if condition is not None:
+                stored = await self._registry.set_condition(
+                    kind, action.namespace, action.name, condition, self._caller
+                )
+                if stored is not None:
+                    return stored
         patch = ServerPatch(type=str(action.type), body=Body(action.body))
         transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
         transform = self._guard.on(kind, action.namespace, transform, self._caller.user)

@@ -6,6 +6,7 @@ import msgspec
 
 from doorman.api.labels import selector_of
 from doorman.api.meta import LabelSelector
+from doorman.api.pods import Pod
 from doorman.api.schema import Document
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import (
@@ -18,10 +19,12 @@ from doorman.base.errors import (
     too_many_requests,
 )
 from doorman.base.instants import to_time
+from doorman.registry.cuts import Cut, read, written
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
 from doorman.registry.selection import Selection
+from doorman.registry.stored import Stored
 from doorman.validation.binding import check_binding
 
 _BINDING = GroupResource("", "pods/binding")
@@ -47,7 +50,11 @@ class PodOperations:
         check_binding(binding)
         await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
         now = self._clock.now()
-        await self._registry.write(self._pods, namespace, name, lambda doc: bound(doc, binding, now), caller)
+
+        def change(pod: Stored, cut: Cut) -> None:
+            bind_to(pod.view, cut, binding, now)
+
+        await self._registry.write_pod(self._pods, namespace, name, change, caller)
         return success()
 
     async def evict(self, namespace: str, name: str, eviction: Document, caller: Caller) -> Document:
@@ -63,7 +70,7 @@ class PodOperations:
         if not _ignores_budgets(pod):
             await self._take_from_budget(pod, namespace, caller)
         now = self._clock.now()
-        await self._registry.write(self._pods, namespace, name, lambda doc: _evicted(doc, now), caller)
+        await self._registry.write_pod(self._pods, namespace, name, lambda _, cut: _mark_evicted(cut, now), caller)
         await self._registry.delete(self._pods, namespace, name, options, caller)
         return success()
 
@@ -94,29 +101,33 @@ class PodOperations:
         await self._registry.update(self._budgets, namespace, name, take, caller, subresource="status")
 
 
-def bound(doc: Document, binding: Document, now: Instant) -> Document:
-    """The pod on its node. Taints are not looked at, nor whether the node exists."""
-    metadata, spec = doc["metadata"], doc.setdefault("spec", {})
-    name = metadata["name"]
+def bind_to(pod: Pod, cut: Cut, binding: Document, now: Instant) -> None:
+    """Put the pod on its node. Taints are not looked at, nor whether the node exists."""
+    metadata = cut.metadata
+    name = metadata.name
     wanted = binding.get("metadata", {})
-    for field, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        if wanted.get(field) and wanted[field] != metadata[field]:
-            there = f"{label} in object meta: {metadata[field]}"
+    for field, label, found in (
+        ("uid", "UID", metadata.uid),
+        ("resourceVersion", "ResourceVersion", metadata.resource_version),
+    ):
+        if wanted.get(field) and wanted[field] != found:
+            there = f"{label} in object meta: {found}"
             raise conflict(_BINDING, name, f"Precondition failed: {label} in precondition: {wanted[field]}, {there}")
-    if metadata.get("deletionTimestamp"):
+    if metadata.deletion_timestamp:
         raise conflict(_BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host")
-    if spec.get("nodeName"):
-        raise conflict(_BINDING, name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
-    if spec.get("schedulingGates"):
+    if pod.spec.node_name:
+        raise conflict(_BINDING, name, f'pod {name} is already assigned to node "{pod.spec.node_name}"')
+    if pod.spec.scheduling_gates:
         raise conflict(_BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
-    spec["nodeName"] = binding["target"]["name"]
-    for member in ("annotations", "labels"):
-        if wanted.get(member):
-            metadata[member] = {**metadata.get(member, {}), **wanted[member]}
-    status = doc.setdefault("status", {})
+    cut.set_node(binding["target"]["name"])
+    if wanted.get("annotations"):
+        metadata.annotations = written({**read(metadata.annotations, {}), **wanted["annotations"]})
+    if wanted.get("labels"):
+        metadata.labels = written({**read(metadata.labels, {}), **wanted["labels"]})
+    status = read(cut.status, {})
     status.pop("nominatedNodeName", None)
-    set_condition(status, {"type": "PodScheduled", "status": "True", "observedGeneration": metadata["generation"]}, now)
-    return doc
+    set_condition(status, {"type": "PodScheduled", "status": "True", "observedGeneration": metadata.generation}, now)
+    cut.status = written(status)
 
 
 def set_condition(status: Document, condition: Document, now: Instant) -> None:
@@ -133,16 +144,18 @@ def set_condition(status: Document, condition: Document, now: Instant) -> None:
     status["conditions"] = conditions
 
 
-def _evicted(doc: Document, now: Instant) -> Document:
+def _mark_evicted(cut: Cut, now: Instant) -> None:
+    generation = cut.metadata.generation
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",
-        "observedGeneration": doc["metadata"].get("generation", 0),
+        "observedGeneration": generation if generation is not msgspec.UNSET else 0,
     }
-    set_condition(doc.setdefault("status", {}), condition, now)
-    return doc
+    status = read(cut.status, {})
+    set_condition(status, condition, now)
+    cut.status = written(status)
 
 
 def _ignores_budgets(pod: Document) -> bool:

@@ -2,10 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from doorman.api.pods import Pod
 from doorman.base.errors import ApiError
-from doorman.server.pods import bound, decremented, set_condition
+from doorman.registry.cuts import cut_of
+from doorman.registry.stored import Stored, to_kept_bytes
+from doorman.server.pods import bind_to, decremented, set_condition
+from doorman.store.contract import Entry
 
 NOW = 1767225600.0
 TIME = "2026-01-01T00:00:00Z"
@@ -16,9 +21,17 @@ def binding(**metadata: Any) -> dict[str, Any]:
     return {"metadata": {"name": "p", **metadata}, "target": {"kind": "Node", "name": "n1"}}
 
 
+def bound(doc: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    decoder = msgspec.json.Decoder(Pod).decode
+    stored = Stored(Entry("pods/x/p", to_kept_bytes(doc), 7, 7), "x/p", decoder)
+    cut = cut_of(stored)
+    bind_to(stored.view, cut, wanted, NOW)
+    return Stored(Entry("pods/x/p", cut.kept(), 8, 7), "x/p", decoder).document()
+
+
 def test_bound_pod_is_on_its_node_and_no_longer_nominated() -> None:
     doc = {"metadata": dict(META), "spec": {}, "status": {"nominatedNodeName": "n2"}}
-    found = bound(doc, binding(annotations={"a": "b"}, labels={"zone": "z"}), NOW)
+    found = bound(doc, binding(annotations={"a": "b"}, labels={"zone": "z"}))
     assert found["spec"] == {"nodeName": "n1"}
     assert (found["metadata"]["annotations"], found["metadata"]["labels"]) == ({"a": "b"}, {"zone": "z"})
     assert found["metadata"]["generation"] == 1
@@ -47,7 +60,7 @@ def test_bound_pod_is_on_its_node_and_no_longer_nominated() -> None:
 )
 def test_binding_that_conflicts(doc: dict[str, Any], wanted: dict[str, Any], message: str) -> None:
     with pytest.raises(ApiError) as caught:
-        bound({"metadata": dict(META), **doc}, binding(**wanted), NOW)
+        bound({"metadata": dict(META), **doc}, binding(**wanted))
     assert caught.value.code == 409
     assert caught.value.message.startswith(f'Operation cannot be fulfilled on pods/binding "p": {message}')
 

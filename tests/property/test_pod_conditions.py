@@ -1,0 +1,95 @@
+"""Law: a condition that is set the short way leaves the pod as the long way does."""
+
+import asyncio
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorman.client.actions import Bind, Patch
+from support.api import Api, running_api
+
+MANAGERS = ("scheduler", "evictor", "kubelet")
+TIMES = ("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")
+
+
+def _conditions() -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {"type": st.sampled_from(["PodScheduled", "DisruptionTarget"]), "status": st.sampled_from(["True", "False"])},
+        optional={
+            "reason": st.sampled_from(["A", "B"]),
+            "message": st.sampled_from(["", 'a "quoted" word', "k:{}"]),
+            "lastTransitionTime": st.sampled_from(TIMES),
+            "lastProbeTime": st.just(None),
+            "observedGeneration": st.integers(1, 2),
+        },
+    )
+
+
+_STEPS = st.lists(
+    st.tuples(st.sampled_from(MANAGERS), _conditions(), st.sampled_from(["", "all", "uid"]), st.booleans()),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(steps=_STEPS, is_bound=st.booleans(), ready=st.booleans())
+def test_short_way_and_long_way_agree(
+    steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: bool, ready: bool
+) -> None:
+    asyncio.run(_agree(steps, is_bound, ready))
+
+
+async def _agree(steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: bool, ready: bool) -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        for name in ("short", "long"):
+            body = {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            await api.given("pods", body, namespace="default")
+            if is_bound:
+                await api.admin.bind(Bind(namespace="default", name=name, uid="", node="n"))
+            if ready:
+                said = {"conditions": [{"type": "Ready", "status": "True"}], "podIPs": [{"ip": "10.0.0.1"}]}
+                await _long(api, name, "kubelet", {"status": {"phase": "Running", **said}})
+        for manager, condition, extra, moves in steps:
+            if moves:
+                api.clock.advance_to(api.clock.now() + 61.0)
+            await _short(api, "short", manager, await _body(api, "short", condition, extra))
+            await _long(api, "long", manager, await _body(api, "long", condition, extra))
+            assert await _shown(api, "short") == await _shown(api, "long")
+
+
+async def _body(api: Api, name: str, condition: dict[str, Any], extra: str) -> dict[str, Any]:
+    status: dict[str, Any] = {"conditions": [condition]}
+    _, pod = await api.call("GET", f"/api/v1/namespaces/default/pods/{name}")
+    if extra == "all":
+        types = [one["type"] for one in pod["status"].get("conditions", ())]
+        order = types if condition["type"] in types else [*types, condition["type"]]
+        status["$setElementOrder/conditions"] = [{"type": one} for one in order]
+    return {"status": status, **({"metadata": {"uid": pod["metadata"]["uid"]}} if extra == "uid" else {})}
+
+
+async def _short(api: Api, name: str, manager: str, body: dict[str, Any]) -> None:
+    client = api.cluster.client_as("admin", manager, "system:masters")
+    await client.patch(Patch(resource="pods", namespace="default", name=name, subresource="status", body=body))
+
+
+async def _long(api: Api, name: str, manager: str, body: dict[str, Any]) -> None:
+    path = f"/api/v1/namespaces/default/pods/{name}/status?fieldManager={manager}"
+    headers = {"content-type": "application/strategic-merge-patch+json"}
+    status, answer = await api.call("PATCH", path, body, headers=headers)
+    assert status == 200, answer
+
+
+async def _shown(api: Api, name: str) -> Any:
+    _, pod = await api.call("GET", f"/api/v1/namespaces/default/pods/{name}")
+    for own in ("name", "uid", "resourceVersion"):
+        del pod["metadata"][own]
+    for volume in pod["spec"]["volumes"]:
+        volume["name"] = ""
+    for container in pod["spec"]["containers"]:
+        for mount in container["volumeMounts"]:
+            mount["name"] = ""
+    return json.loads(json.dumps(pod))
