@@ -87,7 +87,7 @@ class ObjectReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class RecordEvent(Action, frozen=True, kw_only=True):
-    """An Event. `component` is its source; with `action` set it is written through events.k8s.io/v1.
+    """An Event. `component` is its source, on `host`; with `action` set it is written through events.k8s.io/v1.
 
     Recording never fails an action list: an event that cannot be written is dropped, as Kubernetes does.
     """
@@ -97,5 +97,7 @@ class RecordEvent(Action, frozen=True, kw_only=True):
     reason: str
     message: str
     component: str
+    host: str = ""
+    """The node, when the component is a node's."""
     action: str = ""
     related: ObjectReference | None = None

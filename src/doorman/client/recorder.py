@@ -91,7 +91,7 @@ class EventRecorder:
 
     def _classic(self, action: RecordEvent, now: Instant) -> Callable[[], Awaitable[None]] | None:
         about = action.regarding
-        source = (action.component, about.kind, about.namespace, about.name, about.uid)
+        source = (action.component, action.host, about.kind, about.namespace, about.name, about.uid)
         if not self._may_speak(source, now):
             return None
         message, key = self._combined(action, source, now)
@@ -103,7 +103,7 @@ class EventRecorder:
         name, namespace = self._name(about, now), about.namespace or "default"
         _remember(self._known, key, _Known(name, namespace, 1, now, now))
         stamp = to_time(now)
-        body = {
+        body: dict[str, Any] = {  # an Event as JSON
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
@@ -117,6 +117,9 @@ class EventRecorder:
             "type": action.type,
             "reportingComponent": action.component,
         }
+        if action.host:
+            body["source"] = {"component": action.component, "host": action.host}
+            body["reportingInstance"] = action.host
         return self._create("events", namespace, body)
 
     def _may_speak(self, source: tuple[str, ...], now: Instant) -> bool:

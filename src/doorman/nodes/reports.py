@@ -40,9 +40,23 @@ def pod_event(pod: Pod, reason: str, message: str) -> RecordEvent:
         api_version="v1",
         resource_version=meta.resource_version,
     )
-    return RecordEvent(regarding=regarding, type="Warning", reason=reason, message=message, component=COMPONENT)
+    return RecordEvent(
+        regarding=regarding,
+        type="Warning",
+        reason=reason,
+        message=message,
+        component=COMPONENT,
+        host=pod.spec.node_name,
+    )
 
 
 def node_event(node: Node, kind: str, reason: str, message: str) -> RecordEvent:
     regarding = ObjectReference(kind="Node", name=node.metadata.name, uid=node.metadata.name)
-    return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=COMPONENT)
+    return RecordEvent(
+        regarding=regarding,
+        type=kind,
+        reason=reason,
+        message=message,
+        component=COMPONENT,
+        host=node.metadata.name,
+    )

@@ -121,7 +121,15 @@ def change_events(node: Node, wanted: Mapping[str, str]) -> list[RecordEvent]:
         reason = _WORDS[kind][status][2]
         if reason and (_is_change(found, status) or (found is None and kind == "Ready")):
             message = f"Node {node.metadata.name} status is now: {reason}"
-            events.append(RecordEvent(regarding=regarding, reason=reason, message=message, component="kubelet"))
+            events.append(
+                RecordEvent(
+                    regarding=regarding,
+                    reason=reason,
+                    message=message,
+                    component="kubelet",
+                    host=node.metadata.name,
+                )
+            )
     return events
 
 

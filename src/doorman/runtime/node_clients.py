@@ -1,8 +1,8 @@
 """The simulated kubelets' client: each action is taken as the node it is about, with a kubelet's rights and no more."""
 
 import contextlib
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from doorman.base.errors import ApiError, GroupResource, not_found
 from doorman.base.instants import to_micro_time
@@ -67,7 +67,7 @@ class NodeClients:
 
     def _node_of_body(self, action: Create) -> str:
         if action.resource == "events":
-            return self._node_of_event(action.body.get("involvedObject", {}))
+            return str(action.body["source"]["host"])
         return str(action.body["metadata"]["name"])
 
     def _node_of(self, action: Patch | Update | Delete) -> str:
@@ -79,12 +79,8 @@ class NodeClients:
                 stored = self._cache.collection("events").get(f"{action.namespace}/{action.name}")
                 if stored is None:
                     raise not_found(_EVENTS, action.name)
-                return self._node_of_event(stored.document().get("involvedObject", {}))
+                return str(stored.document()["source"]["host"])
         return action.name
-
-    def _node_of_event(self, about: Mapping[str, Any]) -> str:  # an ObjectReference as JSON
-        name = about.get("name", "")
-        return str(name) if about.get("kind") == "Node" else self._node_of_pod(f"{about.get('namespace', '')}/{name}")
 
     def _node_of_pod(self, key: str) -> str:
         """A pod that has just gone is not found, as the server would say: nobody knows whose it was."""

@@ -23,7 +23,9 @@ async def given(api: Api) -> NodeClients:
 
 
 def about(kind: str, name: str, namespace: str = "") -> dict[str, Any]:
-    return {**EVENT, "involvedObject": {"kind": kind, "name": name, "namespace": namespace}}
+    """As a kubelet tells it, which says on which node it is."""
+    source = {"component": "kubelet", "host": "n1" if kind == "Pod" else name}
+    return {**EVENT, "source": source, "involvedObject": {"kind": kind, "name": name, "namespace": namespace}}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,9 @@ def about(kind: str, name: str, namespace: str = "") -> dict[str, Any]:
         ),
         pytest.param(Create(resource="events", namespace="default", body=about("Node", "n2")), id="node-event"),
         pytest.param(Create(resource="events", namespace="default", body=about("Pod", "p", "default")), id="pod-event"),
+        pytest.param(
+            Create(resource="events", namespace="default", body=about("Pod", "gone", "default")), id="gone-pod-event"
+        ),
     ],
 )
 async def test_kubelet_may_do_what_it_does(action: Action) -> None:
