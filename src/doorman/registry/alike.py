@@ -11,12 +11,15 @@ everything that was looked up is still as it was.
 
 A name that admission drew at random is drawn anew for each.
 
+Of events, which all say something else, it is enough that they have the same members: who owns the fields depends on
+no more, and admission asks about the namespace only. Each is validated for itself.
+
 A plugin whose answer depends on more than that (an expression may read the name) marks the request as particular, and
 nothing is kept of it.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -28,7 +31,8 @@ from doorman.api.schema import Document
 from doorman.registry.cluster_reader import ClusterReader
 from doorman.semantics.pod_resources import Amounts
 
-KINDS: Final = frozenset({"pods"})
+PODS: Final = "pods"
+EVENTS: Final = "events"
 PATTERNS_MAX: Final = 256
 WISH_BYTES_MAX: Final = 64 * 1024
 """Of longer ones nothing is kept: nobody fills the memory with large pods."""
@@ -95,23 +99,36 @@ class Pattern:
             _encode({name: value for name, value in entry.items() if name != "time"})[1:]
             for entry in metadata.get("managedFields", ())
         ]
-        tail = {name: value for name, value in doc.items() if name not in ("metadata", "kind", "apiVersion")}
-        kept = b"," + _encode(tail)[1:]
+        kept = _tail_of(doc)
         self._drawn = drawn[0].rpartition("-")[0] + "-" if drawn else ""
         self._tail = kept.split(b'"%s"' % drawn[0].encode()) if drawn else [kept]
         """In pieces: between them goes the name that is drawn."""
         self._suffix = suffix
         self.reads = reads
 
-    def value(self, name: str, uid: str, time: str) -> bytes:
-        """The kept bytes (see `doorman.registry.stored`). The name is well formed: it needs no escapes."""
+    def value(self, name: str, uid: str, time: str, doc: Document | None = None) -> bytes:
+        """The kept bytes (see `doorman.registry.stored`). The name is well formed: it needs no escapes.
+
+        `doc` is the object itself, when only its metadata is the same.
+        """
         head = f'"name":"{name}","uid":"{uid}","creationTimestamp":"{time}",'.encode()
         stamp = b'{"time":"%s",' % time.encode()
         managed = b",".join([stamp + entry for entry in self._managed])
-        tail = self._tail[0]
+        tail = self._tail[0] if doc is None else _tail_of(doc)
         if self._drawn:
             tail = f'"{self._drawn}{self._suffix()}"'.encode().join(self._tail)
         return b"".join((head, self._metadata, b',"managedFields":[', managed, b"]}", tail))
+
+
+def _tail_of(doc: Document) -> bytes:
+    """What follows metadata."""
+    tail = {name: value for name, value in doc.items() if name not in ("metadata", "kind", "apiVersion")}
+    return b"," + _encode(tail)[1:]
+
+
+def _shape_of(doc: Document) -> Hashable:
+    """The names of all members, and of theirs. Lists are not looked into: an event has none."""
+    return tuple([(name, _shape_of(value)) if isinstance(value, dict) else name for name, value in doc.items()])
 
 
 class Alike:
@@ -120,19 +137,22 @@ class Alike:
     def __init__(self, cluster: ClusterReader, suffix: Callable[[], str]) -> None:
         self._cluster = cluster
         self._suffix = suffix
-        self._patterns: OrderedDict[bytes, Pattern] = OrderedDict()
+        self._patterns: OrderedDict[Hashable, Pattern] = OrderedDict()
 
-    def is_about(self, kind: Kind) -> bool:
-        return kind.storage in KINDS
-
-    def key(self, namespace: str, doc: Document, user: User, manager: str) -> bytes:
-        """The same for wishes that differ in nothing but the name."""
+    def key(self, kind: Kind, namespace: str, doc: Document, user: User, manager: str) -> Hashable | None:
+        """The same for wishes that are alike; None when none ever are."""
         metadata = doc["metadata"]
+        if kind.storage == EVENTS:
+            if not metadata.keys() <= {"name", "namespace"}:
+                return None
+            return (kind.group_version, namespace, user.name, user.groups, manager, _shape_of(doc))
+        if kind.storage != PODS:
+            return None
         if "name" in metadata:
             metadata = {name: value for name, value in metadata.items() if name != "name"}
         return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
 
-    def find(self, key: bytes) -> Pattern | None:
+    def find(self, key: Hashable) -> Pattern | None:
         pattern = self._patterns.get(key)
         if pattern is None:
             return None
@@ -142,11 +162,11 @@ class Alike:
         self._patterns.move_to_end(key)
         return pattern
 
-    def remember(self, key: bytes, doc: Document, reads: Reads, drawn: Sequence[str]) -> None:
+    def remember(self, key: Hashable, doc: Document, reads: Reads, drawn: Sequence[str]) -> None:
         """Keep what became of a wish, unless it says when that was."""
         if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
             return
-        if len(key) > WISH_BYTES_MAX or len(drawn) > 1:
+        if (isinstance(key, bytes) and len(key) > WISH_BYTES_MAX) or len(drawn) > 1:
             return
         self._patterns[key] = Pattern(doc, reads, drawn, self._suffix)
         if len(self._patterns) > PATTERNS_MAX:

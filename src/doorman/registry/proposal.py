@@ -5,8 +5,8 @@ changes, the kind's own rules, validation, admission looks. Everything but webho
 here.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -24,19 +24,17 @@ from doorman.api.webhooks import BINDINGS, MUTATING, MUTATING_BINDINGS, MUTATING
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
-from doorman.registry.alike import Alike, Pattern, Reads
+from doorman.registry.alike import EVENTS, Alike, Reads
 from doorman.registry.cluster_reader import ClusterReader
 from doorman.registry.conditions import Conditions
 from doorman.registry.custom_versions import CustomVersions
+from doorman.registry.drafts import AlikeDraft, AlikeEventDraft, Draft, FreshDraft
 from doorman.registry.forms import FormsOf
-from doorman.registry.jobs import JOBS, forget_selector
 from doorman.registry.naming import check_identity, drop_repeated_owners, settle_namespace
 from doorman.registry.parts import Part
-from doorman.registry.service_numbers import SERVICES, ServiceNumbers, Undo
-from doorman.registry.stored import to_kept_bytes
+from doorman.registry.service_numbers import ServiceNumbers
 from doorman.registry.strategy import strategy_of
 from doorman.validation.defaults import DEFAULTERS
-from doorman.validation.metadata import validate_metadata
 from doorman.validation.structural import custom_validator
 from doorman.validation.table import Context, Validator, validator_of
 
@@ -59,22 +57,6 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 class Unchanged(Exception):
     """A proposal that changes nothing."""
-
-
-class Draft(Protocol):
-    """A new object, complete but for its name and uid."""
-
-    name: str
-    """As the client chose it, or empty."""
-    generate_name: str
-
-    async def value(self, name: str, uid: str) -> bytes:
-        """The kept bytes of the object under this name. Raises the refusal."""
-        ...
-
-    def undo(self) -> None:
-        """The last value was not stored."""
-        ...
 
 
 class Proposer:
@@ -115,11 +97,13 @@ class Proposer:
         metadata.pop("resourceVersion", None)
         drop_repeated_owners(metadata, caller.warnings)
         key = None
-        if not caller.is_apply and self._alike.is_about(kind):
-            key = self._alike.key(namespace, doc, caller.user, caller.manager)
-            pattern = self._alike.find(key)
+        if not caller.is_apply:
+            key = self._alike.key(kind, namespace, doc, caller.user, caller.manager)
+            pattern = self._alike.find(key) if key is not None else None
             if pattern is not None:
-                return _AlikeDraft(kind, metadata, pattern, to_time(now))
+                if kind.storage == EVENTS:
+                    return AlikeEventDraft(self, kind, doc, pattern, now)
+                return AlikeDraft(kind, metadata, pattern, to_time(now))
         self._default(kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
         self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
@@ -135,26 +119,26 @@ class Proposer:
         if self._is_remote(attributes):
             reads = None
             await self._mutate_remotely(kind, attributes, now)
-        fresh = _FreshDraft(self, kind, doc, attributes, cluster, now)
+        fresh = FreshDraft(self, kind, doc, attributes, cluster, now)
         if key is not None and reads is not None:
             fresh.after = lambda: self._remember(key, doc, reads, attributes, told)
         return fresh
 
-    def _remember(self, key: bytes, doc: Document, reads: Reads, attributes: Attributes, told: int) -> None:
+    def _remember(self, key: Hashable, doc: Document, reads: Reads, attributes: Attributes, told: int) -> None:
         if not attributes.is_particular and len(attributes.warnings) == told:
             self._alike.remember(key, doc, reads, attributes.drawn)
 
-    def settle(self, kind: Kind, doc: Document, attributes: Attributes, now: Instant) -> None:
+    def settle(self, kind: Kind, doc: Document, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""
         strategy_of(kind).create(kind, doc, now)
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
+
+    async def check(self, attributes: Attributes, doc: Document, cluster: Cluster, now: Instant) -> None:
+        """Whether anybody objects to what is to be stored, and then whether there is room for it."""
         attributes.obj = doc
         attributes.name = doc["metadata"]["name"]
-
-    async def check(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
-        """Whether anybody objects to what is to be stored, and then whether there is room for it."""
         await self._validate(attributes, cluster, now, is_remote=self._is_remote(attributes))
         self._admission.limit(attributes, cluster, now)
 
@@ -329,71 +313,6 @@ class Proposer:
         return Context(
             comparison_operators=self._comparison_operators, subresource=subresource, group_version=kind.group_version
         )
-
-
-class _FreshDraft:
-    """A draft that goes through every step."""
-
-    def __init__(
-        self,
-        proposer: Proposer,
-        kind: Kind,
-        doc: Document,
-        attributes: Attributes,
-        cluster: Cluster,
-        now: Instant,
-    ) -> None:
-        self._proposer = proposer
-        self._kind = kind
-        self._doc = doc
-        self._attributes = attributes
-        self._cluster = cluster
-        self._now = now
-        self.name: str = doc["metadata"].get("name", "")
-        self.generate_name: str = doc["metadata"].get("generateName", "")
-        self.after: Callable[[], None] | None = None
-        """Called when all steps are done."""
-        self._undo: Undo | None = None
-
-    async def value(self, name: str, uid: str) -> bytes:
-        metadata = self._doc["metadata"]
-        if name:
-            metadata["name"] = name
-        metadata["uid"] = uid
-        metadata["creationTimestamp"] = to_time(self._now)
-        self._proposer.settle(self._kind, self._doc, self._attributes, self._now)
-        await self._proposer.check(self._attributes, self._cluster, self._now)
-        if self._kind.storage == SERVICES:
-            self._undo = self._proposer.numbers.assign(self._doc, None)
-        if self.after is not None:
-            self.after()
-        return to_kept_bytes(self._doc)
-
-    def undo(self) -> None:
-        if self._undo is not None:
-            self._undo()
-        if self._kind.storage == JOBS:
-            forget_selector(self._doc)
-
-
-class _AlikeDraft:
-    """A draft of which only the name is new."""
-
-    def __init__(self, kind: Kind, metadata: Document, pattern: Pattern, time: str) -> None:
-        self._kind = kind
-        self._pattern = pattern
-        self._time = time
-        self.name: str = metadata.get("name", "")
-        self.generate_name: str = metadata.get("generateName", "")
-
-    async def value(self, name: str, uid: str) -> bytes:
-        errors = validate_metadata({"metadata": {"name": name, "generateName": self.generate_name}})
-        if errors:
-            raise invalid_object(self._kind.kind, self._kind.group, name, errors)
-        return self._pattern.value(name, uid, self._time)
-
-    def undo(self) -> None:
-        """It takes nothing that others could want."""
 
 
 def _keep_server_owned(metadata: Document, before: Document) -> None:

@@ -1,4 +1,4 @@
-"""Pods that are alike come out alike, and only as long as what admission looked up is unchanged."""
+"""Pods and events that are alike come out alike, and only as long as what admission looked up is unchanged."""
 
 import asyncio
 import copy
@@ -203,5 +203,61 @@ def test_nothing_is_kept_of_a_very_large_pod() -> None:
     async def story(cluster: Story) -> None:
         await make(cluster, generateName="web-", annotations={"note": "x" * 100_000})
         assert not patterns(cluster)
+
+    run_story(story, nodes=0)
+
+
+async def tell(story: Story, name: str, *, namespace: str = "default", **members: Any) -> Document:
+    about = {"kind": "Pod", "namespace": namespace, "name": name, "apiVersion": "v1"}
+    body = {
+        "metadata": {"name": name, "namespace": namespace}, "involvedObject": about, "reason": "Seen",
+        "message": f"a message of {name}", "source": {"component": "me"}, "type": "Normal", **members,
+    }  # fmt: skip
+    return (await story.client.create(Create(resource="events", namespace=namespace, body=body))).document()
+
+
+def test_event_of_the_same_shape_says_its_own() -> None:
+    async def story(cluster: Story) -> None:
+        first = await tell(cluster, "a")
+        kept = patterns(cluster)
+        await cluster.advance(60)
+        second = await tell(cluster, "b", message='quoted "words"')
+        assert patterns(cluster) == kept, "the second one took the pattern of the first"
+        assert (second["metadata"]["name"], second["message"]) == ("b", 'quoted "words"')
+        assert second["involvedObject"]["name"] == "b"
+        assert set(second) == set(first)
+        assert set(second["metadata"]) == set(first["metadata"])
+        owners = [doc["metadata"]["managedFields"] for doc in (first, second)]
+        assert owners[0][0]["fieldsV1"] == owners[1][0]["fieldsV1"]
+        assert owners[1][0]["time"] == second["metadata"]["creationTimestamp"] != owners[0][0]["time"]
+
+    run_story(story, nodes=0)
+
+
+def test_event_of_another_shape_has_other_fields() -> None:
+    async def story(cluster: Story) -> None:
+        plain = await tell(cluster, "a")
+        counted = await tell(cluster, "b", count=3)
+        fields = [doc["metadata"]["managedFields"][0]["fieldsV1"] for doc in (plain, counted)]
+        assert ["f:count" in one for one in fields] == [False, True]
+
+    run_story(story, nodes=0)
+
+
+def test_every_event_is_checked() -> None:
+    async def story(cluster: Story) -> None:
+        await tell(cluster, "a")
+        with pytest.raises(ApiError, match="already exists"):
+            await tell(cluster, "a")
+        with pytest.raises(ApiError, match="is invalid"):
+            await tell(cluster, "Not_A_Name")
+        with pytest.raises(ApiError, match="does not match event"):
+            await tell(cluster, "c", involvedObject={"kind": "Pod", "namespace": "x", "name": "p", "apiVersion": "v1"})
+        await cluster.client.create(Create(resource="namespaces", body={"metadata": {"name": "brief"}}))
+        await tell(cluster, "d", namespace="brief")
+        await tell(cluster, "e", namespace="brief")
+        await cluster.client.delete(Delete(resource="namespaces", name="brief"))
+        with pytest.raises(ApiError, match="brief"):
+            await tell(cluster, "f", namespace="brief")
 
     run_story(story, nodes=0)
