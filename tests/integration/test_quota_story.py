@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.nodes.marks import RUNS_FOR
 from support.cluster import Story, run_story
@@ -118,5 +119,55 @@ def test_what_somebody_else_wrote_is_mended_within_five_minutes() -> None:
         assert status(cluster).used == {"pods": "2"}
         await cluster.advance(301)
         assert status(cluster).used == {"pods": "0"}
+
+    run_story(story)
+
+
+def test_service_and_pod_that_change_are_held_to_the_quota_and_give_back() -> None:
+    async def story(cluster: Story) -> None:
+        await given_quota(cluster, {"services.nodeports": "1", "requests.cpu": "500m"})
+        for name in ("a", "b"):
+            await given(cluster, "services", name, {"type": "ClusterIP", "ports": [{"port": 80}]})
+        await cluster.given_pod("p", containers=[CONTAINER])
+
+        async def change(resource: str, name: str, spec: dict[str, Any], subresource: str = "") -> str:
+            patch = Patch(
+                resource=resource,
+                namespace="default",
+                name=name,
+                subresource=subresource,
+                body={"spec": spec},
+                type=PatchType.STRATEGIC if subresource else PatchType.MERGE,
+            )
+            try:
+                await cluster.client.patch(patch)
+            except ApiError as error:
+                return error.message
+            finally:
+                await cluster.settle()
+            return ""
+
+        async def resize(cpu: str) -> str:
+            sized = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+            return await change("pods", "p", {"containers": [sized]}, "resize")
+
+        assert await change("services", "a", {"type": "NodePort"}) == ""
+        assert status(cluster).used["services.nodeports"] == "1"
+        refused = await change("services", "b", {"type": "NodePort"})
+        assert refused == (
+            'services "b" is forbidden: exceeded quota: q, requested: services.nodeports=1, '
+            "used: services.nodeports=1, limited: services.nodeports=1"
+        )
+        assert await change("services", "a", {"type": "ClusterIP"}) == ""
+        assert status(cluster).used["services.nodeports"] == "0"
+        assert await change("services", "b", {"type": "NodePort"}) == ""
+        assert await resize("600m") == (
+            'pods "p" is forbidden: exceeded quota: q, requested: requests.cpu=350m, '
+            "used: requests.cpu=250m, limited: requests.cpu=500m"
+        )
+        assert await resize("500m") == ""
+        assert status(cluster).used["requests.cpu"] == "500m"
+        assert await resize("100m") == ""
+        assert status(cluster).used["requests.cpu"] == "100m"
 
     run_story(story)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.admission.configuration import LimitedResource
 from doorman.admission.contract import (
     Attributes,
     Checker,
@@ -51,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     default_unreachable_toleration_seconds: int = SECONDS_DEFAULT
     default_tolerations: tuple[Toleration, ...] = ()
     toleration_whitelist: tuple[Toleration, ...] = ()
+    limited_resources: tuple[LimitedResource, ...] = ()
+    """What nobody may take without a quota for it."""
     judge: Judge = nobody_may
     """Says who may do what, to expressions that ask."""
 
@@ -77,7 +80,7 @@ ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
     "TolerationPolicy": lambda _: TolerationPolicyPlugin(),
     "TaintRecord": lambda _: TaintRecorder(),
     "ValidatingAdmissionPolicy": lambda settings: ValidatingAdmissionPolicies(settings.judge),
-    "ResourceQuota": lambda _: ResourceQuota(),
+    "ResourceQuota": lambda settings: ResourceQuota(settings.limited_resources),
 }
 """Every plugin there is, in the order in which they run. All of them are on by default."""
 

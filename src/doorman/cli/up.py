@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 import yaml
 
-from doorman.admission.configuration import ConfigurationError, Restriction, read_configuration
+from doorman.admission.configuration import ConfigurationError, Configurations, read_configuration
 from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
 from doorman.cli.paths import default_data_dir
@@ -91,7 +91,9 @@ class Names(click.ParamType[tuple[str, ...]]):
     "--disable-admission-plugins", type=Names(), default="", show_default=False, help="Admission plugins to leave out."
 )
 @click.option(
-    "--admission-control-config-file", type=_PATH, help="An AdmissionConfiguration, for PodTolerationRestriction."
+    "--admission-control-config-file",
+    type=_PATH,
+    help="An AdmissionConfiguration, for PodTolerationRestriction and ResourceQuota.",
 )
 @click.option("--default-not-ready-toleration-seconds", type=int, default=300, help="Given to pods that do not say.")
 @click.option("--default-unreachable-toleration-seconds", type=int, default=300, help="Given to pods that do not say.")
@@ -173,6 +175,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     if in_memory and flags["data_dir"] is not None:
         raise click.UsageError("--in-memory and --data-dir exclude each other\nhint: leave one of them out")
     gates: FeatureGates = flags["feature_gates"]
+    plugins = _plugins(flags["admission_control_config_file"], gates)
     return Settings(
         nodes=flags["nodes"],
         bind_address=flags["bind_address"],
@@ -183,7 +186,8 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         controllers=flags["controllers"],
         enable_admission_plugins=flags["enable_admission_plugins"],
         disable_admission_plugins=flags["disable_admission_plugins"],
-        toleration_restriction=_restriction(flags["admission_control_config_file"], gates),
+        toleration_restriction=plugins.restriction,
+        quota_limits=plugins.limits,
         default_not_ready_toleration_seconds=flags["default_not_ready_toleration_seconds"],
         default_unreachable_toleration_seconds=flags["default_unreachable_toleration_seconds"],
         max_requests_inflight=flags["max_requests_inflight"],
@@ -222,9 +226,9 @@ def _scheduler_config(file: Path | None) -> SchedulerConfig:
         ) from error
 
 
-def _restriction(file: Path | None, gates: FeatureGates) -> Restriction:
+def _plugins(file: Path | None, gates: FeatureGates) -> Configurations:
     if file is None:
-        return Restriction()
+        return Configurations()
     try:
         found = read_configuration(file.read_text(), lambda path: (file.parent / path).read_text())
     except OSError as error:
@@ -239,7 +243,7 @@ def _restriction(file: Path | None, gates: FeatureGates) -> Restriction:
         ) from error
     faults = [
         fault
-        for field, tolerations in (("default", found.default), ("whitelist", found.whitelist))
+        for field, tolerations in (("default", found.restriction.default), ("whitelist", found.restriction.whitelist))
         for fault in toleration_errors(
             [toleration_document(one) for one in tolerations],
             f"podtolerationrestriction.{field}",

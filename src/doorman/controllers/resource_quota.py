@@ -28,6 +28,7 @@ from doorman.controllers.reporting import status_patch
 from doorman.semantics.pod_resources import Amounts
 from doorman.semantics.quotas import (
     CLAIMS,
+    IGNORED,
     PODS,
     SERVICES,
     Requirements,
@@ -41,8 +42,6 @@ RESOURCE: Final = "resourcequotas"
 WORKERS: Final = 5
 RESYNC_SECONDS: Final = 300.0
 RESYNC: Final = "resync"
-IGNORED: Final = frozenset(("events", "events.events.k8s.io"))
-"""Too many, too short-lived: nobody counts them."""
 
 TotalOf = Callable[[str, str, Requirements], Amounts]
 """What all objects of a resource in a namespace count for, those that are in scope."""

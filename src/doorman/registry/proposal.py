@@ -193,6 +193,7 @@ class Proposer:
             raise invalid_object(kind.kind, kind.group, name, errors)
         attributes.obj = new if part is None else part.show(new)
         await self._validate(attributes, self._cluster, now, is_remote=is_remote)
+        self._admission.limit(attributes, self._cluster, now)
         return new
 
     async def admit(

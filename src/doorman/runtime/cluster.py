@@ -121,6 +121,7 @@ class Cluster:
                 suffix=names.suffix,
                 default_tolerations=settings.toleration_restriction.default,
                 toleration_whitelist=settings.toleration_restriction.whitelist,
+                limited_resources=settings.quota_limits.limited_resources,
                 judge=self._judge,
             ),
             enabled=settings.enable_admission_plugins,

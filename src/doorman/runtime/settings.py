@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from doorman.admission.configuration import Restriction
+from doorman.admission.configuration import Limits, Restriction
 from doorman.base.gates import FeatureGates
 from doorman.controllers.node_lifecycle import NodeLifecycleSettings
 from doorman.controllers.taint_eviction import TaintEvictionSettings
@@ -26,6 +26,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     disable_admission_plugins: tuple[str, ...] = ()
     toleration_restriction: Restriction = Restriction()
     """What PodTolerationRestriction gives to, and demands of, namespaces that do not say."""
+    quota_limits: Limits = Limits()
+    """What ResourceQuota lets nobody take without a quota for it."""
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
     node_lifecycle: NodeLifecycleSettings = NodeLifecycleSettings()

@@ -6,7 +6,7 @@ Rules
    stored. `cpu` is another name for `requests.cpu`; so are `memory`, `ephemeral-storage` and `hugepages-<size>`.
 2. Of limits only cpu, memory and ephemeral storage count; of requests everything.
 3. A Service counts by its type: `services.loadbalancers`, and for each port `services.nodeports`.
-4. A claim counts by the storage it asks for, as a whole and by storage class.
+4. A claim counts by the storage it asks for or, where that is more, was allocated: as a whole and by storage class.
 5. Everything else counts one: as `count/<resource>.<group>`, and the oldest kinds by their plain name too.
 6. A quota with scopes is about those pods that are in all of them, and about nothing else.
 7. A sum is written as its parts are: in powers of two when any of them is.
@@ -28,6 +28,8 @@ COUNT: Final = "count/"
 PLAIN_COUNTS: Final = frozenset(
     {PODS, SERVICES, "replicationcontrollers", "resourcequotas", "secrets", "configmaps", CLAIMS}
 )
+IGNORED: Final = frozenset(("events", "events.events.k8s.io"))
+"""Too many, too short-lived: nobody counts them."""
 COMPUTE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _OF_PODS: Final = COMPUTE | {f"{field}.{name}" for field in ("requests", "limits") for name in COMPUTE}
 _NODE_PORTS: Final = "services.nodeports"
@@ -85,6 +87,21 @@ def resource_counted_by(name: str) -> str:
     return PODS if name in _OF_PODS or wanted.startswith(HUGE_PAGES_PREFIX) or is_extended else ""
 
 
+def names_of(usage: Amounts) -> list[str]:
+    """What is counted by name, and not how it was written."""
+    return [name for name in usage if not name.startswith(_BINARY)]
+
+
+def increase(new: Amounts, old: Amounts) -> Amounts:
+    """What one version of an object takes beyond another one. What is not more is left out."""
+    more: Amounts = {}
+    for name in names_of(new):
+        added = new[name] - old.get(name, _NOTHING)
+        if added > 0:
+            _add_amount(more, name, added, is_binary=f"{_BINARY}{name}" in new)
+    return more
+
+
 def amount_text(name: str, amounts: Mapping[str, Fraction]) -> str:
     """Rule 7."""
     return quantity_text(amounts.get(name, _NOTHING), is_binary=bool(amounts.get(f"{_BINARY}{name}")))
@@ -102,6 +119,11 @@ def is_in_scope(requirements: Requirements, pod: _Json | None) -> bool:
     if not requirements:
         return True
     return pod is not None and all(_holds(requirement, pod.get("spec") or {}) for requirement in requirements)
+
+
+def in_scopes(requirements: Requirements, pod: _Json) -> Requirements:
+    """Those of the requirements that hold."""
+    return [one for one in requirements if _holds(one, pod.get("spec") or {})]
 
 
 def _add_pod(usage: Amounts, spec: _Json) -> None:
@@ -139,6 +161,9 @@ def _add_claim(usage: Amounts, claim: _Json) -> None:
     annotations = (claim.get("metadata") or {}).get("annotations") or {}
     storage_class = annotations.get(_CLASS_ANNOTATION, spec.get("storageClassName") or "")
     text = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
+    if text is not None and allocated is not None and parse_quantity(allocated) > parse_quantity(text):
+        text = allocated  # an expansion that failed still takes what it tried to get
     prefix = f"{storage_class}{_OF_CLASS}"
     if storage_class:
         usage[f"{prefix}{CLAIMS}"] = _ONE

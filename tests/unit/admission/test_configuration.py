@@ -35,7 +35,23 @@ def read(path: str) -> str:
     ],
 )
 def test_read_configuration(text: str, expected: Restriction) -> None:
-    assert read_configuration(text, read) == expected
+    assert read_configuration(text, read).restriction == expected
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "apiVersion: apiserver.config.k8s.io/v1, kind: ResourceQuotaConfiguration",
+        "apiVersion: resourcequota.admission.k8s.io/v1beta1, kind: Configuration",
+    ],
+)
+def test_what_is_limited_by_default(head: str) -> None:
+    scope = "{scopeName: PriorityClass, operator: In, values: [vip]}"
+    own = f"{{{head}, limitedResources: [{{resource: pods, matchContains: [gpu], matchScopes: [{scope}]}}]}}"
+    found = read_configuration(f"{HEAD}- {{name: ResourceQuota, configuration: {own}}}", read)
+    (limited,) = found.limits.limited_resources
+    assert (limited.api_group, limited.resource, limited.match_contains) == ("", "pods", ("gpu",))
+    assert limited.match_scopes == ({"scopeName": "PriorityClass", "operator": "In", "values": ["vip"]},)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +62,21 @@ def test_read_configuration(text: str, expected: Restriction) -> None:
         pytest.param("a: [", "no YAML", id="no-yaml"),
         pytest.param(
             HEAD + "- {name: EventRateLimit, configuration: {a: 1}}", "takes no configuration", id="other-plugin"
+        ),
+        pytest.param(
+            HEAD + "- {name: ResourceQuota, configuration: {limitedResources: [{resource: ''}]}}",
+            r"limitedResources\[0\].resource: Required value",
+            id="quota-for-nothing",
+        ),
+        pytest.param(
+            HEAD + "- {name: ResourceQuota, configuration: {limitedResources: [{resource: pods, matchScopes: [{}]}]}}",
+            "scopeName and operator are needed",
+            id="no-scope",
+        ),
+        pytest.param(
+            HEAD + "- {name: ResourceQuota, configuration: {kind: Configuration}}",
+            "no ResourceQuotaConfiguration of",
+            id="quota-kind",
         ),
         pytest.param(HEAD + "- {name: X, path: a, configuration: {}}", "exclude each other", id="both"),
         pytest.param(HEAD + "- {name: X}\n- {name: X}", "configured twice", id="twice"),
