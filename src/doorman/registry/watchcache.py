@@ -284,6 +284,9 @@ class Collection:
     def _refile(self, change: Change) -> None:
         assert self._by_node is not None
         if change.old is not None:
+            if change.new is not None and change.new.view_like(change.old).spec is change.old.view.spec:
+                self._by_node[change.new.view.spec.node_name][change.new.key] = change.new
+                return
             node = change.old.view.spec.node_name
             if change.new is None or change.new.view.spec.node_name != node:
                 filed = self._by_node.get(node)

@@ -238,17 +238,23 @@ class Cluster:
         self._take(record)
         self._touch(row)
 
-    def reshape(self, record: PodRecord, shape: Shape) -> None:
-        """The pod's labels have changed, what it takes of its node has not: the row is touched only if anybody counts
-        pods by such labels.
+    def reshape(self, record: PodRecord, shape: Shape, *, leaving: bool) -> None:
+        """The pod's labels have changed, or it is about to leave; what it takes of its node is what it was.
+
+        New labels touch the row only if anybody counts pods by such labels.
         """
-        before, row, leaving = record.shape, record.row, record.leaving
-        record.shape = shape
+        before, row, was_leaving = record.shape, record.row, record.leaving
+        record.shape, record.leaving = shape, leaving
         if row < 0:
             return
-        self._count(before, row, -1, leaving=leaving)
+        self._count(before, row, -1, leaving=was_leaving)
         self._count(shape, row, +1, leaving=leaving)
-        if self.shows_pods or self.relations.counts(before) or self.relations.counts(shape):
+        if (
+            self.shows_pods
+            or leaving is not was_leaving
+            or self.relations.counts(before)
+            or self.relations.counts(shape)
+        ):
             self._touch(row)
 
     def try_add(self, record: PodRecord, row: int) -> None:

@@ -348,20 +348,21 @@ class Scheduler:
         """Take over the pod's new state; the columns change only if they would show it."""
         if record.row >= 0 and record.pod.status.start_time != new.status.start_time:
             self._cluster.starts.note(record.row)
-        if not record.assumed and not self._cluster.shows_pods and _looks_the_same(record.pod, new):
+        leaving = _is_leaving(new)
+        if not record.assumed and not self._cluster.shows_pods and _has_same_shape(record.pod, new):
             record.pod = new
+            if leaving is not record.leaving:
+                self._cluster.reshape(record, record.shape, leaving=leaving)
             return
         old_shape = record.shape
         shape = self._shapes.take(new, placed=True)
-        node, leaving = new.spec.node_name, _is_leaving(new)
-        if (shape.demand, node, leaving, new.spec.priority) == (
-            old_shape.demand, record.node, record.leaving, record.priority,
-        ):  # fmt: skip
+        node = new.spec.node_name
+        if (shape.demand, node, new.spec.priority) == (old_shape.demand, record.node, record.priority):
             record.pod = new
             record.assumed = False
-            if shape is not old_shape:
+            if shape is not old_shape or leaving is not record.leaving:
                 # Usual when a pod is bound: it gets labels that say in which zone it is.
-                self._cluster.reshape(record, shape)
+                self._cluster.reshape(record, shape, leaving=leaving)
             self._shapes.release(old_shape)
             return
         self._forget(record)
@@ -475,15 +476,10 @@ class Scheduler:
         )  # fmt: skip
 
 
-def _looks_the_same(old: Pod, new: Pod) -> bool:
+def _has_same_shape(old: Pod, new: Pod) -> bool:
     """Most changes of a placed pod are of its status, which neither its shape nor the columns show."""
     before, after = old.metadata, new.metadata
-    return (
-        _is_leaving(old) == _is_leaving(new)
-        and before.labels == after.labels
-        and before.owner_references == after.owner_references
-        and old.spec == new.spec
-    )
+    return before.labels == after.labels and before.owner_references == after.owner_references and old.spec == new.spec
 
 
 def _is_leaving(pod: Pod) -> bool:
