@@ -22,6 +22,7 @@ _BOOLEAN: Final = ("bool",)
 _STRING: Final = ("string",)
 _NULLABLE: Final = ("string", "null_type")
 _ANYTHING: Final = ()
+_SHOWN: Final = {"list": "list(JSONPatch)"}
 VARIABLES_SCHEMA: Final = "variables:"
 _MAKERS: Final = {"Object": Type("type"), "JSONPatch": Type("type")}
 
@@ -51,8 +52,9 @@ def fault_of(written: Written, fields: Fields | None = None) -> str:
     except CelError as error:
         return str(error)
     if written.gives and found.name != "dyn" and not found.name.startswith(written.gives):
-        wanted = " or ".join(written.gives)
-        return f"must evaluate to {wanted}"
+        wanted = [_SHOWN.get(name, name) for name in written.gives]
+        listed = wanted[0] if len(wanted) == 1 else f"one of [{' '.join(wanted)}]"
+        return f"must evaluate to {listed} but got {found.name}"
     return ""
 
 

@@ -1,5 +1,6 @@
 """What can go wrong with an expression: it does not compile, or it fails on what it was given."""
 
+from collections.abc import Sequence
 from typing import Final
 
 NO_OVERLOAD: Final = "no such overload"
@@ -32,6 +33,20 @@ class CompileError(CelError):
         super().__init__(f"ERROR: <input>:{line}:{column + 1}: {why}{place}")
         self.why = why
         self.at = at
+
+
+class CompileErrors(CompileError):
+    """Several at once, in the order of the text."""
+
+    def __init__(self, faults: Sequence[CompileError]) -> None:
+        CelError.__init__(self, "\n".join(map(str, faults)))
+        self.why = faults[0].why
+        self.at = faults[0].at
+
+
+def all_of(faults: Sequence[CompileError]) -> CompileError:
+    """One of them, or all in one."""
+    return CompileErrors(sorted(faults, key=lambda fault: fault.at)) if len(faults) > 1 else faults[0]
 
 
 def no_overload() -> CelError:

@@ -5,12 +5,14 @@ walks it deals with calls only. Macros (`has`, `all`, `map` …) are expanded he
 `Fold`.
 """
 
-import re
+import math
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from doorman.semantics.cel.faults import CompileError
+from doorman.semantics.cel.faults import CompileError, all_of
+from doorman.semantics.cel.tokens import END, OPERANDS, OPERATORS, Token, tokens_of, unexpected
 
 TEXT_CHARS_MAX: Final = 32 * 1024
 DEPTH_MAX: Final = 60
@@ -88,32 +90,12 @@ class Fold(msgspec.Struct, frozen=True):
 
 Node = Literal | Ident | Select | Has | Call | Elements | Entries | Message | Fold
 
-_TOKEN: Final = re.compile(
-    r"""
-    (?P<space>(?:[ \t\n\f\r]+|//[^\n]*)+)
-  | (?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)
-  | (?P<uint>(?:0[xX][0-9a-fA-F]+|[0-9]+)[uU])
-  | (?P<int>0[xX][0-9a-fA-F]+|[0-9]+)
-  | (?P<string>(?:[bB][rR]?|[rR][bB]?)?(?:\"{3}|'{3}|\"|'))
-  | (?P<ident>[_a-zA-Z][_a-zA-Z0-9]*)
-  | (?P<quoted>`[^`\n]*`)
-  | (?P<mark>&&|\|\||==|!=|<=|>=|[-+*/%!<>?:.,()\[\]{}])
-    """,
-    re.VERBOSE,
-)
 _RESERVED: Final = frozenset(
     {
         "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
         "namespace", "return", "var", "void", "while",
     }
 )  # fmt: skip
-_ESCAPES: Final = {
-    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
-    "\\": "\\", "?": "?", '"': '"', "'": "'", "`": "`",
-}  # fmt: skip
-_ESCAPE: Final = re.compile(
-    r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL
-)
 _LEVELS: Final = {
     "||": 0, "&&": 1, "==": 2, "!=": 2, "<": 2, "<=": 2, ">": 2, ">=": 2, "in": 2,
     "+": 3, "-": 3, "*": 4, "/": 4, "%": 4,
@@ -128,109 +110,52 @@ _FOLDS: Final = {
 _TWO_NAMES_ONLY: Final = ("transformList", "transformMap", "transformMapEntry")
 
 
-class _Token(msgspec.Struct, frozen=True):
-    at: int
-    kind: str
-    text: str
-    value: object = None
-
-
 def parse(text: str) -> Node:
     """The tree of an expression. Raises CompileError."""
     if len(text) > TEXT_CHARS_MAX:
         raise CompileError(text[:80], 0, f"expression code point size exceeds limit: size: {len(text)}")
-    return _Parser(text).whole()
-
-
-def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise CompileError(text, at, f"Syntax error: token recognition error at: '{text[at]}'")
-        kind, raw = match.lastgroup or "", match.group()
-        if kind == "string":
-            token = _string(text, at, raw)
-            found.append(token)
-            at += len(token.text)
-            continue
-        if kind != "space":
-            found.append(_Token(at, kind, raw))
-        at = match.end()
-    found.append(_Token(len(text), "end", "<EOF>"))
-    return found
-
-
-def _string(text: str, at: int, opening: str) -> _Token:
-    quote = opening.lstrip("bBrR")
-    flags = opening[: -len(quote)].lower()
-    start = end = at + len(opening)
-    while True:
-        if end >= len(text) or (len(quote) == 1 and text[end] in "\r\n"):
-            raise CompileError(text, at, f"Syntax error: token recognition error at: '{text[at:end]}'")
-        if text.startswith(quote, end):
-            break
-        end += 2 if text[end] == "\\" and "r" not in flags else 1
-    raw = text[start:end]
-    whole = text[at : end + len(quote)]
-    if "b" in flags:
-        return _Token(at, "bytes", whole, raw.encode() if "r" in flags else _unescaped_bytes(text, start, raw))
-    value = raw if "r" in flags else _ESCAPE.sub(lambda match: _unescaped(text, start, match), raw)
-    return _Token(at, "string", whole, value)
-
-
-def _unescaped(text: str, start: int, match: re.Match[str]) -> str:
-    hexadecimal = match[1] or match[2] or match[3] or match[4]
-    code = int(hexadecimal, 16) if hexadecimal else int(match[5], 8) if match[5] else -1
-    if code >= 0:
-        if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-            raise CompileError(text, start + match.start(), "Syntax error: invalid unicode code point")
-        return chr(code)
-    if match[6] not in _ESCAPES:
-        raise CompileError(text, start + match.start(), f"Syntax error: unable to unescape \\{match[6]}")
-    return _ESCAPES[match[6]]
-
-
-def _unescaped_bytes(text: str, start: int, raw: str) -> bytes:
-    out, at = bytearray(), 0
-    for match in _ESCAPE.finditer(raw):
-        out += raw[at : match.start()].encode()
-        octet = match[1] or match[2]
-        if octet or match[5]:
-            out.append(int(octet, 16) if octet else int(match[5], 8))
-        else:
-            out += _unescaped(text, start, match).encode()
-        at = match.end()
-    return bytes(out + raw[at:].encode())
+    tokens, faults = tokens_of(text)
+    try:
+        found = _Parser(text, tokens).whole()
+    except CompileError as fault:
+        faults.append(fault)
+    else:
+        if not faults:
+            return found
+    raise all_of(faults)
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tokens: list[Token]) -> None:
         self._text = text
-        self._tokens = _tokens(text)
+        self._tokens = tokens
         self._next = 0
+        self._closings: list[Sequence[str]] = []
+        """For each bracket that is open: what may come next instead of an operator."""
+        self._also: Sequence[str] = ()
+        self._also_at = -1
+        """What may stand in the place of an operand, and where that is so."""
         self._depth = 0
 
     def whole(self) -> Node:
         found = self._expression()
         if self._peek().kind != "end":
-            raise self._unexpected()
+            raise self._unexpected(END)
         return found
 
     # Tokens
 
-    def _peek(self) -> _Token:
+    def _peek(self) -> Token:
         return self._tokens[self._next]
 
     def _is(self, mark: str) -> bool:
         token = self._peek()
         return token.text == mark and token.kind in ("mark", "ident")
 
-    def _take(self, mark: str = "") -> _Token:
+    def _take(self, mark: str = "") -> Token:
         token = self._peek()
         if mark and not self._is(mark):
-            raise self._unexpected()
+            raise self._unexpected(mark)
         self._next += 1
         return token
 
@@ -240,9 +165,35 @@ class _Parser:
         self._next += 1
         return True
 
-    def _unexpected(self) -> CompileError:
+    def _unexpected(self, *expected: str) -> CompileError:
+        follows: Sequence[str] = ()
+        if len(expected) == 1 and expected[0] in ")]}":
+            follows = (*OPERATORS, *(self._closings[-2] if len(self._closings) > 1 else (END,)))
+        elif len(expected) == 1 and expected[0] in ",:":
+            follows = OPERANDS
+        return unexpected(self._text, self._tokens[self._next :], expected, follows)
+
+    def _open(self, closing: str, *others: str) -> None:
+        """A bracket was opened: what ends it, and what else may come where an operand could begin."""
+        self._closings.append((closing, ",") if others else (closing,))
+        self._also, self._also_at = (closing, *others), self._next
+
+    def _close(self, *expected: str) -> None:
+        """`expected` begins with what ends the bracket."""
+        if not self._is(expected[0]):
+            raise self._unexpected(*expected)
+        self._next += 1
+        self._closings.pop()
+
+    def _no_way_on(self, start: Token) -> CompileError:
+        """From `start` to the next token nothing fits."""
         token = self._peek()
-        return CompileError(self._text, token.at, f"Syntax error: unexpected '{token.text}'")
+        end = len(self._text) if token.kind == "end" else token.at + len(token.text)
+        return CompileError(
+            self._text,
+            token.at,
+            f"Syntax error: no viable alternative at input '{self._text[start.at : end].rstrip()}'",
+        )
 
     # Expressions
 
@@ -288,6 +239,8 @@ class _Parser:
                 marks += 1
             if token.text == "-" and marks % 2 and self._peek().kind in ("int", "float"):
                 return self._member(self._number(self._take(), negative=True))
+            if token.text == "-" and self._peek().name not in OPERANDS:
+                raise all_of([self._no_way_on(token), self._unexpected(*OPERANDS)])
             operand = self._member(self._primary())
             return Call(token.at, _NAMES[token.text], (operand,)) if marks % 2 else operand
         return self._member(self._primary())
@@ -300,8 +253,9 @@ class _Parser:
             elif self._is("["):
                 at = self._take().at
                 name = "_[?_]" if self._skip("?") else "_[_]"
+                self._open("]")
                 left = Call(at, name, (left, self._expression()))
-                self._take("]")
+                self._close("]")
             elif self._is("{") and (name := _qualified(left)):
                 left = self._message(left.at, name)
             else:
@@ -311,15 +265,16 @@ class _Parser:
                 raise CompileError(self._text, left.at, "Syntax error: expression recursion limit exceeded")
 
     def _dot(self, left: Node) -> Node:
-        at = self._take(".").at
+        dot = self._take(".")
+        at = dot.at
         is_optional = self._skip("?")
         token = self._peek()
         if token.kind not in ("ident", "quoted"):
-            raise self._unexpected()
+            raise self._no_way_on(dot)
         name = self._take().text.strip("`")
         if token.kind == "ident" and not is_optional and self._is("("):
             opened = self._take().at
-            return self._macro_or_method(opened, left, name, self._list(")"))
+            return self._macro_or_method(opened, left, name, self._arguments())
         return Select(at, left, name, is_optional)
 
     def _macro_or_method(self, at: int, target: Node, name: str, arguments: tuple[Node, ...]) -> Node:
@@ -347,8 +302,9 @@ class _Parser:
             case "ident":
                 return self._named(token)
             case "mark" if token.text == "(":
+                self._closings.append((")",))
                 found = self._expression()
-                self._take(")")
+                self._close(")")
                 return found
             case "mark" if token.text == "[":
                 return self._elements(token.at)
@@ -357,9 +313,10 @@ class _Parser:
             case "mark" if token.text == "." and self._peek().kind == "ident":
                 return self._named(self._take())
         self._next -= 1
-        raise self._unexpected()
+        also = self._also if self._also_at == self._next else ()
+        raise self._unexpected(*OPERANDS, *also)
 
-    def _named(self, token: _Token) -> Node:
+    def _named(self, token: Token) -> Node:
         match token.text:
             case "true" | "false":
                 return Literal(token.at, token.text == "true", "bool")
@@ -370,7 +327,7 @@ class _Parser:
         if not self._is("("):
             return Ident(token.at, token.text)
         opened = self._take().at
-        arguments = self._list(")")
+        arguments = self._arguments()
         if token.text == "has" and len(arguments) == 1:
             (argument,) = arguments
             if not isinstance(argument, Select):
@@ -378,63 +335,75 @@ class _Parser:
             return Has(opened, argument.operand, argument.field)
         return Call(opened, token.text, arguments)
 
-    def _number(self, token: _Token, *, negative: bool = False) -> Literal:
+    def _number(self, token: Token, *, negative: bool = False) -> Literal:
         sign = -1 if negative else 1
         if token.kind == "float":
+            if math.isinf(float(token.text)):
+                raise CompileError(self._text, token.at, "invalid double literal")
             return Literal(token.at, sign * float(token.text), "double")
         digits = token.text.rstrip("uU") if token.kind == "uint" else token.text
         value = sign * int(digits, 16 if digits[:2].lower() == "0x" else 10)
         fits = value < 2**64 if token.kind == "uint" else -_INT64_MAX - 1 <= value <= _INT64_MAX
         if not fits:
-            raise CompileError(self._text, token.at, f"Syntax error: invalid {token.kind} literal")
+            raise CompileError(self._text, token.at, f"invalid {token.kind} literal")
         return Literal(token.at, value, token.kind)
 
-    def _list(self, closing: str) -> tuple[Node, ...]:
+    def _arguments(self) -> tuple[Node, ...]:
+        """Those of a call; the opening bracket is taken already. No comma stands after the last one."""
+        self._open(")")
+        self._closings[-1] = (")", ",")
         found: list[Node] = []
-        while not self._skip(closing):
+        if not self._is(")"):
             found.append(self._expression())
-            if not self._is(closing):
-                self._take(",")
+            while self._skip(","):
+                found.append(self._expression())
+        self._close(")")
         return tuple(found)
 
     def _elements(self, at: int) -> Node:
         found: list[Node] = []
         optional: set[int] = set()
-        while not self._skip("]"):
+        self._open("]", ",", "?")
+        while not self._is("]"):
             if self._skip("?"):
                 optional.add(len(found))
             found.append(self._expression())
-            if not self._is("]"):
-                self._take(",")
+            if not self._skip(","):
+                break
+        self._close("]", ",")
         return Elements(at, tuple(found), frozenset(optional))
 
     def _entries(self, at: int) -> Node:
         found: list[tuple[Node, Node]] = []
         optional: set[int] = set()
-        while not self._skip("}"):
+        self._open("}", ",", "?")
+        while not self._is("}"):
             if self._skip("?"):
                 optional.add(len(found))
             key = self._expression()
             self._take(":")
             found.append((key, self._expression()))
-            if not self._is("}"):
-                self._take(",")
+            if not self._skip(","):
+                break
+        self._close("}", ",")
         return Entries(at, tuple(found), frozenset(optional))
 
     def _message(self, at: int, name: str) -> Node:
         self._take("{")
         found: list[tuple[str, Node]] = []
         optional: set[int] = set()
-        while not self._skip("}"):
+        self._open("}", ",", "?")
+        while not self._is("}"):
             if self._skip("?"):
                 optional.add(len(found))
             if self._peek().kind not in ("ident", "quoted"):
-                raise self._unexpected()
+                raise self._unexpected("}", ",", "?", "IDENTIFIER", "ESC_IDENTIFIER")
             field = self._take().text.strip("`")
             self._take(":")
             found.append((field, self._expression()))
-            if not self._is("}"):
-                self._take(",")
+            if not self._skip(","):
+                break
+        self._close("}", ",")
         return Message(at, name, tuple(found), frozenset(optional))
 
 

@@ -116,7 +116,9 @@ def test_evaluation_fails_in_few_words(expression: str, why: str) -> None:
             "ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^",
             id="operator",
         ),
-        pytest.param("1 +", "ERROR: <input>:1:4: Syntax error: unexpected '<EOF>'\n | 1 +\n | ...^", id="end"),
+        pytest.param(
+            "(1 + 2", "ERROR: <input>:1:7: Syntax error: missing ')' at '<EOF>'\n | (1 + 2\n | ......^", id="end"
+        ),
     ],
 )
 def test_compilation_fails_with_the_place(expression: str, why: str) -> None:
