@@ -137,6 +137,7 @@ class PodSpec(View, frozen=True, kw_only=True):
     active_deadline_seconds: int | None = None
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    ephemeral_containers: tuple[Container, ...] = ()
     overhead: dict[str, str] = {}
     resources: ResourceRequirements = ResourceRequirements()
     node_selector: dict[str, str] = {}
@@ -192,6 +193,7 @@ class PodStatus(View, frozen=True, kw_only=True):
     start_time: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     observed_generation: int = 0
 
     def condition(self, type_: str) -> Condition | None:

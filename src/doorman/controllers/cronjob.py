@@ -19,9 +19,9 @@ from doorman.client.actions import Action, Create, Delete, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_OWNER
-from doorman.controllers.cron_schedule import Schedule, ScheduleError, next_time, parse_schedule, times_between
 from doorman.controllers.pod_facts import owner_reference
 from doorman.controllers.reporting import reference_to, status_patch
+from doorman.semantics.cron_schedule import Schedule, ScheduleError, next_time, parse_schedule, times_between
 
 NAME: Final = "cronjob-controller"
 RESOURCE: Final = "cronjobs.batch"

@@ -11,6 +11,7 @@ Rules
 4. A pod that is Running but not Ready, because somebody else said so, is Ready again when its node is.
 5. A pod that outlives its `activeDeadlineSeconds` fails.
 6. A pod that is deleted goes when its termination time or its grace period is over, whichever is sooner.
+7. An ephemeral container that is added to a running pod runs from then on.
 
 Each function looks at the pod as it is and gives the next status, or the instant at which to look again.
 """
@@ -21,7 +22,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.meta import controller_of
-from doorman.api.pods import ContainerStatus, Pod
+from doorman.api.pods import Container, ContainerStatus, Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.nodes.marks import EXIT_CODES, READY_AFTER, RUNS_FOR, STARTUP, TERMINATION, seconds_or
@@ -89,6 +90,8 @@ def decide_next(pod: Pod, life: Life, now: Instant, *, since: Instant | None, no
         if now >= deadline:
             return Next(body=failed_body(pod, "DeadlineExceeded", _DEADLINE_TEXT, now))
     found = _decide_by_phase(pod, life, now, since=since, started=started, node_is_ready=node_is_ready)
+    if found.body is None and pod.spec.ephemeral_containers and pod.status.phase == "Running":
+        found = _run_ephemeral(pod, found, now)
     if deadline is None or found.body is not None:
         return found
     return Next(looks_again=deadline if found.looks_again is None else min(deadline, found.looks_again))
@@ -146,6 +149,28 @@ def _decide_by_phase(
             return _exit(pod, life, first, now)
         return _ready_or_wait(pod, life, now, run_began, node_is_ready, also=exits_at)
     return _ready_or_wait(pod, life, now, run_began, node_is_ready, also=None)
+
+
+def _run_ephemeral(pod: Pod, otherwise: Next, now: Instant) -> Next:
+    """Rule 7."""
+    known = {status.name: status for status in pod.status.ephemeral_container_statuses}
+    if all(container.name in known for container in pod.spec.ephemeral_containers):
+        return otherwise
+    statuses = [
+        _ephemeral_status(pod, container, known.get(container.name), now) for container in pod.spec.ephemeral_containers
+    ]
+    body = _patch(pod, {"ephemeralContainerStatuses": statuses})
+    return Next(body=body, begins=False, looks_again=otherwise.looks_again)
+
+
+def _ephemeral_status(pod: Pod, container: Container, before: ContainerStatus | None, now: Instant) -> Body:
+    running = before.state.running if before is not None else None
+    return {
+        "name": container.name, "image": container.image, "imageID": container.image,
+        "containerID": f"doorman://{pod.metadata.uid}/{container.name}", "ready": False, "restartCount": 0,
+        "state": {"running": {"startedAt": running.started_at if running is not None else to_time(now)}},
+        "lastState": {},
+    }  # fmt: skip
 
 
 def _ready_or_wait(

@@ -82,6 +82,20 @@ def pod_amounts(spec: Mapping[str, Any], field: str) -> Amounts:  # a PodSpec as
     return total
 
 
+def is_pod_level_resource(name: str) -> bool:
+    """Whether rule 4 knows it."""
+    return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
+
+
+def is_written_in_binary(spec: Mapping[str, Any], name: str) -> bool:  # a PodSpec as JSON
+    """A sum is written as the first amount in it is: `1Gi` or `1G`."""
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        amount = _resources(container, "requests").get(name)
+        if amount is not None:
+            return amount.endswith("i")
+    return False
+
+
 def is_sidecar(container: Container) -> bool:
     return container.restart_policy == SIDECAR_POLICY
 
@@ -119,7 +133,7 @@ def _together(
             _raise(most, moment)
     _raise(total, most)
     for name, text in whole.items():
-        if name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX):
+        if is_pod_level_resource(name):
             total[name] = parse_quantity(text)
     return total
 

@@ -15,6 +15,7 @@ from doorman.base.errors import (
 )
 from doorman.semantics.names import dns_label_faults, env_name_faults, port_name_faults
 from doorman.validation.resources import requirement_errors
+from doorman.validation.security_context import container_security_errors
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
@@ -26,7 +27,12 @@ _PROBE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 
 
 def container_errors(
-    containers: Sequence[Mapping[str, Any]], volumes: frozenset[str], claims: frozenset[str], path: str
+    containers: Sequence[Mapping[str, Any]],
+    volumes: frozenset[str],
+    claims: frozenset[str],
+    path: str,
+    *,
+    host_users: bool = True,
 ) -> list[FieldError]:
     """`spec.containers`. `volumes` and `claims` are the names that may be referred to."""
     if not containers:
@@ -35,7 +41,7 @@ def container_errors(
     names: set[str] = set()
     for index, container in enumerate(containers):
         if not is_simple(container):
-            errors.extend(_common_errors(container, volumes, claims, f"{path}[{index}]"))
+            errors.extend(_common_errors(container, volumes, claims, f"{path}[{index}]", host_users=host_users))
         name = container.get("name", "")
         if name in names:
             errors.append(duplicate(f"{path}[{index}].name", name))
@@ -51,12 +57,14 @@ def init_container_errors(
     volumes: frozenset[str],
     claims: frozenset[str],
     path: str,
+    *,
+    host_users: bool = True,
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     names = {container.get("name", "") for container in regular}
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        errors.extend(_common_errors(container, volumes, claims, at))
+        errors.extend(_common_errors(container, volumes, claims, at, host_users=host_users))
         policy = container.get("restartPolicy")
         if policy is not None and policy not in _RESTART_POLICIES:
             errors.append(not_supported(f"{at}.restartPolicy", Json(policy), _RESTART_POLICIES))
@@ -81,7 +89,11 @@ def init_container_errors(
 
 
 def ephemeral_container_errors(
-    containers: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]], path: str
+    containers: Sequence[Mapping[str, Any]],
+    others: Sequence[Mapping[str, Any]],
+    path: str,
+    *,
+    host_users: bool = True,
 ) -> list[FieldError]:
     """Ephemeral containers have a name of their own, an image, and nothing that is settled before a pod starts."""
     errors: list[FieldError] = []
@@ -103,6 +115,8 @@ def ephemeral_container_errors(
             for field in ("ports", "lifecycle", *_PROBES)
             if container.get(field)
         )
+        if context := container.get("securityContext"):
+            errors.extend(container_security_errors(context, f"{at}.securityContext", host_users=host_users))
     return errors
 
 
@@ -131,7 +145,7 @@ def is_simple(container: Mapping[str, Any]) -> bool:
 
 
 def _common_errors(
-    container: Mapping[str, Any], volumes: frozenset[str], claims: frozenset[str], path: str
+    container: Mapping[str, Any], volumes: frozenset[str], claims: frozenset[str], path: str, *, host_users: bool
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     name = container.get("name", "")
@@ -157,6 +171,8 @@ def _common_errors(
     if resources := container.get("resources"):
         errors.extend(requirement_errors(resources, f"{path}.resources"))
         errors.extend(_claim_errors(resources.get("claims") or (), claims, f"{path}.resources.claims"))
+    if context := container.get("securityContext"):
+        errors.extend(container_security_errors(context, f"{path}.securityContext", host_users=host_users))
     return errors
 
 

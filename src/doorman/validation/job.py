@@ -1,10 +1,12 @@
 """Jobs, cron jobs and stored pod templates."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from doorman.api.schema import Document
 from doorman.base.errors import FieldError, Json, invalid, not_supported, required
+from doorman.semantics.cron_schedule import ScheduleError, parse_schedule, zone_fault
 from doorman.semantics.names import dns_label_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.job_policies import policy_errors
@@ -16,6 +18,7 @@ from doorman.validation.workload import non_negative_errors, plain_template_erro
 CRON_NAME_CHARACTERS_MAX: Final = 52
 _JOB_RESTART_POLICIES: Final = ("OnFailure", "Never")
 _CONCURRENCY_POLICIES: Final = ("Allow", "Forbid", "Replace")
+_ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 _COMPLETION_MODES: Final = ("NonIndexed", "Indexed")
 _JOB_FIXED: Final = (
     "completions",
@@ -150,20 +153,54 @@ def _cron_job_errors(doc: Document, old: _Spec, context: Context) -> list[FieldE
     if len(name) > CRON_NAME_CHARACTERS_MAX and not subdomain_faults(name):
         errors.append(invalid("metadata.name", name, f"must be no more than {CRON_NAME_CHARACTERS_MAX} characters"))
     spec: _Spec = doc.get("spec") or {}
-    if not spec.get("schedule"):
-        errors.append(required("spec.schedule"))
+    errors.extend(_schedule_errors(spec, old))
+    errors.extend(non_negative_errors(spec, "spec", "startingDeadlineSeconds"))
+    if not old or old.get("timeZone") != spec.get("timeZone"):
+        errors.extend(_time_zone_errors(spec.get("timeZone"), "spec.timeZone"))
     policy = spec.get("concurrencyPolicy", "")
     if policy not in _CONCURRENCY_POLICIES:
         at = "spec.concurrencyPolicy"
         errors.append(not_supported(at, Json(policy), _CONCURRENCY_POLICIES) if policy else required(at))
-    errors.extend(
-        non_negative_errors(
-            spec, "spec", "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"
-        )
-    )
     job = (spec.get("jobTemplate") or {}).get("spec") or {}
     before = (old.get("jobTemplate") or {}).get("spec") or {}
     errors.extend(_job_errors(job, before, context, "spec.jobTemplate.spec"))
+    errors.extend(non_negative_errors(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
+    return errors
+
+
+def _schedule_errors(spec: _Spec, old: _Spec) -> list[FieldError]:
+    schedule = spec.get("schedule", "")
+    if not schedule:
+        return [required("spec.schedule")]
+    errors: list[FieldError] = []
+    try:
+        parse_schedule(schedule)
+    except ScheduleError as error:
+        errors.append(invalid("spec.schedule", schedule, str(error)))
+    if "TZ" in schedule:
+        if "TZ" not in old.get("schedule", ""):
+            text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            errors.append(invalid("spec.schedule", schedule, text))
+        elif "timeZone" in spec:
+            text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+            errors.append(invalid("spec.schedule", schedule, text))
+    return errors
+
+
+def _time_zone_errors(zone: str | None, path: str) -> list[FieldError]:
+    if zone is None:
+        return []
+    if not zone:
+        return [invalid(path, zone, "timeZone must be nil or non-empty string")]
+    for part in zone.split("/"):
+        if part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part):
+            return [invalid(path, zone, f"unknown time zone {zone}")]
+    errors: list[FieldError] = []
+    if zone.lower() == "local":
+        text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        errors.append(invalid(path, zone, text))
+    if zone != "Local" and (fault := zone_fault(zone)):
+        errors.append(invalid(path, zone, fault))
     return errors
 
 

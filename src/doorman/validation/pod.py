@@ -9,7 +9,9 @@ from doorman.semantics.names import dns_label_faults, qualified_name_faults, sub
 from doorman.validation.containers import container_errors, init_container_errors
 from doorman.validation.context import Context
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
-from doorman.validation.resources import quantity_errors, requirement_errors
+from doorman.validation.pod_network import dns_config_errors, host_alias_errors
+from doorman.validation.resources import pod_requirement_errors, quantity_errors
+from doorman.validation.security_context import linux_errors, pod_security_errors
 from doorman.validation.selectors import affinity_errors, topology_spread_errors
 from doorman.validation.tolerations import toleration_annotation_errors, toleration_errors, uses_comparison_operators
 
@@ -18,7 +20,8 @@ INT32_MAX: Final = 2**31 - 1
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
-_PREEMPTION_POLICIES: Final = ("Never", "PreemptLowerPriority")
+_PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
+_SYSTEMS: Final = ("linux", "windows")
 _GATED_NODE_NAME: Final = "cannot be set until all schedulingGates have been cleared"
 _HOST_NETWORK_PORT: Final = "must match `containerPort` when `hostNetwork` is true"
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -78,19 +81,23 @@ def pod_spec_errors(spec: Mapping[str, Any], path: str, *, comparison_operators:
     if found := get("resourceClaims"):
         claims = _claim_names(found, f"{path}.resourceClaims", errors)
     containers = get("containers") or ()
-    errors.extend(container_errors(containers, volumes, claims, f"{path}.containers"))
+    host_users = get("hostUsers", True)
+    errors.extend(container_errors(containers, volumes, claims, f"{path}.containers", host_users=host_users))
     if init := get("initContainers"):
-        errors.extend(init_container_errors(init, containers, volumes, claims, f"{path}.initContainers"))
+        at = f"{path}.initContainers"
+        errors.extend(init_container_errors(init, containers, volumes, claims, at, host_users=host_users))
     if resources := get("resources"):
-        errors.extend(requirement_errors(resources, f"{path}.resources"))
+        errors.extend(pod_requirement_errors(spec, resources, f"{path}.resources"))
     if get("hostNetwork"):
         errors.extend(_host_network_errors(containers, f"{path}.containers"))
     errors.extend(_policy_errors(get("restartPolicy", ""), _RESTART_POLICIES, f"{path}.restartPolicy"))
     errors.extend(_policy_errors(get("dnsPolicy", ""), _DNS_POLICIES, f"{path}.dnsPolicy"))
     if node_selector := get("nodeSelector"):
         errors.extend(label_errors(node_selector, f"{path}.nodeSelector"))
+    errors.extend(pod_security_errors(spec, path))
     if affinity := get("affinity"):
         errors.extend(affinity_errors(affinity, f"{path}.affinity"))
+    errors.extend(dns_config_errors(get("dnsConfig"), get("dnsPolicy", ""), f"{path}.dnsConfig"))
     if gates := get("readinessGates"):
         errors.extend(_readiness_gate_errors(gates, f"{path}.readinessGates"))
     if gates := get("schedulingGates"):
@@ -101,6 +108,8 @@ def pod_spec_errors(spec: Mapping[str, Any], path: str, *, comparison_operators:
     if tolerations := get("tolerations"):
         at = f"{path}.tolerations"
         errors.extend(toleration_errors(tolerations, at, comparison_operators=comparison_operators))
+    if aliases := get("hostAliases"):
+        errors.extend(host_alias_errors(aliases, f"{path}.hostAliases"))
     errors.extend(_class_errors(spec, path))
     return errors
 
@@ -161,11 +170,12 @@ def _claim_names(claims: Sequence[Mapping[str, Any]], path: str, errors: list[Fi
 
 
 def _host_network_errors(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    """A template may leave it open: a pod made from it gets the port."""
     return [
         invalid(f"{path}[{index}].ports[{at}].hostPort", port.get("hostPort", 0), _HOST_NETWORK_PORT)
         for index, container in enumerate(containers)
         for at, port in enumerate(container.get("ports") or ())
-        if port.get("hostPort", 0) != port.get("containerPort", 0)
+        if port.get("hostPort", 0) not in (0, port.get("containerPort", 0))
     ]
 
 
@@ -221,9 +231,12 @@ def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
         errors.append(not_supported(at, Json(policy), _PREEMPTION_POLICIES) if policy else required(at))
     for name, quantity in (spec.get("overhead") or {}).items():
         errors.extend(quantity_errors(name, quantity, f"{path}.overhead[{name}]"))
-    system = spec.get("os")
-    if system is not None and system.get("name") not in ("linux", "windows"):
-        at = f"{path}.os.name"
+    if (system := spec.get("os")) is not None:
         found = system.get("name", "")
-        errors.append(not_supported(at, Json(found), ("linux", "windows")) if found else required(at))
+        if not found:
+            errors.append(required(f"{path}.os.name", "cannot be empty"))
+        elif found not in _SYSTEMS:
+            errors.append(not_supported(f"{path}.os", Json(found), _SYSTEMS))
+        elif found == "linux":
+            errors.extend(linux_errors(spec, path))
     return errors

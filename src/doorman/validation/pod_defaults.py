@@ -6,7 +6,9 @@ The order of members is that of the API's own answers where it can be had for no
 from collections.abc import Iterable
 from typing import Any, Final
 
+from doorman.api.quantity import quantity_text
 from doorman.api.schema import Document
+from doorman.semantics.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
 
 MODE: Final = 0o644
 """Of files that a volume is filled with, 420 in JSON."""
@@ -20,11 +22,22 @@ _Json = dict[str, Any]  # a part of a document, changed in place
 
 
 def default_pod(doc: Document) -> None:
+    """A pod gets more than the template it is made from: requests, host ports, links to services."""
     spec = doc.setdefault("spec", {})
     default_pod_spec(spec)
+    for group in ("initContainers", "containers"):
+        for container in spec.get(group) or ():
+            if container["resources"]:
+                _default_requests(container["resources"])
+    if resources := spec.get("resources"):
+        _default_pod_requests(spec, resources)
+    spec.setdefault("enableServiceLinks", True)
+    if spec.get("hostNetwork"):
+        _default_host_ports(spec)
 
 
 def default_pod_spec(spec: _Json) -> None:
+    """Of a pod, and of the pod inside a workload."""
     for group in _CONTAINER_GROUPS:
         for container in spec.get(group) or ():
             default_container(container)
@@ -36,11 +49,6 @@ def default_pod_spec(spec: _Json) -> None:
     defaults("dnsPolicy", "ClusterFirst")
     defaults("securityContext", {})
     defaults("schedulerName", "default-scheduler")
-    defaults("enableServiceLinks", True)
-    if spec.get("hostNetwork"):
-        _default_host_ports(spec)
-    if resources := spec.get("resources"):
-        _default_requests(resources)
     # Two names for one field: the old one follows the new one, unless only the old one was given.
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
@@ -49,7 +57,7 @@ def default_pod_spec(spec: _Json) -> None:
 
 def default_container(container: _Json) -> None:
     defaults = container.setdefault
-    _default_requests(defaults("resources", {}))
+    defaults("resources", {})
     defaults("terminationMessagePath", "/dev/termination-log")
     defaults("terminationMessagePolicy", "File")
     if "imagePullPolicy" not in container:
@@ -87,6 +95,21 @@ def _default_requests(resources: _Json) -> None:
     requests = resources.setdefault("requests", {})
     for name, quantity in limits.items():
         requests.setdefault(name, quantity)
+
+
+def _default_pod_requests(spec: _Json, resources: _Json) -> None:
+    """A pod with limits asks for what its containers ask for together, and where they say nothing for its limit."""
+    limits = resources.get("limits")
+    if not limits:
+        return
+    requests = resources.setdefault("requests", {})
+    alone: _Json = {group: spec[group] for group in ("initContainers", "containers") if group in spec}
+    for name, amount in pod_amounts(alone, "requests").items():
+        if is_pod_level_resource(name) and name not in requests:
+            requests[name] = quantity_text(amount, is_binary=is_written_in_binary(alone, name))
+    for name, quantity in limits.items():
+        if is_pod_level_resource(name):
+            requests.setdefault(name, quantity)
 
 
 def _default_host_ports(spec: _Json) -> None:

@@ -60,7 +60,8 @@ def _ephemeral_errors(new: _Spec, old: _Spec) -> list[FieldError]:
     """Ephemeral containers are added; those that are there stay as they are."""
     path = "spec.ephemeralContainers"
     added = new.get("ephemeralContainers") or ()
-    errors = ephemeral_container_errors(added, (*new.get("containers", ()), *new.get("initContainers", ())), path)
+    others = (*new.get("containers", ()), *new.get("initContainers", ()))
+    errors = ephemeral_container_errors(added, others, path, host_users=new.get("hostUsers", True))
     found = {container.get("name", ""): container for container in added}
     for stored in old.get("ephemeralContainers") or ():
         name = stored.get("name", "")

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.quantity import milli_value, parse_quantity
-from doorman.base.errors import FieldError, invalid, required
+from doorman.api.quantity import milli_value, parse_quantity, quantity_text
+from doorman.base.errors import FieldError, forbidden, invalid, required
 from doorman.semantics.names import qualified_name_faults
+from doorman.semantics.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
 from doorman.semantics.resource_names import (
     HUGE_PAGES_PREFIX,
     is_extended_resource,
@@ -50,6 +51,31 @@ def requirement_errors(requirements: Mapping[str, Any], path: str) -> list[Field
         errors.extend(_container_resource_name_errors(name, at))
         errors.extend(quantity_errors(name, quantity, at))
         errors.extend(_request_errors(name, quantity, limits.get(name), path))
+    return errors
+
+
+def pod_requirement_errors(spec: Mapping[str, Any], requirements: Mapping[str, Any], path: str) -> list[FieldError]:
+    """`resources` of a pod: not less than its containers ask for together, nor less than one of them is limited to."""
+    errors: list[FieldError] = []
+    if "claims" in requirements:
+        errors.append(forbidden(f"{path}.claims", "claims cannot be set for Resources at pod-level"))
+    errors.extend(requirement_errors(requirements, path))
+    if errors:
+        return errors
+    requests: Mapping[str, str] = requirements.get("requests") or {}
+    alone = {name: spec[name] for name in ("containers", "initContainers") if name in spec}
+    for name, amount in pod_amounts(alone, "requests").items():
+        asked = requests.get(name, "0")
+        if amount > parse_quantity(asked) and is_pod_level_resource(name):
+            total = quantity_text(amount, is_binary=is_written_in_binary(spec, name))
+            text = f"must be greater than or equal to aggregate container requests of {total}"
+            errors.append(invalid(f"{path}.requests[{name}]", asked, text))
+    limits: Mapping[str, str] = requirements.get("limits") or {}
+    for index, container in enumerate(spec.get("containers") or ()):
+        for name, limit in ((container.get("resources") or {}).get("limits") or {}).items():
+            if name in limits and parse_quantity(limit) > parse_quantity(limits[name]):
+                at = f"{path}.containers[{index}][{name}].limits"
+                errors.append(invalid(at, limit, f"must be less than or equal to pod limits of {limits[name]}"))
     return errors
 
 

@@ -92,3 +92,29 @@ def test_failed_and_stopped_pods_keep_their_restarts() -> None:
         container = body["status"]["containerStatuses"][0]
         assert body["status"]["phase"] == "Failed"
         assert (container["restartCount"], container["state"]["terminated"]["exitCode"]) == (4, 143)
+
+
+WELL = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+DEBUGGER = {"name": "debugger", "image": "busybox"}
+
+
+def test_ephemeral_container_runs_when_it_is_added() -> None:
+    added = view(spec={"ephemeralContainers": [DEBUGGER]}, status=WELL)
+    following = decide_next(added, Life(), 50.0, since=None, node_is_ready=True)
+    assert following.body is not None
+    (status,) = following.body["status"]["ephemeralContainerStatuses"]
+    assert (status["name"], status["state"]) == ("debugger", {"running": {"startedAt": "1970-01-01T00:00:50Z"}})
+    assert not following.begins
+
+
+def test_second_ephemeral_container_leaves_the_first_as_it_is() -> None:
+    known = {"name": "debugger", "state": {"running": {"startedAt": "1970-01-01T00:00:10Z"}}}
+    other = {"name": "other", "image": "busybox"}
+    status = {**WELL, "ephemeralContainerStatuses": [known]}
+    settled = view(spec={"ephemeralContainers": [DEBUGGER]}, status=status)
+    assert decide_next(settled, Life(), 50.0, since=None, node_is_ready=True).body is None
+    added = view(spec={"ephemeralContainers": [DEBUGGER, other]}, status=status)
+    body = decide_next(added, Life(), 50.0, since=None, node_is_ready=True).body
+    assert body is not None
+    started = [one["state"]["running"]["startedAt"] for one in body["status"]["ephemeralContainerStatuses"]]
+    assert started == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:50Z"]

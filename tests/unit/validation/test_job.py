@@ -72,11 +72,55 @@ def test_job_template_is_fixed_unless_suspended() -> None:
             ['spec.concurrencyPolicy: Unsupported value: "X": supported values: "Allow", "Forbid", "Replace"'],
             id="policy",
         ),
+        pytest.param(
+            cron_job(schedule="61 * * * *", startingDeadlineSeconds=-1, failedJobsHistoryLimit=-1),
+            [
+                'spec.schedule: Invalid value: "61 * * * *": end of range (61) above maximum (59): 61',
+                "spec.startingDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0",
+                "spec.failedJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0",
+            ],
+            id="schedule-and-numbers-in-order",
+        ),
+        pytest.param(cron_job(schedule="@every 1h", timeZone="UTC"), [], id="every-hour"),
     ],
 )
 def test_cron_job(doc: dict[str, Any], expected: list[str]) -> None:
     assert texts(CRON_JOB.create(doc, Context())) == expected
     assert texts(CRON_JOB.update(doc, doc, Context())) == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "faults"),
+    [
+        pytest.param("", ["timeZone must be nil or non-empty string"], id="empty"),
+        pytest.param("../etc", ["unknown time zone ../etc"], id="path"),
+        pytest.param("Much/TooLongForAPart", ["unknown time zone Much/TooLongForAPart"], id="long"),
+        pytest.param(
+            "Local",
+            ["timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"],
+            id="local",
+        ),
+    ],
+)
+def test_time_zone_of_a_cron_job_is_checked_when_it_changes(zone: str, faults: list[str]) -> None:
+    doc = cron_job(timeZone=zone)
+    assert texts(CRON_JOB.create(doc, Context())) == [
+        f'spec.timeZone: Invalid value: "{zone}": {fault}' for fault in faults
+    ]
+    assert texts(CRON_JOB.update(doc, doc, Context())) == []
+
+
+def test_zone_in_a_schedule_is_left_only_where_it_was() -> None:
+    doc = cron_job(schedule="TZ=UTC 0 * * * *")
+    assert texts(CRON_JOB.create(doc, Context())) == [
+        'spec.schedule: Invalid value: "TZ=UTC 0 * * * *": '
+        "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+    ]
+    assert texts(CRON_JOB.update(doc, doc, Context())) == []
+    both = cron_job(schedule="TZ=UTC 0 * * * *", timeZone="UTC")
+    assert texts(CRON_JOB.update(both, doc, Context())) == [
+        'spec.schedule: Invalid value: "TZ=UTC 0 * * * *": cannot use both timeZone field and TZ or CRON_TZ in schedule'
+    ]
 
 
 def test_pod_template_path_begins_with_template() -> None:

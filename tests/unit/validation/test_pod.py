@@ -92,7 +92,7 @@ MIRROR = "kubernetes.io/config.mirror"
         ),
         pytest.param(
             pod(preemptionPolicy="Maybe"),
-            ['spec.preemptionPolicy: Unsupported value: "Maybe": supported values: "Never", "PreemptLowerPriority"'],
+            ['spec.preemptionPolicy: Unsupported value: "Maybe": supported values: "PreemptLowerPriority", "Never"'],
             id="preemption-policy",
         ),
         pytest.param(
@@ -102,7 +102,7 @@ MIRROR = "kubernetes.io/config.mirror"
         ),
         pytest.param(
             pod(os={"name": "beos"}),
-            ['spec.os.name: Unsupported value: "beos": supported values: "linux", "windows"'],
+            ['spec.os: Unsupported value: "beos": supported values: "linux", "windows"'],
             id="os",
         ),
         pytest.param(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.validation.pod_defaults import default_container, default_pod, default_pod_spec, pull_policy
+from doorman.validation.pod_defaults import default_pod, default_pod_spec, pull_policy
 
 
 def test_pod_gets_its_defaults() -> None:
@@ -55,8 +55,39 @@ def test_pull_policy(image: str, expected: str) -> None:
 
 def test_limits_become_requests_that_are_missing() -> None:
     container: dict[str, Any] = {"resources": {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "1"}}}
-    default_container(container)
+    default_pod({"spec": {"containers": [container]}})
     assert container["resources"]["requests"] == {"cpu": "1", "memory": "1Gi"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "requests"),
+    [
+        pytest.param({"limits": {"cpu": "4"}}, {"cpu": "1500m", "memory": "1Gi"}, id="as-much-as-the-containers"),
+        pytest.param({"limits": {"hugepages-2Mi": "4Mi"}}, {"hugepages-2Mi": "4Mi"}, id="as-much-as-the-limit"),
+        pytest.param({"limits": {"cpu": "4"}, "requests": {"cpu": "2"}}, {"cpu": "2", "memory": "1Gi"}, id="its-own"),
+        pytest.param({"requests": {"cpu": "2"}}, {"cpu": "2"}, id="nothing-without-limits"),
+    ],
+)
+def test_pod_with_limits_asks_for(resources: dict[str, Any], requests: dict[str, str]) -> None:
+    asked = [{"cpu": "1", "memory": "512Mi"}, {"cpu": "500m", "memory": "512Mi", "ephemeral-storage": "1Gi"}]
+    containers = [{"name": f"c{at}", "resources": {"requests": one}} for at, one in enumerate(asked)]
+    doc = {"spec": {"containers": containers, "resources": resources}}
+    default_pod(doc)
+    found = doc["spec"]["resources"]["requests"]  # type: ignore[call-overload]  # JSON
+    assert {name: found[name] for name in requests} == requests
+    assert "ephemeral-storage" not in found
+
+
+def test_template_is_left_to_its_pods() -> None:
+    spec: dict[str, Any] = {
+        "hostNetwork": True,
+        "containers": [{"ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}],
+    }
+    default_pod_spec(spec)
+    container = spec["containers"][0]
+    assert container["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    assert container["resources"] == {"limits": {"cpu": "1"}}
+    assert "enableServiceLinks" not in spec
 
 
 def test_host_network_ports_probes_and_volumes() -> None:
@@ -70,7 +101,7 @@ def test_host_network_ports_probes_and_volumes() -> None:
             {"name": "d", "hostPath": {"path": "/x"}},
         ],
     }
-    default_pod_spec(spec)
+    default_pod({"spec": spec})
     container = spec["containers"][0]
     assert container["ports"] == [{"containerPort": 80, "protocol": "TCP", "hostPort": 80}]
     assert container["livenessProbe"] == {

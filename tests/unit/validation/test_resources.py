@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.validation.resources import quantity_errors, requirement_errors
+from doorman.validation.resources import pod_requirement_errors, quantity_errors, requirement_errors
 
 
 def texts(errors: Any) -> list[str]:
@@ -58,3 +58,38 @@ def test_requirement_errors(requirements: dict[str, Any], expected: list[str]) -
 def test_quantity_errors_of_what_is_counted() -> None:
     assert texts(quantity_errors("pods", "1500m", "p")) == ['p: Invalid value: "1500m": must be an integer']
     assert quantity_errors("cpu", "1500m", "p") == []
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        pytest.param({"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"cpu": "2"}}, [], id="good"),
+        pytest.param(
+            {"requests": {"cpu": "1"}},
+            [
+                'r.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of '
+                "1500m",
+                'r.requests[memory]: Invalid value: "0": must be greater than or equal to aggregate container requests '
+                "of 1Gi",
+            ],
+            id="less-than-the-containers",
+        ),
+        pytest.param(
+            {"requests": {"cpu": "1500m", "memory": "1Gi"}, "limits": {"cpu": "1500m"}},
+            ['r.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1500m'],
+            id="limit-of-a-container",
+        ),
+        pytest.param(
+            {"claims": [{"name": "c"}]},
+            ["r.claims: Forbidden: claims cannot be set for Resources at pod-level"],
+            id="claims",
+        ),
+    ],
+)
+def test_resources_of_a_pod(resources: dict[str, Any], expected: list[str]) -> None:
+    containers = [
+        {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "2"}}},
+        {"resources": {"requests": {"cpu": "500m", "ephemeral-storage": "1Gi"}}},
+    ]
+    found = pod_requirement_errors({"containers": containers, "overhead": {"cpu": "1"}}, resources, "r")
+    assert [str(error) for error in found] == expected

@@ -14,7 +14,7 @@ from doorman.validation.workload_defaults import (
 TEMPLATE = {
     "spec": {
         "restartPolicy": "Always", "terminationGracePeriodSeconds": 30, "dnsPolicy": "ClusterFirst",
-        "securityContext": {}, "schedulerName": "default-scheduler", "enableServiceLinks": True,
+        "securityContext": {}, "schedulerName": "default-scheduler",
     }
 }  # fmt: skip
 
