@@ -28,13 +28,18 @@ def _conditions() -> st.SearchStrategy[dict[str, Any]]:
 
 
 _STEPS = st.lists(
-    st.tuples(st.sampled_from(MANAGERS), _conditions(), st.sampled_from(["", "all", "uid"]), st.booleans()),
+    st.tuples(
+        st.sampled_from(MANAGERS),
+        _conditions(),
+        st.sampled_from(["", "all", "uid", "n1", "n2", "nowhere"]),
+        st.booleans(),
+    ),
     min_size=1,
     max_size=8,
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(steps=_STEPS, is_bound=st.booleans(), ready=st.booleans())
 def test_short_way_and_long_way_agree(
     steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: bool, ready: bool
@@ -64,6 +69,8 @@ async def _agree(steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: b
 async def _body(api: Api, name: str, condition: dict[str, Any], extra: str) -> dict[str, Any]:
     status: dict[str, Any] = {"conditions": [condition]}
     _, pod = await api.call("GET", f"/api/v1/namespaces/default/pods/{name}")
+    if extra in ("n1", "n2", "nowhere") and "nodeName" not in pod["spec"]:
+        status["nominatedNodeName"] = None if extra == "nowhere" else extra
     if extra == "all":
         types = [one["type"] for one in pod["status"].get("conditions", ())]
         order = types if condition["type"] in types else [*types, condition["type"]]

@@ -1,8 +1,9 @@
 """One condition of a pod, set without reading the rest of the pod.
 
 Whoever evicts or fails to place pods marks them one by one, thousands at a time, each by a patch of status that says
-one condition. What becomes of such a patch needs the pod's conditions and the names of field owners, no more; the
-outcome is the same as on the long way (`Registry.update`), which everything that is not so simple still goes.
+one condition, and perhaps which node the pod is nominated for. What becomes of such a patch needs the pod's status and
+the names of field owners, no more; the outcome is the same as on the long way (`Registry.update`), which everything
+that is not so simple still goes.
 """
 
 from typing import Any, Final
@@ -21,6 +22,8 @@ from doorman.registry.cuts import NOTHING, Cut, read, written
 TYPES: Final = frozenset({"PodScheduled", "DisruptionTarget"})
 SHAPES_MAX: Final = 1000
 _ORDER: Final = "$setElementOrder/conditions"
+_NOMINATED: Final = "nominatedNodeName"
+_MEMBERS: Final = frozenset({"conditions", _ORDER, _NOMINATED})
 _OPERATION: Final = "Update"
 _VERSION: Final = "v1"
 _SUBRESOURCE: Final = "status"
@@ -34,6 +37,8 @@ class ConditionPatch(msgspec.Struct, frozen=True):
     condition: Document
     order: tuple[str, ...] | None
     """The types that the conditions are to be in the order of."""
+    nominated: str | None = None
+    """The nominated node from now on, empty for none; None leaves it as it is."""
 
 
 class _Entry(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
@@ -63,7 +68,7 @@ def condition_patch(body: Any) -> ConditionPatch | None:  # any JSON value
     if not isinstance(metadata, dict) or not metadata.keys() <= {"uid"} or not isinstance(status, dict):
         return None
     conditions, order = status.get("conditions"), status.get(_ORDER)
-    if not isinstance(conditions, list) or len(conditions) != 1 or not status.keys() <= {"conditions", _ORDER}:
+    if not isinstance(conditions, list) or len(conditions) != 1 or not status.keys() <= _MEMBERS:
         return None
     condition = conditions[0]
     if not isinstance(condition, dict) or condition.get("type") not in TYPES or "$patch" in condition:
@@ -71,7 +76,8 @@ def condition_patch(body: Any) -> ConditionPatch | None:  # any JSON value
     if not all(value or value is None for value in condition.values()):
         return None  # what is empty is left out, which takes the type table to know
     wanted = tuple(one["type"] for one in order) if order is not None else None
-    return ConditionPatch(metadata.get("uid", ""), condition, wanted)
+    nominated = (status[_NOMINATED] or "") if _NOMINATED in status else None
+    return ConditionPatch(metadata.get("uid", ""), condition, wanted, nominated)
 
 
 class _Change(msgspec.Struct, frozen=True):
@@ -95,46 +101,53 @@ class Conditions:
             return None
         status: Document = read(cut.status, {})
         before: list[Document] = status.get("conditions", [])
-        if not before:
-            return None
         kind = patch.condition["type"]
         at = next((i for i, one in enumerate(before) if one.get("type") == kind), -1)
         found = before[at] if at >= 0 else None
         after = {**(found or {}), **patch.condition}
         for name in [name for name, value in patch.condition.items() if value is None]:
             del after[name]
-        if after == found:
+        nominated = status.get(_NOMINATED, "")
+        is_same_node = patch.nominated is None or patch.nominated == nominated
+        if after == found and is_same_node:
             return False
         conditions = _placed(before, at, after, patch.order)
         if conditions is None:
             return None
-        change = self._change(before, conditions, found, after)
-        managed = self._managed(metadata.managed_fields, kind, change, manager, to_time(now))
+        wanted = {**status, "conditions": conditions}
+        if not is_same_node:
+            if patch.nominated:
+                wanted[_NOMINATED] = patch.nominated
+            else:
+                del wanted[_NOMINATED]
+        change = self._change(status, wanted, found, after)
+        mentions = [_mention(kind)] if before else [_LIST]
+        if not is_same_node:
+            mentions.append(_NODE)
+        managed = self._managed(metadata.managed_fields, mentions, change, manager, to_time(now))
         if managed is None:
             return None
         metadata.managed_fields = managed
-        status["conditions"] = conditions
-        cut.status = written(status)
+        cut.status = written(wanted)
         return True
 
-    def _change(
-        self, before: list[Document], conditions: list[Document], found: Document | None, after: Document
-    ) -> _Change:
+    def _change(self, status: Document, wanted: Document, found: Document | None, after: Document) -> _Change:
         """It depends on no value, only on which ones differ."""
         names = tuple(after)
         differing = None if found is None else tuple([name for name in names if after[name] != found.get(name)])
         gone = None if found is None else tuple([name for name in found if name not in after])
-        shape = (after["type"], names, differing, gone)
+        nodes = status.get(_NOMINATED), wanted.get(_NOMINATED)
+        node = (nodes[0] is None, nodes[1] is None, nodes[0] == nodes[1])
+        shape = (after["type"], names, differing, gone, "conditions" in status, node)
         known = self._changes.get(shape)
         if known is None:
             if len(self._changes) >= SHAPES_MAX:
                 self._changes.clear()
-            new, old = ({_SUBRESOURCE: {"conditions": some}} for some in (conditions, before))
-            fields = self._walker.diff(new, old, "core.v1.Pod")
+            fields = self._walker.diff({_SUBRESOURCE: wanted}, {_SUBRESOURCE: status}, "core.v1.Pod")
             known = self._changes[shape] = _Change(fields, written(fields.changed))
         return known
 
-    def _managed(self, managed: Raw, kind: str, change: _Change, manager: str, time: str) -> Raw | None:
+    def _managed(self, managed: Raw, mentions: list[bytes], change: _Change, manager: str, time: str) -> Raw | None:
         changed, removed = change.fields.changed, change.fields.removed
         if changed is None:
             return None
@@ -143,12 +156,12 @@ class Conditions:
             return None
         mine = (manager, _OPERATION, _VERSION, _SUBRESOURCE)
         own = None
-        mention = _mention(kind)
         for entry in entries:
             is_mine = (entry.manager, entry.operation, entry.api_version, entry.subresource) == mine
             if is_mine:
                 own = entry
-            if not is_mine and mention not in bytes(entry.fields_v1):
+            owned = bytes(entry.fields_v1)
+            if not is_mine and not any(mention in owned for mention in mentions):
                 continue
             if entry.api_version != _VERSION:
                 return None
@@ -179,6 +192,10 @@ def _placed(before: list[Document], at: int, after: Document, order: tuple[str, 
     if order is not None and order != tuple([one.get("type") for one in conditions]):
         return None
     return conditions
+
+
+_LIST: Final = b'"f:conditions"'
+_NODE: Final = b'"f:nominatedNodeName"'
 
 
 def _mention(kind: str) -> bytes:

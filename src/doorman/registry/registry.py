@@ -257,6 +257,8 @@ class Registry:
             if entry is None or not self.proposer.is_uncontested(kind, "status", Operation.UPDATE, caller.user):
                 return None
             before = self._stored(entry, kind, namespace, name)
+            if patch.nominated and before.view.spec.node_name:
+                return None
             cut = cut_of(before)
             is_changed = self.proposer.conditions.set(cut, patch, caller.manager, self._clock.now())
             if not is_changed:
