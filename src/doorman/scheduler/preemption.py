@@ -28,6 +28,7 @@ import numpy as np
 from doorman.api.labels import NOTHING, Selector, selector_of
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
+from doorman.scheduler.clearings import Clearing, Clearings
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import RowArray
 from doorman.scheduler.cycle import Candidate, Cycle, Misfit, unavailable
@@ -96,42 +97,6 @@ class Budgets:
         return broken
 
 
-class _Clearing(msgspec.Struct, frozen=True):
-    """A node that would take the pod once the victims have left, most important first."""
-
-    row: int
-    victims: tuple[PodRecord, ...]
-    badness: tuple[int, int, int, int, float]
-    """Rule 7: of two, the smaller is the better node."""
-
-
-class _Known:
-    """What clearing rows came to for one kind of pod: good as long as neither a row nor its nominations change, and no
-    pod there starts.
-    """
-
-    def __init__(self) -> None:
-        self.results: list[_Clearing | int | None] = []
-        self._position = self._nominations = self._starts = -1
-
-    def refresh(self, cluster: Cluster, nominator: Nominator) -> None:
-        """Forget what has changed since."""
-        nominated, started = nominator.log.since(self._nominations), cluster.starts.since(self._starts)
-        if (
-            len(self.results) != cluster.size
-            or self._position < cluster.log_start
-            or nominated is None
-            or started is None
-        ):
-            self.results = [None] * cluster.size
-        else:
-            for entry in cluster.log[self._position - cluster.log_start :]:
-                self.results[entry >> 1] = None
-            for row in (*nominated, *started):
-                self.results[row] = None
-        self._position, self._nominations, self._starts = cluster.log_end, nominator.log.end, cluster.starts.end
-
-
 class Preemption:
     """PostFilter of one profile."""
 
@@ -151,7 +116,7 @@ class Preemption:
         self._budgets = budgets
         self._percentage = candidates_percentage_min
         self._absolute = candidates_absolute_min
-        self._known: dict[tuple[int, int], _Known] = {}
+        self._known: dict[tuple[int, int], Clearings] = {}
         """By demand and priority: what likes of this pod have found out."""
 
     def attempt(self, pod: Pod, candidate: Candidate, misfit: Misfit) -> PostFilterResult:
@@ -170,11 +135,10 @@ class Preemption:
         if without := int(len(curable) - with_victims.sum()):
             reasons[NO_VICTIMS] += without
         rows = self._in_turn(curable[with_victims], pod)
-        clearings = self._clearings(candidate, rows, len(curable), reasons) if len(rows) else []
-        if not clearings:
+        best = self._best(candidate, rows, len(curable), reasons) if len(rows) else None
+        if best is None:
             message = unavailable(self._cluster.node_count, reasons)
             return PostFilterResult(message=f"preemption: {message}", nominated="")
-        best = min(clearings, key=lambda clearing: clearing.badness)
         node = self._cluster.node(best.row).metadata.name
         message = (
             f"preemption: found a potential placement for pod on node {node}, preempting {len(best.victims)} victims"
@@ -203,27 +167,53 @@ class Preemption:
         offset = zlib.crc32(pod.metadata.uid.encode()) % len(ordered) if len(ordered) else 0
         return np.roll(ordered, -offset)
 
-    def _clearings(self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str]) -> list[_Clearing]:
+    def _best(self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str]) -> Clearing | None:
+        """The node to clear. Where there is none, `reasons` say why."""
         enough = min(max(curable * self._percentage // 100, self._absolute), curable)
         try:
             judges, cluster_judges = self._cycle.judges_for(candidate.shape)
         except PluginReject:
-            return []
-        simple = self._fit_or_none(judges) if not cluster_judges else None
-        results = self._known_for(candidate).results if simple is not None else []
+            return None
+        fit = self._fit_or_none(judges) if not cluster_judges else None
+        if fit is not None:
+            best, failed = self._best_known(candidate, judges, fit, rows, enough)
+        else:
+            best, failed = self._best_by_trial(candidate, judges, rows, enough)
+        if best is None:
+            for verdict, count in failed.items():
+                for reason in self._cycle.reasons(verdict, (*judges.filters, *cluster_judges)):
+                    reasons[reason] += count
+        return best
+
+    def _best_known(
+        self, candidate: Candidate, judges: Judges, fit: FitFilter, rows: RowArray, enough: int
+    ) -> tuple[Clearing | None, Mapping[int, int]]:
+        known = self._known_for(candidate)
         own_row = self._cluster.row_or_none(self._nominator.node_of(candidate.key))
-        found: list[_Clearing] = []
+        # What a trial comes to depends on more than the demand: nothing is kept of it.
+        tried = [own_row] if own_row is not None else []
+        known.forget(tried)
+
+        def clear(row: int) -> Clearing | int:
+            found = None if row == own_row else self._clear_simply(candidate, judges, fit, row)
+            if found is None:
+                tried.append(row)
+                return self._clear(candidate, judges, row)
+            return found
+
+        seen = known.look(rows, enough, clear)
+        best, failed = known.best(seen), known.failures(seen)
+        known.forget(tried)
+        return best, failed
+
+    def _best_by_trial(
+        self, candidate: Candidate, judges: Judges, rows: RowArray, enough: int
+    ) -> tuple[Clearing | None, Mapping[int, int]]:
+        found: list[Clearing] = []
         failed: Counter[int] = Counter()
         unbroken = False
         for row in rows.tolist():
-            clearing: _Clearing | int | None = None
-            if simple is not None and row != own_row:
-                clearing = results[row]
-                if clearing is None:
-                    clearing = results[row] = self._clear_simply(candidate, judges, simple, row)
-            if clearing is None:
-                # What a trial comes to depends on more than the demand: nothing is kept of it.
-                clearing = self._clear(candidate, judges, row)
+            clearing = self._clear(candidate, judges, row)
             if isinstance(clearing, int):
                 failed[clearing] += 1
                 continue
@@ -231,10 +221,7 @@ class Preemption:
             unbroken = unbroken or not clearing.badness[0]
             if unbroken and len(found) >= enough:
                 break
-        for verdict, count in failed.items():
-            for reason in self._cycle.reasons(verdict, (*judges.filters, *cluster_judges)):
-                reasons[reason] += count
-        return found
+        return min(found, key=lambda clearing: clearing.badness, default=None), failed
 
     def _fit_or_none(self, judges: Judges) -> FitFilter | None:
         """The filter of resources, if it is the only one that leaving pods can change."""
@@ -243,15 +230,15 @@ class Preemption:
         judge = judges.row_filters[0].filter
         return judge if isinstance(judge, FitFilter) else None
 
-    def _known_for(self, candidate: Candidate) -> _Known:
+    def _known_for(self, candidate: Candidate) -> Clearings:
         # With budgets, labels count too, and a pod that only gets another label touches no row.
         if len(self._budgets) or len(self._known) >= KNOWN_MAX:
             self._known.clear()
-        known = self._known.setdefault((candidate.shape.demand.id, candidate.priority), _Known())
+        known = self._known.setdefault((candidate.shape.demand.id, candidate.priority), Clearings())
         known.refresh(self._cluster, self._nominator)
         return known
 
-    def _clear(self, candidate: Candidate, judges: Judges, row: int) -> _Clearing | int:
+    def _clear(self, candidate: Candidate, judges: Judges, row: int) -> Clearing | int:
         """Rule 4 by trial: pods are taken off the columns and put back. A verdict if nothing helps."""
         cluster = self._cluster
         leaving = self._lower(candidate, row)
@@ -273,7 +260,7 @@ class Preemption:
         chosen = {record.key for record in victims}
         return _clearing(row, [record for record in leaving if record.key in chosen], broken)
 
-    def _clear_simply(self, candidate: Candidate, judges: Judges, fit: FitFilter, row: int) -> _Clearing | int | None:
+    def _clear_simply(self, candidate: Candidate, judges: Judges, fit: FitFilter, row: int) -> Clearing | int | None:
         """Rule 4 by sums, where only resources are in the way; None when it takes a trial to say.
 
         Pods nominated to the node count as if they were there; what fits beside them fits without them too.
@@ -330,13 +317,13 @@ def _amounts(record: PodRecord, asked: Sequence[tuple[int, int]]) -> list[int]:
     return [held.get(index, 0) for index, _ in asked]
 
 
-def _clearing(row: int, victims: Sequence[PodRecord], broken: AbstractSet[str]) -> _Clearing:
+def _clearing(row: int, victims: Sequence[PodRecord], broken: AbstractSet[str]) -> Clearing:
     """With rule 7 worked out."""
     highest = max((victim.priority for victim in victims), default=-_PRIORITY_SHIFT)
     total = sum(victim.priority + _PRIORITY_SHIFT for victim in victims)
     earliest = min((victim.started for victim in victims if victim.priority == highest), default=math.inf)
     broken_budgets = sum(victim.key in broken for victim in victims)
-    return _Clearing(row, tuple(victims), (broken_budgets, highest, total, len(victims), -earliest))
+    return Clearing(row, tuple(victims), (broken_budgets, highest, total, len(victims), -earliest))
 
 
 def _is_leaving_by_preemption(pod: Pod) -> bool:

@@ -1,0 +1,104 @@
+"""What clearing each node for a pod came to, remembered by row, and the best of many nodes found without a loop."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from doorman.scheduler.cluster import Cluster, PodRecord
+from doorman.scheduler.columns import RowArray
+from doorman.scheduler.nominator import Nominator
+
+UNKNOWN: Final = 0
+CLEARS: Final = 1
+FAILS: Final = 2
+
+
+class Clearing(msgspec.Struct, frozen=True):
+    """A node that would take the pod once the victims have left, most important first."""
+
+    row: int
+    victims: tuple[PodRecord, ...]
+    badness: tuple[int, int, int, int, float]
+    """Of two, the smaller is the better node. All of it is exact as a float."""
+
+
+class Clearings:
+    """Of one kind of pod: good as long as neither a row nor its nominations change, and no pod there starts."""
+
+    def __init__(self) -> None:
+        self._states: NDArray[np.int8]
+        self._badness: NDArray[np.float64]
+        self._verdicts: NDArray[np.int64]
+        self._found: list[Clearing | None]
+        self.resize(0)
+        self._position = self._nominations = self._starts = -1
+
+    def refresh(self, cluster: Cluster, nominator: Nominator) -> None:
+        """Forget what has changed since."""
+        nominated, started = nominator.log.since(self._nominations), cluster.starts.since(self._starts)
+        if (
+            len(self._states) != cluster.size
+            or self._position < cluster.log_start
+            or nominated is None
+            or started is None
+        ):
+            self.resize(cluster.size)
+        else:
+            touched = [entry >> 1 for entry in cluster.log[self._position - cluster.log_start :]]
+            self._states[[*touched, *nominated, *started]] = UNKNOWN
+        self._position, self._nominations, self._starts = cluster.log_end, nominator.log.end, cluster.starts.end
+
+    def resize(self, size: int) -> None:
+        """Room for so many rows, of which nothing is known."""
+        self._states = np.zeros(size, dtype=np.int8)
+        self._badness = np.zeros((5, size))
+        self._verdicts = np.zeros(size, dtype=np.int64)
+        self._found = [None] * size
+
+    def look(self, rows: RowArray, enough: int, clear: Callable[[int], Clearing | int]) -> RowArray:
+        """As many of the rows, in order, as it takes to find enough that clear, one of them without a broken budget.
+
+        Rows not known yet are cleared: a verdict says why that is no use.
+        """
+        while True:
+            states = self._states[rows]
+            clears = states == CLEARS
+            has_whole = (clears & (self._badness[0, rows] == 0)).cumsum() > 0
+            done = np.flatnonzero(has_whole & (clears.cumsum() >= enough))
+            end = int(done[0]) + 1 if len(done) else len(rows)
+            unknown = np.flatnonzero(states[:end] == UNKNOWN)
+            if not len(unknown):
+                return rows[:end]
+            for row in rows[unknown[: max(enough, 1)]].tolist():
+                self._note(row, clear(row))
+
+    def best(self, rows: RowArray) -> Clearing | None:
+        """The first of the best among rows that were looked at."""
+        rows = rows[self._states[rows] == CLEARS]
+        if not len(rows):
+            return None
+        for column in self._badness:
+            values = column[rows]
+            rows = rows[values == values.min()]
+        return self._found[int(rows[0])]
+
+    def failures(self, rows: RowArray) -> Mapping[int, int]:
+        """How many of the rows that were looked at failed with which verdict."""
+        failed = self._verdicts[rows[self._states[rows] == FAILS]]
+        verdicts, counts = np.unique(failed, return_counts=True)
+        return dict(zip(verdicts.tolist(), counts.tolist(), strict=True))
+
+    def forget(self, rows: list[int]) -> None:
+        self._states[rows] = UNKNOWN
+
+    def _note(self, row: int, clearing: Clearing | int) -> None:
+        if isinstance(clearing, int):
+            self._states[row] = FAILS
+            self._verdicts[row] = clearing
+        else:
+            self._states[row] = CLEARS
+            self._badness[:, row] = clearing.badness
+            self._found[row] = clearing
