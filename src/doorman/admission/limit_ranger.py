@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from doorman.admission.contract import CREATE, CREATE_AND_UPDATE, Attributes, Cluster, Interest, refusal
+from doorman.admission.contract import CREATE, CREATE_AND_UPDATE, UPDATE, Attributes, Cluster, Interest, refusal
 from doorman.api.quantity import parse_quantity
 from doorman.base.clock import Instant
 from doorman.semantics.pod_resources import Amounts, pod_amounts
@@ -12,6 +12,7 @@ from doorman.semantics.pod_resources import Amounts, pod_amounts
 CLAIMS: Final = "persistentvolumeclaims"
 INTERESTS: Final = (
     Interest(resource="pods", operations=CREATE),
+    Interest(resource="pods", subresource="resize", operations=UPDATE),
     Interest(resource=CLAIMS, operations=CREATE_AND_UPDATE),
 )
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
@@ -50,7 +51,7 @@ class LimitRanger:
     interests: Sequence[Interest] = INTERESTS
 
     def admit(self, attributes: Attributes, cluster: Cluster, _now: Instant) -> None:
-        if attributes.resource != "pods" or attributes.obj is None:
+        if attributes.resource != "pods" or attributes.subresource or attributes.obj is None:
             return
         requests, limits = decide_defaults(_limits(cluster, attributes.namespace))
         if not requests and not limits:
@@ -68,23 +69,29 @@ class LimitRanger:
     def validate(self, attributes: Attributes, cluster: Cluster, _now: Instant) -> None:
         assert attributes.obj is not None, "a write has an object"
         spec: Mapping[str, Any] = attributes.obj.get("spec") or {}
-        faults: list[str] = []
-        for limit in _limits(cluster, attributes.namespace):
-            kind = limit.get("type", "")
-            if attributes.resource == CLAIMS:
-                if kind == "PersistentVolumeClaim":
-                    faults.extend(_claim_faults(limit, spec))
-            elif kind == "Container":
-                for group in ("containers", "initContainers"):
-                    for container in spec.get(group) or ():
-                        resources = container.get("resources") or {}
-                        found = resources.get("requests") or {}, resources.get("limits") or {}
-                        faults.extend(decide_faults(limit, kind, *found))
-            elif kind == "Pod":
-                requests, limits = _texts(pod_amounts(spec, "requests")), _texts(pod_amounts(spec, "limits"))
-                faults.extend(decide_faults(limit, kind, requests, limits))
-        if faults:
-            raise refusal(attributes, faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        for one in cluster.list("limitranges", attributes.namespace):
+            said = (_faults_of(limit, attributes.resource, spec) for limit in one["spec"].get("limits") or ())
+            # Two containers that break the same bound are told once.
+            faults = list(dict.fromkeys(fault for each in said for fault in each))
+            if faults:
+                raise refusal(attributes, faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+
+
+def _faults_of(limit: _Limit, resource: str, spec: Mapping[str, Any]) -> list[str]:
+    kind = limit.get("type", "")
+    if resource == CLAIMS:
+        return _claim_faults(limit, spec) if kind == "PersistentVolumeClaim" else []
+    if kind == "Pod":
+        requests, limits = _texts(pod_amounts(spec, "requests")), _texts(pod_amounts(spec, "limits"))
+        return decide_faults(limit, kind, requests, limits)
+    faults: list[str] = []
+    if kind == "Container":
+        for group in ("containers", "initContainers"):
+            for container in spec.get(group) or ():
+                resources = container.get("resources") or {}
+                found = resources.get("requests") or {}, resources.get("limits") or {}
+                faults.extend(decide_faults(limit, kind, *found))
+    return faults
 
 
 def _limits(cluster: Cluster, namespace: str) -> list[_Limit]:

@@ -136,9 +136,8 @@ class NodeRestriction:
             raise refusal(attributes, fault)
 
     def _node(self, attributes: Attributes, _cluster: Cluster, me: str) -> None:
-        name = requested_name(attributes)
-        if name != me:
-            raise refusal(attributes, f"node {quote(me)} is not allowed to modify node {quote(name)}")
+        if attributes.name != me:
+            raise refusal(attributes, f"node {quote(me)} is not allowed to modify node {quote(attributes.name)}")
         if attributes.operation is Operation.CREATE and not attributes.subresource:
             labels = decide_forbidden_labels((attributes.obj or {})["metadata"].get("labels") or {}, {})
             if labels:

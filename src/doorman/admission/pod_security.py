@@ -5,7 +5,7 @@ Pods are not held to a level: nothing here runs containers.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from doorman.admission.contract import CREATE_AND_UPDATE, Attributes, Cluster, Interest, requested_name
 from doorman.base.clock import Instant
@@ -37,6 +37,11 @@ class PodSecurity:
     interests: Sequence[Interest] = INTERESTS
 
     def validate(self, attributes: Attributes, _cluster: Cluster, _now: Instant) -> None:
-        labels = ((attributes.obj or {}).get("metadata") or {}).get("labels") or {}
-        if errors := decide_label_errors(labels):
+        errors = decide_label_errors(_labels(attributes.obj))
+        # What was wrong before and is wrong in the same way may stay: it must not keep anybody from other changes.
+        if errors and errors != decide_label_errors(_labels(attributes.old)):
             raise invalid_object("Namespace", "", requested_name(attributes), errors)
+
+
+def _labels(namespace: Mapping[str, Any] | None) -> Mapping[str, str]:  # a document
+    return ((namespace or {}).get("metadata") or {}).get("labels") or {}

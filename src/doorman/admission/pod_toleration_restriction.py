@@ -23,7 +23,7 @@ from doorman.admission.contract import (
 from doorman.api.taints import MEMORY_PRESSURE, Toleration
 from doorman.base.clock import Instant
 from doorman.base.errors import GroupResource, not_found
-from doorman.semantics.annotated import AnnotationError, parse_annotated_list
+from doorman.semantics.annotated import TOLERATION, AnnotationError, parse_annotated_list
 from doorman.semantics.library import to_toleration
 from doorman.semantics.qos import QosClass, qos_class
 from doorman.semantics.toleration_lists import is_whitelisted, merge_tolerations, toleration_document
@@ -45,7 +45,7 @@ def decide_annotated(annotations: Mapping[str, str], annotation: str) -> tuple[T
     if not text:
         return ()
     try:
-        return tuple(to_toleration(one) for one in parse_annotated_list(text, "v1.Toleration"))
+        return tuple(to_toleration(one) for one in parse_annotated_list(text, TOLERATION))
     except AnnotationError as error:
         raise plain_refusal(str(error)) from error
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.admission.contract import CREATE, Attributes, Cluster, Interest, refusal
+from doorman.api.quantity import parse_quantity
 from doorman.base.clock import Instant
 from doorman.base.gotext import quote
 from doorman.semantics.library import to_toleration
@@ -27,6 +28,11 @@ def decide_selector_conflict(pod: Mapping[str, str], wanted: Mapping[str, str]) 
     return ""
 
 
+def is_same_overhead(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """By amount, however it is written."""
+    return one.keys() == other.keys() and all(parse_quantity(one[name]) == parse_quantity(other[name]) for name in one)
+
+
 class RuntimeClass:
     name = "RuntimeClass"
     interests: Sequence[Interest] = INTERESTS
@@ -42,15 +48,22 @@ class RuntimeClass:
             raise refusal(attributes, f"pod rejected: RuntimeClass {quote(wanted)} not found")
         overhead = (found.get("overhead") or {}).get("podFixed")
         if overhead:
-            if spec.get("overhead", overhead) != overhead:
+            if not is_same_overhead(spec.get("overhead", overhead), overhead):
                 raise refusal(attributes, _OTHER_OVERHEAD)
             spec["overhead"] = dict(overhead)
         self._schedule(attributes, spec, found.get("scheduling") or {})
 
-    def validate(self, attributes: Attributes, _cluster: Cluster, _now: Instant) -> None:
+    def validate(self, attributes: Attributes, cluster: Cluster, _now: Instant) -> None:
         spec = (attributes.obj or {}).get("spec") or {}
-        if spec.get("overhead") and not spec.get("runtimeClassName"):
+        wanted, said = spec.get("runtimeClassName"), spec.get("overhead")
+        if not said and not wanted:
+            return
+        found = (cluster.get(CLASSES, "", wanted) if wanted else None) or {}
+        overhead = found.get("overhead")
+        if overhead is None and said:
             raise refusal(attributes, _LONE_OVERHEAD)
+        if overhead is not None and not is_same_overhead(said or {}, overhead.get("podFixed") or {}):
+            raise refusal(attributes, _OTHER_OVERHEAD)
 
     def _schedule(self, attributes: Attributes, spec: dict[str, Any], scheduling: Mapping[str, Any]) -> None:
         if selector := scheduling.get("nodeSelector"):

@@ -1,10 +1,14 @@
 """Lists of taints and tolerations written as JSON into an annotation, and the parser's complaints in Go's words.
 
+Members are found as Go finds them: by their name, or else by the same letters in another case. Those nobody knows are
+passed over; one of the wrong type is told, the first of them.
+
 The fast parser decides whether the text is JSON; only for one that is not does the scanner below look for what Go
 would say about it.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -27,12 +31,51 @@ class AnnotationError(ValueError):
     """The text is no list of objects."""
 
 
-def parse_annotated_list(text: str, go_type: str) -> list[dict[str, Any]]:  # JSON objects; nulls left out
-    """`go_type` is what Kubernetes reads an element into, for the complaint about another kind of JSON.
+class GoStruct(msgspec.Struct, frozen=True):
+    """What Kubernetes reads an element into: how Go names it and its members, and of which types they are."""
 
-    >>> parse_annotated_list('[{"key": "k", "value": null}]', "v1.Toleration")
-    [{'key': 'k'}]
-    >>> parse_annotated_list("oops", "v1.Toleration")
+    package: str
+    name: str
+    members: Mapping[str, str]
+    """By their name in JSON: the type Go tells, with the package before it where it is not Go's own."""
+    has_tags: bool
+    """Without them Go knows members by their names in Go, which begin with a capital letter."""
+
+    @property
+    def type_name(self) -> str:
+        return f"{self.package}.{self.name}"
+
+
+def _struct(package: str, name: str, members: Mapping[str, str]) -> GoStruct:
+    return GoStruct(package, name, members, has_tags=package == "v1")
+
+
+def _toleration(package: str) -> GoStruct:
+    return _struct(
+        package,
+        "Toleration",
+        {
+            "key": "string",
+            "operator": f"{package}.TolerationOperator",
+            "value": "string",
+            "effect": f"{package}.TaintEffect",
+            "tolerationSeconds": "int64",
+        },
+    )
+
+
+TOLERATION: Final = _toleration("v1")
+INTERNAL_TOLERATION: Final = _toleration("core")
+INTERNAL_TAINT: Final = _struct(
+    "core", "Taint", {"key": "string", "value": "string", "effect": "core.TaintEffect", "timeAdded": "v1.Time"}
+)
+
+
+def parse_annotated_list(text: str, go_struct: GoStruct) -> list[dict[str, Any]]:  # JSON objects; nulls left out
+    """
+    >>> parse_annotated_list('[{"key": "k", "value": null, "Operator": "Exists", "x": 1}]', TOLERATION)
+    [{'key': 'k', 'operator': 'Exists'}]
+    >>> parse_annotated_list("oops", TOLERATION)
     Traceback (most recent call last):
     ...
     doorman.semantics.annotated.AnnotationError: invalid character 'o' looking for beginning of value
@@ -44,14 +87,39 @@ def parse_annotated_list(text: str, go_type: str) -> list[dict[str, Any]]:  # JS
     if found is None:
         return []
     if not isinstance(found, list):
-        raise AnnotationError(f"json: cannot unmarshal {_GO_NAMES[type(found)]} into Go value of type []{go_type}")
+        shown = f"[]{go_struct.type_name}"
+        raise AnnotationError(f"json: cannot unmarshal {_GO_NAMES[type(found)]} into Go value of type {shown}")
     objects = []
     for element in found:
         if not isinstance(element, dict | None):
             named = _GO_NAMES[type(element)]
-            raise AnnotationError(f"json: cannot unmarshal {named} into Go value of type {go_type}")
-        objects.append({key: value for key, value in (element or {}).items() if value is not None})
+            raise AnnotationError(f"json: cannot unmarshal {named} into Go value of type {go_struct.type_name}")
+        objects.append(_read(element or {}, go_struct))
     return objects
+
+
+def _read(element: Mapping[str, Any], go_struct: GoStruct) -> dict[str, Any]:  # JSON
+    folded = {name.lower(): name for name in go_struct.members}
+    out: dict[str, Any] = {}
+    for key, value in element.items():
+        name = key if key in go_struct.members else folded.get(key.lower())
+        if name is None or value is None:
+            continue
+        if fault := _fault_of(value, go_struct.members[name]):
+            shown = name if go_struct.has_tags else name[0].upper() + name[1:]
+            field = f"{go_struct.name}.{shown} of type {go_struct.members[name]}"
+            raise AnnotationError(f"json: cannot unmarshal {fault} into Go struct field {field}")
+        out[name] = value
+    return out
+
+
+def _fault_of(value: Any, wanted: str) -> str:  # JSON
+    """As what Go tells a value of the wrong type; empty when it is of the right one."""
+    if wanted == "int64":
+        if isinstance(value, float) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
+            return f"number {value}"
+        return "" if isinstance(value, int) and not isinstance(value, bool) else _GO_NAMES[type(value)]
+    return "" if isinstance(value, str) else _GO_NAMES[type(value)]
 
 
 def syntax_fault(text: str) -> str:

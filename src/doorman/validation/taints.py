@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, duplicate, invalid, not_supported, required
-from doorman.semantics.annotated import AnnotationError, parse_annotated_list
+from doorman.semantics.annotated import INTERNAL_TAINT, AnnotationError, parse_annotated_list
 from doorman.semantics.names import label_value_faults, qualified_name_faults
 from doorman.semantics.taint_spec import EFFECTS
 
@@ -42,7 +42,7 @@ def taint_annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
     if not text:
         return []
     try:
-        taints = parse_annotated_list(text, "core.Taint")
+        taints = parse_annotated_list(text, INTERNAL_TAINT)
     except AnnotationError as error:
         return [invalid("metadata.annotations", TAINTS_ANNOTATION, str(error))]
     return taint_errors(taints, f"metadata.annotations.{TAINTS_ANNOTATION}")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
-from doorman.semantics.annotated import AnnotationError, parse_annotated_list
+from doorman.semantics.annotated import INTERNAL_TOLERATION, AnnotationError, parse_annotated_list
 from doorman.semantics.names import label_value_faults, qualified_name_faults
 from doorman.semantics.numbers import canonical_integer_faults
 from doorman.semantics.taint_spec import EFFECTS
@@ -55,7 +55,7 @@ def toleration_annotation_errors(
     if not text:
         return []
     try:
-        tolerations = parse_annotated_list(text, "core.Toleration")
+        tolerations = parse_annotated_list(text, INTERNAL_TOLERATION)
     except AnnotationError as error:
         return [invalid(path, TOLERATIONS_ANNOTATION, str(error))]
     at = f"{path}.{TOLERATIONS_ANNOTATION}"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from doorman.admission.contract import Operation
 from doorman.admission.limit_ranger import CLAIMS, LimitRanger
 from doorman.base.errors import ApiError
 
@@ -110,3 +111,27 @@ def test_claims_have_bounds_on_storage(world: Any, asked: Any) -> None:
     with pytest.raises(ApiError, match="maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 5Gi"):
         LimitRanger().validate(asked(claim, CLAIMS), world(limitranges=ranges), 0.0)
     LimitRanger().admit(asked(claim, CLAIMS), world(limitranges=ranges), 0.0)
+
+
+def test_bound_that_two_containers_break_is_told_once_and_of_the_first_range_only(world: Any, asked: Any) -> None:
+    big = {"name": "c", "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}}
+    doc = {"metadata": {"name": "p"}, "spec": {"containers": [big, {**big, "name": "d"}]}}
+    ranges = [
+        *limits({"type": "Container", "max": {"cpu": "1"}}),
+        *limits({"type": "Pod", "max": {"cpu": "1"}}),
+    ]
+    with pytest.raises(ApiError) as refused:
+        LimitRanger().validate(asked(doc), world(limitranges=ranges), 0.0)
+    assert refused.value.message == ('pods "p" is forbidden: maximum cpu usage per Container is 1, but limit is 2')
+
+
+def test_resized_pod_is_held_to_the_bounds_and_gets_no_defaults(world: Any, asked: Any) -> None:
+    plugin = LimitRanger()
+    assert any(interest.covers("pods", "resize", Operation.UPDATE) for interest in plugin.interests)
+    there = world(limitranges=limits({"type": "Container", "max": {"cpu": "1"}, "default": {"memory": "1Gi"}}))
+    doc = pod(limits={"cpu": "2"})
+    resized = asked(doc, operation=Operation.UPDATE, old=pod(), subresource="resize")
+    plugin.admit(resized, there, 0.0)
+    assert doc == pod(limits={"cpu": "2"})
+    with pytest.raises(ApiError, match="maximum cpu usage per Container is 1, but limit is 2"):
+        plugin.validate(resized, there, 0.0)

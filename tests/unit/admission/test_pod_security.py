@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from doorman.admission.contract import Operation
 from doorman.admission.pod_security import PodSecurity
 from doorman.base.errors import ApiError
 
@@ -31,3 +32,12 @@ def test_other_values_are_a_422(labels: dict[str, str], field: str, world: Any, 
         PodSecurity().validate(asked(namespace(**labels), "namespaces"), world(), 0.0)
     assert refused.value.code == 422
     assert [cause.field for cause in refused.value.causes] == [field]
+
+
+def test_what_was_wrong_already_may_stay_as_it_is(world: Any, asked: Any) -> None:
+    old = namespace(enforce="strict")
+    same = asked(namespace(enforce="strict"), "namespaces", operation=Operation.UPDATE, old=old)
+    PodSecurity().validate(same, world(), 0.0)
+    other = asked(namespace(enforce="stricter"), "namespaces", operation=Operation.UPDATE, old=old)
+    with pytest.raises(ApiError, match="stricter"):
+        PodSecurity().validate(other, world(), 0.0)

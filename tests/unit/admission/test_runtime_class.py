@@ -54,3 +54,31 @@ def test_overhead_needs_a_class(world: Any, asked: Any) -> None:
         RuntimeClass().validate(asked(pod(overhead={"cpu": "1"})), world(), 0.0)
     RuntimeClass().validate(asked(pod()), world(), 0.0)
     RuntimeClass().admit(asked(pod()), world(), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        pytest.param({"runtimeClassName": "rc", "overhead": {"cpu": "1000m"}}, "", id="same-amount-in-other-words"),
+        pytest.param({"runtimeClassName": "light"}, "", id="no-overhead-anywhere"),
+        pytest.param(
+            {"runtimeClassName": "light", "overhead": {"cpu": "1"}},
+            "Overhead set without corresponding RuntimeClass defined Overhead",
+            id="class-without-overhead",
+        ),
+        pytest.param(
+            {"runtimeClassName": "rc", "overhead": {"cpu": "1", "memory": "1"}},
+            "Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+            id="more-than-the-class-says",
+        ),
+    ],
+)
+def test_overhead_is_that_of_the_class(spec: Any, why: str, world: Any, asked: Any) -> None:
+    there = world(runtimeclasses=[CLASS, {"metadata": {"name": "light"}}])
+    if not why:
+        RuntimeClass().admit(asked(pod(**spec)), there, 0.0)
+        RuntimeClass().validate(asked(pod(**spec)), there, 0.0)
+        return
+    with pytest.raises(ApiError) as refused:
+        RuntimeClass().validate(asked(pod(**spec)), there, 0.0)
+    assert refused.value.message == f'pods "p" is forbidden: pod rejected: {why}'

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorman.semantics.annotated import AnnotationError, parse_annotated_list, syntax_fault
+from doorman.semantics.annotated import (
+    INTERNAL_TAINT,
+    INTERNAL_TOLERATION,
+    TOLERATION,
+    AnnotationError,
+    GoStruct,
+    parse_annotated_list,
+    syntax_fault,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,10 +25,12 @@ from doorman.semantics.annotated import AnnotationError, parse_annotated_list, s
         pytest.param("null", [], id="null"),
         pytest.param('[{"key":"k","value":null}]', [{"key": "k"}], id="nulls-left-out"),
         pytest.param("[null]", [{}], id="null-element"),
+        pytest.param('[{"Key":"k","TOLERATIONSECONDS":5}]', [{"key": "k", "tolerationSeconds": 5}], id="any-case"),
+        pytest.param('[{"key":"k","nope":{}}]', [{"key": "k"}], id="unknown-member"),
     ],
 )
 def test_parse_annotated_list(text: str, expected: list[dict[str, Any]]) -> None:
-    assert parse_annotated_list(text, "v1.Toleration") == expected
+    assert parse_annotated_list(text, TOLERATION) == expected
 
 
 @pytest.mark.parametrize(
@@ -35,8 +45,57 @@ def test_parse_annotated_list(text: str, expected: list[dict[str, Any]]) -> None
 )
 def test_parse_annotated_list_refuses(text: str, message: str) -> None:
     with pytest.raises(AnnotationError) as refused:
-        parse_annotated_list(text, "v1.Toleration")
+        parse_annotated_list(text, TOLERATION)
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("go_struct", "member", "fault"),
+    [
+        pytest.param(TOLERATION, '"key":5', "number into Go struct field Toleration.key of type string", id="number"),
+        pytest.param(TOLERATION, '"key":true', "bool into Go struct field Toleration.key of type string", id="bool"),
+        pytest.param(
+            TOLERATION, '"value":["a"]', "array into Go struct field Toleration.value of type string", id="array"
+        ),
+        pytest.param(
+            TOLERATION,
+            '"operator":{}',
+            "object into Go struct field Toleration.operator of type v1.TolerationOperator",
+            id="named-type",
+        ),
+        pytest.param(
+            TOLERATION,
+            '"tolerationSeconds":1.5',
+            "number 1.5 into Go struct field Toleration.tolerationSeconds of type int64",
+            id="fraction",
+        ),
+        pytest.param(
+            TOLERATION,
+            '"tolerationSeconds":"5"',
+            "string into Go struct field Toleration.tolerationSeconds of type int64",
+            id="seconds-as-text",
+        ),
+        pytest.param(
+            TOLERATION,
+            '"tolerationSeconds":9223372036854775808',
+            "number 9223372036854775808 into Go struct field Toleration.tolerationSeconds of type int64",
+            id="too-large",
+        ),
+        pytest.param(
+            INTERNAL_TOLERATION,
+            '"effect":1',
+            "number into Go struct field Toleration.Effect of type core.TaintEffect",
+            id="internal",
+        ),
+        pytest.param(
+            INTERNAL_TAINT, '"key":1,"value":2', "number into Go struct field Taint.Key of type string", id="the-first"
+        ),
+    ],
+)
+def test_member_of_the_wrong_type(go_struct: GoStruct, member: str, fault: str) -> None:
+    with pytest.raises(AnnotationError) as refused:
+        parse_annotated_list(f"[{{{member}}}]", go_struct)
+    assert str(refused.value) == f"json: cannot unmarshal {fault}"
 
 
 @pytest.mark.parametrize(
