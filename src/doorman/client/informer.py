@@ -47,7 +47,8 @@ class InformerCache(Generic[T]):
         self._keys: list[str] | None = []
         """In order; None when they have changed since they were last asked for."""
         self._indexers = dict(indexers or {})
-        self._indexes: dict[str, dict[str, dict[str, T]]] = {name: {} for name in self._indexers}
+        self._indexes: dict[str, dict[str, dict[str, None]]] = {name: {} for name in self._indexers}
+        """Keys only: a new version in the same places changes nothing here."""
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -67,7 +68,7 @@ class InformerCache(Generic[T]):
         filed = self._indexes[index].get(value)
         if not filed:
             return []
-        return [filed[key] for key in sorted(filed)] if len(filed) > 1 else list(filed.values())
+        return [self._objects[key] for key in (sorted(filed) if len(filed) > 1 else filed)]
 
     def places(self, index: str) -> Sequence[str]:
         return list(self._indexes[index])
@@ -80,7 +81,10 @@ class InformerCache(Generic[T]):
         self._objects[key] = value
         for name, indexer in self._indexers.items():
             places = indexer(value)
-            if old is not None and (before := indexer(old)) != places:
+            if old is not None:
+                before = indexer(old)
+                if before == places:
+                    continue
                 for place in before:
                     if place not in places:
                         self._unfile(name, key, place)
@@ -88,9 +92,9 @@ class InformerCache(Generic[T]):
             for place in places:
                 filed = index.get(place)
                 if filed is None:
-                    index[place] = {key: value}
+                    index[place] = {key: None}
                 else:
-                    filed[key] = value
+                    filed[key] = None
         return old
 
     def remove(self, key: str) -> T | None:

@@ -8,6 +8,7 @@ the write. So an answer is a head, the revision and the kept bytes, joined:
     head                                                         revision  |    kept
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -49,6 +50,8 @@ class _Parts(msgspec.Struct):
 _decode_parts: Final = msgspec.json.Decoder(_Parts).decode
 _decode_spec: Final = msgspec.json.Decoder(PodSpec).decode
 _SPEC: Final = b',"spec":'
+_NODE: Final = re.compile(rb'\{"nodeName":"([a-z0-9.-]+)",')
+"""How a spec begins when the node was put in later (see `doorman.registry.cuts`)."""
 
 
 class Stored:
@@ -86,13 +89,21 @@ class Stored:
         """
         if self._view is None:
             parts = _decode_parts(self.json(ITEM_HEAD))
-            spec = bytes(parts.spec)
-            if before._view is not None and before._has_spec(spec):
-                self._view = Pod(metadata=parts.metadata, spec=before._view.spec, status=parts.status)
-            else:
-                self._view = Pod(metadata=parts.metadata, spec=_decode_spec(spec), status=parts.status)
+            spec = before._spec_like(bytes(parts.spec)) if before._view is not None else _decode_spec(parts.spec)
+            self._view = Pod(metadata=parts.metadata, spec=spec, status=parts.status)
         view: Pod = self._view
         return view
+
+    def _spec_like(self, spec: bytes) -> PodSpec:
+        """A spec as a view: this one's if it is the same, or one that differs from it by the node that was put in."""
+        if self._has_spec(spec):
+            own: PodSpec = self._view.spec
+            return own
+        placed = _NODE.match(spec)
+        if placed is not None and self._has_spec(b"{" + spec[placed.end() :]):
+            moved: PodSpec = msgspec.structs.replace(self._view.spec, node_name=placed[1].decode())
+            return moved
+        return _decode_spec(spec)
 
     def _has_spec(self, spec: bytes) -> bool:
         """Whether it is certain that these bytes are the spec."""

@@ -342,7 +342,7 @@ class Cluster:
         yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
         yield ApiServiceController(builtin_kinds().group_versions(), lister(DEFINITIONS), lister(API_SERVICES))
         yield ServiceAddressController(lister("services"), lister(ADDRESSES))
-        yield EventTtlController(lister("events"))
+        yield EventTtlController(self.informers.live("events"))
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
 

@@ -116,14 +116,15 @@ class Informers:
 
     def live(self, resource: str) -> "LiveLister":
         """Reads what is published now, not what an informer has told of."""
-        return LiveLister(self._cache.collection(self._kinds.named(resource).storage))
+        return LiveLister(self._cache, self._cache.collection(self._kinds.named(resource).storage))
 
     def all(self) -> Iterable[Informer]:
         return list(self._informers.values())
 
 
 class LiveLister:
-    def __init__(self, collection: Collection) -> None:
+    def __init__(self, cache: WatchCache, collection: Collection) -> None:
+        self._cache = cache
         self._collection = collection
 
     def __len__(self) -> int:
@@ -135,6 +136,14 @@ class LiveLister:
 
     def list(self) -> Sequence[Any]:
         return [stored.view for stored in self._collection.objects.values()]
+
+    @property
+    def revision(self) -> int:
+        return self._cache.revision
+
+    def until(self, revision: int) -> Sequence[str]:
+        """Keys of those last written at that revision or before."""
+        return [key for key, stored in self._collection.objects.items() if stored.revision <= revision]
 
     def by(self, index: str, value: str) -> Sequence[Any]:
         indexer = _COMMON[index]

@@ -60,6 +60,16 @@ def _pod(doc: Document, revision: int) -> Stored:
     return Stored(Entry("pods/x/p", to_kept_bytes(doc), revision, 1), "x/p", msgspec.json.Decoder(Pod).decode)
 
 
+def test_view_of_a_bound_pod_shares_all_but_the_node() -> None:
+    containers = [{"name": "c", "image": "i"}]
+    old = _pod({"metadata": {"name": "p"}, "spec": {"containers": containers}, "status": {}}, 7)
+    assert old.view.spec.node_name == ""
+    doc: Document = {"metadata": {"name": "p"}, "spec": {"nodeName": "n-1", "containers": containers}, "status": {}}
+    found = _pod(doc, 8).view_like(old)
+    assert found == _pod(doc, 8).view
+    assert found.spec.containers is old.view.spec.containers
+
+
 @pytest.mark.parametrize(
     ("before", "after", "is_shared"),
     [
