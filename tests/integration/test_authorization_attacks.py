@@ -120,3 +120,39 @@ async def test_audit_id_sent_twice_is_no_way_to_write_headers() -> None:
         response = await api.pipeline.handle(Request(method="GET", path="/healthz", query=Query(""), headers=sent))
         assert ("Audit-Id", "a") in response.headers
         assert all("\n" not in value and "\r" not in value for _, value in response.headers)
+
+
+@pytest.mark.parametrize(
+    ("ref", "why"),
+    [
+        pytest.param(None, "node requested token not bound to a pod", id="unbound"),
+        pytest.param(
+            {"kind": "Secret", "name": "s"}, "node requested token not bound to a pod", id="bound-to-a-secret"
+        ),
+        pytest.param({"name": "mine"}, "node requested token with a pod binding without a uid", id="no-uid"),
+        pytest.param(
+            {"name": "theirs"}, "node requested token bound to a pod scheduled on a different node", id="theirs"
+        ),
+        pytest.param({"name": "mine", "uid": "other"}, "does not match the UID in record", id="another-uid"),
+        pytest.param({"name": "mine", "uid": ""}, "", id="its-own"),
+    ],
+)
+async def test_node_gets_tokens_for_the_pods_it_runs_only(ref: dict[str, str] | None, why: str) -> None:
+    async with running_api() as api:
+        await api.given_account("robot")
+        pods = {}
+        for name, node in (("mine", "n1"), ("theirs", "n2")):
+            spec = {"nodeName": node, "serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]}
+            pods[name] = await api.given("pods", {"metadata": {"name": name}, "spec": spec}, namespace="default")
+        bound: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", **ref} if ref else {}
+        if ref and (bound.get("name") == "theirs" or bound.get("uid") == ""):
+            bound["uid"] = pods[bound["name"]]["metadata"]["uid"]
+        body = {"spec": {"boundObjectRef": bound} if ref else {}}
+        path = "/api/v1/namespaces/default/serviceaccounts/robot/token"
+        status, answer = await api.call("POST", path, body, user="system:node:n1", groups=["system:nodes"])
+        if not why:
+            assert status == 201, answer
+            return
+        assert status in (403, 409), answer
+        assert why in answer["message"]
+        assert "status" not in answer or answer["status"] == "Failure"

@@ -271,7 +271,8 @@ class ResourceHandlers:
             return await self._scale(call, renderer)
         if info.subresource == "token":
             body = self._plain_body(call, "TokenRequest")
-            answer = self._access.token_requests.answer(info.namespace, info.name, body)
+            caller = caller_of(call, "CreateOptions")
+            answer = await self._access.token_requests.answer(info.namespace, info.name, body, caller)
             return renderer.document(answer, status=201)
         if info.subresource in _OBJECT_SUBRESOURCES:
             if info.verb != "get":

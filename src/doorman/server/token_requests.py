@@ -6,6 +6,7 @@ from doorman.api.schema import Document
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, FieldError, GroupResource, bad_request, conflict, invalid, invalid_object
 from doorman.base.instants import to_time
+from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
 from doorman.server.service_account_tokens import ServiceAccountTokens
 
@@ -24,7 +25,7 @@ class TokenRequests:
         self._tokens = tokens
         self._clock = clock
 
-    def answer(self, namespace: str, name: str, request: Document) -> Document:
+    async def answer(self, namespace: str, name: str, request: Document, caller: Caller) -> Document:
         metadata = request.get("metadata") or {}
         if metadata.get("name", name) != name:
             raise bad_request(
@@ -32,7 +33,10 @@ class TokenRequests:
             )
         if metadata.get("namespace", namespace) != namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-        account = self._registry.get(self._registry.kinds.named("serviceaccounts"), namespace, name).view.metadata
+        accounts = self._registry.kinds.named("serviceaccounts")
+        # A kubelet gets tokens for the pods it runs and no others: admission knows.
+        await self._registry.proposer.admit(accounts, namespace, name, "token", request, caller)
+        account = self._registry.get(accounts, namespace, name).view.metadata
         spec = request.get("spec") or {}
         seconds = spec.get("expirationSeconds", SECONDS_DEFAULT)
         errors = _errors(seconds)
