@@ -58,12 +58,13 @@ class Reviews:
             case "SelfSubjectRulesReview":
                 return {**answered, "spec": {}, "status": self._rules(spec, user)}
             case "SelfSubjectAccessReview":
-                _check(kind, _attribute_errors(spec))
+                _check(kind, [*_attribute_errors(spec), *_metadata_errors(doc)])
             case "SubjectAccessReview":
-                _check(kind, [*_attribute_errors(spec), *_subject_errors(spec)])
+                _check(kind, [*_attribute_errors(spec), *_subject_errors(spec), *_metadata_errors(doc)])
             case _:
                 assert kind.kind == "LocalSubjectAccessReview", f"not a review: {kind.kind}"
-                _check(kind, [*_local_errors(spec, namespace), *_subject_errors(spec)])
+                own = _metadata_errors(doc, " except for namespace", allowed="namespace")
+                _check(kind, [*_local_errors(spec, namespace), *_subject_errors(spec), *own])
         if kind.kind != "SelfSubjectAccessReview":
             user = _subject(spec)
         return {**answered, "spec": spec, "status": self._access(spec, user)}
@@ -177,6 +178,14 @@ def _subject_errors(spec: Document) -> list[FieldError]:
     if spec.get("user") or spec.get("groups"):
         return []
     return [invalid("spec.user", "", "at least one of user or group must be specified")]
+
+
+def _metadata_errors(doc: Document, exception: str = "", allowed: str = "") -> list[FieldError]:
+    """A question has no name, no labels: nothing is kept of it."""
+    given = {name: value for name, value in (doc.get("metadata") or {}).items() if value}
+    if not given.keys() - {"managedFields", allowed}:
+        return []
+    return [invalid("metadata", {**given, "creationTimestamp": None}, f"must be empty{exception}")]
 
 
 def _local_errors(spec: Document, namespace: str) -> list[FieldError]:

@@ -120,3 +120,25 @@ async def test_anonymous_may_not_even_ask() -> None:
     async with running_api() as api:
         status, _ = await access(api, {"user": "jane", "resourceAttributes": PODS}, user="system:anonymous")
         assert status == 403
+
+
+@pytest.mark.parametrize(
+    ("resource", "kind", "why"),
+    [
+        pytest.param("selfsubjectaccessreviews", "SelfSubjectAccessReview", "must be empty", id="self"),
+        pytest.param("subjectaccessreviews", "SubjectAccessReview", "must be empty", id="subject"),
+        pytest.param(
+            "namespaces/default/localsubjectaccessreviews",
+            "LocalSubjectAccessReview",
+            "must be empty except for namespace",
+            id="local",
+        ),
+    ],
+)
+async def test_question_has_no_name(resource: str, kind: str, why: str) -> None:
+    async with running_api() as api:
+        spec = {"resourceAttributes": PODS, **({} if kind.startswith("Self") else {"user": "j"})}
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+        status, answer = await api.call("POST", f"{AUTHORIZATION}/{resource}", body)
+        assert status == 422
+        assert f'metadata: Invalid value: {{"name":"x","creationTimestamp":null}}: {why}' in answer["message"]
