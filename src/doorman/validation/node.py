@@ -18,42 +18,73 @@ _CLEARED: Final = "field cannot be cleared once set"
 
 
 def validate_node_create(doc: Document, _context: Context) -> list[FieldError]:
-    errors = validate_metadata(doc)
-    if annotations := doc["metadata"].get("annotations"):
-        errors.extend(taint_annotation_errors(annotations))
-    if taints := (doc.get("spec") or {}).get("taints"):
-        errors.extend(taint_errors(taints))
-    errors.extend(_resource_errors(doc, "capacity"))
-    errors.extend(_resource_errors(doc, "allocatable"))
-    if cidrs := (doc.get("spec") or {}).get("podCIDRs"):
-        errors.extend(_cidr_errors(cidrs))
-    return errors
+    return [*_metadata_errors(doc), *_taint_errors(doc), *_status_errors(doc), *_range_errors(doc)]
 
 
 def validate_node_update(new: Document, old: Document, context: Context) -> list[FieldError]:
     """Both the checks of a create and those of an update. A write of the status leaves the spec as stored."""
     if context.subresource == "status":
-        return _update_errors(new, old)
-    return distinct([*validate_node_create(new, context), *_update_errors(new, old)])
+        errors = [*validate_metadata_update(new, old), *_annotation_errors(new), *_status_errors(new)]
+        return [
+            *errors,
+            *_address_errors(new),
+            *_fixed_range_errors(new, old),
+            *_taint_errors(new),
+            *_fixed_errors(new, old),
+        ]
+    # A status that was not written is what was valid when it was.
+    of_status = _status_errors(new) if new.get("status") is not old.get("status") else []
+    errors = [*_metadata_errors(new), *_taint_errors(new), *of_status, *_range_errors(new)]
+    errors += validate_metadata_update(new, old)
+    if new.get("status") is not old.get("status"):
+        errors += _address_errors(new)
+    return distinct([*errors, *_fixed_range_errors(new, old), *_fixed_errors(new, old)])
 
 
-def _update_errors(new: Document, old: Document) -> list[FieldError]:
-    errors = validate_metadata_update(new, old)
-    if annotations := new["metadata"].get("annotations"):
-        errors.extend(taint_annotation_errors(annotations))
-    after: Mapping[str, Any] = new.get("spec") or {}
-    before: Mapping[str, Any] = old.get("spec") or {}
-    errors.extend(_resource_errors(new, "capacity"))
-    errors.extend(_resource_errors(new, "allocatable"))
+def _metadata_errors(doc: Document) -> list[FieldError]:
+    return [*validate_metadata(doc), *_annotation_errors(doc)]
+
+
+def _annotation_errors(doc: Document) -> list[FieldError]:
+    annotations = doc["metadata"].get("annotations")
+    return taint_annotation_errors(annotations) if annotations else []
+
+
+def _taint_errors(doc: Document) -> list[FieldError]:
+    taints = (doc.get("spec") or {}).get("taints")
+    return taint_errors(taints) if taints else []
+
+
+def _status_errors(doc: Document) -> list[FieldError]:
+    return [*_resource_errors(doc, "capacity"), *_resource_errors(doc, "allocatable")]
+
+
+def _address_errors(doc: Document) -> list[FieldError]:
+    errors: list[FieldError] = []
     seen: list[Any] = []
-    for index, address in enumerate((new.get("status") or {}).get("addresses") or ()):
+    for index, address in enumerate((doc.get("status") or {}).get("addresses") or ()):
         if address in seen:
             errors.append(duplicate(f"status.addresses[{index}]", address))
         seen.append(address)
-    if before.get("podCIDRs") and after.get("podCIDRs") != before["podCIDRs"]:
-        errors.append(forbidden("spec.podCIDRs", _FIXED_CIDRS))
-    if taints := after.get("taints"):
-        errors.extend(taint_errors(taints))
+    return errors
+
+
+def _range_errors(doc: Document) -> list[FieldError]:
+    cidrs = (doc.get("spec") or {}).get("podCIDRs")
+    return _cidr_errors(cidrs) if cidrs else []
+
+
+def _fixed_range_errors(new: Document, old: Document) -> list[FieldError]:
+    before = (old.get("spec") or {}).get("podCIDRs")
+    if before and (new.get("spec") or {}).get("podCIDRs") != before:
+        return [forbidden("spec.podCIDRs", _FIXED_CIDRS)]
+    return []
+
+
+def _fixed_errors(new: Document, old: Document) -> list[FieldError]:
+    after: Mapping[str, Any] = new.get("spec") or {}
+    before: Mapping[str, Any] = old.get("spec") or {}
+    errors: list[FieldError] = []
     if after.get("externalID", "") != before.get("externalID", ""):
         errors.append(forbidden("spec.externalID", "may not be updated"))
     if (provider := before.get("providerID")) and after.get("providerID") != provider:
