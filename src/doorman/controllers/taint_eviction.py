@@ -49,7 +49,7 @@ PODS_BY_NODE: Final = "nodeName"
 
 ATTEMPTS_MAX: Final = 5
 RETRY: Final = Retry(attempts_max=ATTEMPTS_MAX, delay_seconds=0.010, factor=1.0)
-WORKERS: Final = 64
+WORKERS: Final = 256
 BUDGET_RETRY_SECONDS: Final = 5.0
 
 DURATION_BUCKETS_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
