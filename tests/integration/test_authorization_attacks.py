@@ -153,6 +153,6 @@ async def test_node_gets_tokens_for_the_pods_it_runs_only(ref: dict[str, str] | 
         if not why:
             assert status == 201, answer
             return
-        assert status in (403, 409), answer
+        assert status == 403, answer
         assert why in answer["message"]
         assert "status" not in answer or answer["status"] == "Failure"

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from doorman.admission.contract import ANY, WRITES, Attributes, Cluster, Interest, Operation, refusal, requested_name
 from doorman.admission.node_labels import decide_forbidden_labels
-from doorman.admission.service_account import MIRROR_ANNOTATION, referenced_kind
+from doorman.admission.service_account import MIRROR_ANNOTATION
 from doorman.api.identity import User
 from doorman.base.clock import Instant
-from doorman.base.errors import GroupResource, conflict, not_found
+from doorman.base.errors import GroupResource, not_found
 from doorman.base.gotext import quote
+from doorman.semantics.pod_references import first_reference
 
 NODES_GROUP: Final = "system:nodes"
 NODE_USER_PREFIX: Final = "system:node:"
@@ -46,13 +47,8 @@ def decide_mirror_pod_fault(pod: _Json, me: str, node: _Json | None) -> str:
         return f"node {quoted} can only create pods with spec.nodeName set to itself"
     if fault := _owner_fault(metadata.get("ownerReferences") or (), me, node):
         return fault
-    if spec.get("serviceAccountName"):
-        return f"node {quoted} can not create pods that reference a service account"
-    if referenced := referenced_kind(spec):
-        return f"node {quoted} can not create pods that reference {referenced}"
-    if spec.get("resourceClaims"):
-        return f"node {quoted} can not create pods that reference resourceclaims"
-    return ""
+    referenced = first_reference(pod)
+    return f"node {quoted} can not create pods that reference {referenced}" if referenced else ""
 
 
 def decide_node_fault(new: _Json, old: _Json, me: str) -> str:
@@ -75,7 +71,7 @@ def decide_pod_status_fault(new: _Json, old: _Json, me: str) -> str:
         return f"node {quoted} cannot update labels through pod status"
     after, before = new.get("status") or {}, old.get("status") or {}
     if (after.get("resourceClaimStatuses") or []) != (before.get("resourceClaimStatuses") or []):
-        return f"node {quoted} cannot update resource claim statuses"
+        return f"node {quoted} cannot update resource claim statues"
     if (after.get("extendedResourceClaimStatus") or {}) != (before.get("extendedResourceClaimStatus") or {}):
         return f"node {quoted} cannot update extended resource claim status"
     return ""
@@ -162,8 +158,7 @@ class NodeRestriction:
             raise not_found(GroupResource("", "pods"), ref["name"])
         if pod["metadata"].get("uid") != ref["uid"]:
             text = f"the UID in the bound object reference ({ref['uid']}) does not match the UID in record. "
-            text += "The object might have been deleted and then recreated"
-            raise conflict(GroupResource("", "pods"), ref["name"], text)
+            raise refusal(attributes, text + "The object might have been deleted and then recreated")
         if (pod.get("spec") or {}).get("nodeName") != me:
             raise refusal(attributes, "node requested token bound to a pod scheduled on a different node")
 
@@ -196,7 +191,9 @@ def _owner_fault(owners: Sequence[_Json], me: str, node: _Json | None) -> str:
         return f"node {quoted} can only create pods with a controller owner reference set to itself"
     if owner.get("blockOwnerDeletion"):
         return f"node {quoted} must not set blockOwnerDeletion on an owner reference"
-    uid = node["metadata"].get("uid", "") if node is not None else ""
+    if node is None:
+        raise not_found(GroupResource("", "nodes"), me)
+    uid = node["metadata"].get("uid", "")
     if owner.get("uid") != uid:
-        return f"node {me} UID mismatch: expected {uid} got {owner.get('uid', '')}"
+        return f"node {me} UID mismatch: expected {owner.get('uid', '')} got {uid}"
     return ""

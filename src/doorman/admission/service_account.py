@@ -6,6 +6,7 @@ from typing import Any, Final
 from doorman.admission.contract import CREATE, Attributes, Cluster, Interest, refusal
 from doorman.base.clock import Instant
 from doorman.base.gotext import quote
+from doorman.semantics.pod_references import references_of
 
 INTERESTS: Final = (Interest(resource="pods", operations=CREATE),)
 
@@ -16,40 +17,18 @@ VOLUME_PREFIX: Final = "kube-api-access-"
 TOKEN_SECONDS: Final = 3607
 """An hour and seven seconds: an odd number that tells tokens of this kind apart."""
 
-_REFERENCES: Final = (
-    ("secret", "secrets"),
-    ("configMap", "configmaps"),
-    ("persistentVolumeClaim", "persistentvolumeclaims"),
-)
 
-
-def decide_mirror_fault(spec: Mapping[str, Any]) -> str:
-    """Why a mirror pod is refused, empty when it is not: it must refer to nothing in the API."""
+def decide_mirror_fault(pod: Mapping[str, Any]) -> str:
+    """Why a mirror pod is refused, empty when it is not: it must do without secrets and accounts."""
+    spec: Mapping[str, Any] = pod.get("spec") or {}
     if spec.get("serviceAccountName"):
         return "a mirror pod may not reference service accounts"
-    if referenced := referenced_kind(spec):
-        return f"a mirror pod may not reference {referenced}"
+    if any(resource == "secrets" for resource, _ in references_of(pod)):
+        return "a mirror pod may not reference secrets"
     for volume in spec.get("volumes") or ():
         sources = (volume.get("projected") or {}).get("sources") or ()
         if any("serviceAccountToken" in source for source in sources):
             return "a mirror pod may not use ServiceAccountToken volume projections"
-    return ""
-
-
-def referenced_kind(spec: Mapping[str, Any]) -> str:
-    """The first kind of API object that volumes or environment refer to, empty when none."""
-    for volume in spec.get("volumes") or ():
-        for source, shown in _REFERENCES:
-            if source in volume:
-                return shown
-    for group in ("containers", "initContainers"):
-        for container in spec.get(group) or ():
-            for variable in container.get("env") or ():
-                value_from = variable.get("valueFrom") or {}
-                if "secretKeyRef" in value_from:
-                    return "secrets"
-                if "configMapKeyRef" in value_from:
-                    return "configmaps"
     return ""
 
 
@@ -72,7 +51,7 @@ class ServiceAccount:
         assert attributes.obj is not None, "a create has an object"
         spec = attributes.obj.setdefault("spec", {})
         if MIRROR_ANNOTATION in (attributes.obj["metadata"].get("annotations") or {}):
-            if why := decide_mirror_fault(spec):
+            if why := decide_mirror_fault(attributes.obj):
                 raise refusal(attributes, why)
             return
         wanted = spec.get("serviceAccountName") or ACCOUNT_DEFAULT

@@ -4,7 +4,7 @@ It speaks of nobody but `system:node:<name>` in the group `system:nodes`. What i
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.fieldselectors import FieldTerm
 from doorman.api.identity import User
@@ -13,6 +13,7 @@ from doorman.api.schema import Document
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
 from doorman.registry.watchcache import WatchCache
+from doorman.semantics.pod_references import Reference, references_of
 from doorman.server.rbac import Decision
 from doorman.server.request import RequestInfo
 from doorman.server.rules import rule_allows
@@ -29,9 +30,6 @@ _READ: Final = ("get", "list", "watch")
 _CHANGE: Final = ("update", "patch")
 _OWN_VERBS: Final = ("get", "create", "update", "patch", "delete")
 _MIRROR: Final = "kubernetes.io/config.mirror"
-
-Reference = tuple[str, str]
-"""A resource and a name in the pod's namespace."""
 
 
 def node_of(user: User) -> str:
@@ -229,64 +227,5 @@ def _is_pinned(selector: Sequence[FieldTerm], node: str) -> bool:
 
 def references(pod: Document) -> Iterator[Reference]:
     """Everything in its namespace that a pod needs. A mirror pod is a node's own word and opens nothing."""
-    if _MIRROR in pod.get("metadata", {}).get("annotations", {}):
-        return
-    spec = pod.get("spec", {})
-    if spec.get("serviceAccountName"):
-        yield "serviceaccounts", spec["serviceAccountName"]
-    for secret in spec.get("imagePullSecrets", ()):
-        yield "secrets", secret.get("name", "")
-    for group in ("initContainers", "containers", "ephemeralContainers"):
-        for container in spec.get(group, ()):
-            yield from _of_container(container)
-    for volume in spec.get("volumes", ()):
-        yield from _of_volume(pod["metadata"]["name"], volume)
-    for claim in spec.get("resourceClaims", ()):
-        if claim.get("resourceClaimName"):
-            yield "resourceclaims", claim["resourceClaimName"]
-    status = pod.get("status", {})
-    for claim in status.get("resourceClaimStatuses", ()):
-        yield "resourceclaims", claim.get("resourceClaimName", "")
-    extended = status.get("extendedResourceClaimStatus", {})
-    if extended.get("resourceClaimName"):
-        yield "resourceclaims", extended["resourceClaimName"]
-
-
-def _of_container(container: Mapping[str, Any]) -> Iterator[Reference]:  # a container as JSON
-    for source in container.get("envFrom", ()):
-        if "secretRef" in source:
-            yield "secrets", source["secretRef"].get("name", "")
-        if "configMapRef" in source:
-            yield "configmaps", source["configMapRef"].get("name", "")
-    for variable in container.get("env", ()):
-        value = variable.get("valueFrom", {})
-        if "secretKeyRef" in value:
-            yield "secrets", value["secretKeyRef"].get("name", "")
-        if "configMapKeyRef" in value:
-            yield "configmaps", value["configMapKeyRef"].get("name", "")
-
-
-_SECRET_REFS: Final = ("secretRef", "nodePublishSecretRef")
-
-
-def _of_volume(pod_name: str, volume: Mapping[str, Any]) -> Iterator[Reference]:  # a volume as JSON
-    if "secret" in volume:
-        yield "secrets", volume["secret"].get("secretName", "")
-    if "configMap" in volume:
-        yield "configmaps", volume["configMap"].get("name", "")
-    if "persistentVolumeClaim" in volume:
-        yield "persistentvolumeclaims", volume["persistentVolumeClaim"].get("claimName", "")
-    if "ephemeral" in volume:
-        yield "persistentvolumeclaims", f"{pod_name}-{volume.get('name', '')}"
-    for source in volume.get("projected", {}).get("sources", ()):
-        if "secret" in source:
-            yield "secrets", source["secret"].get("name", "")
-        if "configMap" in source:
-            yield "configmaps", source["configMap"].get("name", "")
-    for plugin in volume.values():
-        if isinstance(plugin, dict):
-            for member in _SECRET_REFS:
-                if isinstance(plugin.get(member), dict):
-                    yield "secrets", plugin[member].get("name", "")
-            if isinstance(plugin.get("secretName"), str):
-                yield "secrets", plugin["secretName"]
+    if _MIRROR not in pod.get("metadata", {}).get("annotations", {}):
+        yield from references_of(pod)

@@ -53,11 +53,11 @@ def refusal_of(attributes: Any, cluster: Any) -> str:
             id="blocks",
         ),
         pytest.param(
-            pod(mirror=True, owners=[{**OWNER, "uid": "u2"}]), "node n1 UID mismatch: expected u1 got u2", id="uid"
+            pod(mirror=True, owners=[{**OWNER, "uid": "u2"}]), "node n1 UID mismatch: expected u2 got u1", id="uid"
         ),
         pytest.param(
             pod(mirror=True, owners=[OWNER], serviceAccountName="x"),
-            'node "n1" can not create pods that reference a service account',
+            'node "n1" can not create pods that reference serviceaccounts',
             id="account",
         ),
         pytest.param(
@@ -69,6 +69,16 @@ def refusal_of(attributes: Any, cluster: Any) -> str:
             pod(mirror=True, owners=[OWNER], resourceClaims=[{}]),
             'node "n1" can not create pods that reference resourceclaims',
             id="claims",
+        ),
+        pytest.param(
+            pod(mirror=True, owners=[OWNER], containers=[{"envFrom": [{"configMapRef": {"name": "x"}}]}]),
+            'node "n1" can not create pods that reference configmaps',
+            id="environment",
+        ),
+        pytest.param(
+            pod(mirror=True, owners=[OWNER], volumes=[{"name": "v", "ephemeral": {}}]),
+            'node "n1" can not create pods that reference persistentvolumeclaims (via ephemeral volumes)',
+            id="ephemeral-volume",
         ),
     ],
 )
@@ -100,7 +110,7 @@ def test_kubelet_changes_no_labels_through_pod_status(world: Any, asked: Any) ->
     NodeRestriction().admit(write(pod()), world(), 0.0)
     assert refusal_of(write(pod(labels={"a": "b"})), world()) == 'node "n1" cannot update labels through pod status'
     claimed = {**pod(), "status": {"resourceClaimStatuses": [{}]}}
-    assert refusal_of(write(claimed), world()) == 'node "n1" cannot update resource claim statuses'
+    assert refusal_of(write(claimed), world()) == 'node "n1" cannot update resource claim statues'
     extended = {**pod(), "status": {"extendedResourceClaimStatus": {"resourceClaimName": "c"}}}
     assert refusal_of(write(extended), world()) == 'node "n1" cannot update extended resource claim status'
 
@@ -210,3 +220,9 @@ def test_others_are_not_concerned(user: User, world: Any, asked: Any) -> None:
 def test_nameless_node_is_refused(world: Any, asked: Any) -> None:
     nobody = User(name="system:node:", groups=("system:nodes",))
     assert refusal_of(asked(pod(), user=nobody), world()) == 'could not determine node from user "system:node:"'
+
+
+def test_mirror_pod_of_a_node_that_is_not_there(world: Any, asked: Any) -> None:
+    with pytest.raises(ApiError) as refused:
+        NodeRestriction().admit(asked(pod(mirror=True, owners=[OWNER]), user=N1), world(), 0.0)
+    assert (refused.value.code, refused.value.message) == (404, 'nodes "n1" not found')

@@ -86,9 +86,18 @@ def test_unknown_account_is_refused(world: Any, asked: Any) -> None:
         pytest.param({"serviceAccountName": "x"}, "may not reference service accounts", id="account"),
         pytest.param({"volumes": [{"name": "v", "secret": {}}]}, "may not reference secrets", id="secret"),
         pytest.param(
-            {"containers": [{"env": [{"valueFrom": {"configMapKeyRef": {}}}]}]},
-            "may not reference configmaps",
-            id="config-map",
+            {"containers": [{"envFrom": [{"secretRef": {"name": "x"}}]}]}, "may not reference secrets", id="environment"
+        ),
+        pytest.param({"imagePullSecrets": [{"name": "x"}]}, "may not reference secrets", id="pull-secret"),
+        pytest.param(
+            {"volumes": [{"name": "v", "csi": {"nodePublishSecretRef": {"name": "x"}}}]},
+            "may not reference secrets",
+            id="secret-of-a-driver",
+        ),
+        pytest.param(
+            {"volumes": [{"name": "v", "projected": {"sources": [{"secret": {"name": "x"}}]}}]},
+            "may not reference secrets",
+            id="projected-secret",
         ),
         pytest.param(
             {"volumes": [{"projected": {"sources": [{"serviceAccountToken": {}}]}}]},
