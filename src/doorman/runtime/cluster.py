@@ -58,6 +58,7 @@ from doorman.runtime.components import component_statuses
 from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.explaining import EXPLANATIONS, PodExplainer
+from doorman.runtime.extending import ExtenderCaller
 from doorman.runtime.informers import Informers
 from doorman.runtime.loopback import LoopbackClient
 from doorman.runtime.measures import controller_source, scheduler_source
@@ -161,6 +162,7 @@ class Cluster:
         self.informers = Informers(self.cache, self.kinds)
         self.runners: list[ControllerRunner] = []
         self.scheduler: SchedulerRunner | None = None
+        self._extenders: ExtenderCaller | None = None
 
     def _judge(self, user: User, question: Question) -> Answer:
         return answer(self.authorizer, user, question)
@@ -287,7 +289,11 @@ class Cluster:
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
         recorder = EventRecorder(client, self._clock, host=HOST)
-        self.scheduler = SchedulerRunner(scheduler, client, recorder, self._clock, time.perf_counter)
+        extenders = settings.scheduler.extenders
+        self._extenders = ExtenderCaller(self._existing, scheduler.pod_on) if extenders else None
+        self.scheduler = SchedulerRunner(
+            scheduler, client, recorder, self._clock, time.perf_counter, extenders=extenders, caller=self._extenders
+        )
         for resource in ("nodes", *WATCHED, "pods"):
             self.informers.of(resource).listen(self.scheduler.changed)
         self._custom.listen(self._follow_custom)
@@ -323,6 +329,8 @@ class Cluster:
             informer.stop()
         self.cache.close_streams()
         await self._webhooks.close()
+        if self._extenders is not None:
+            await self._extenders.close()
         await self._store.close()
 
     def _controllers(self) -> Iterable[Controller]:

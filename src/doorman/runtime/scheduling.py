@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from doorman.api.pods import Pod
@@ -13,8 +13,10 @@ from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordE
 from doorman.client.client import Client
 from doorman.client.controller import Change
 from doorman.client.recorder import EventRecorder
+from doorman.runtime.extending import ExtenderCaller, ExtenderError
+from doorman.scheduler.extenders import Extender
 from doorman.scheduler.measures import EVENTS_PER_SAMPLE
-from doorman.scheduler.outcomes import Outcome, Placed, Rejected, Skipped, Victim
+from doorman.scheduler.outcomes import Consult, ConsultOnVictims, Outcome, Placed, Rejected, Skipped, Victim
 from doorman.scheduler.scheduler import Scheduler
 
 PODS_PER_TURN_MAX: Final = 64
@@ -49,8 +51,14 @@ class SchedulerRunner:
         recorder: EventRecorder,
         clock: Clock,
         stopwatch: Callable[[], float] = float,
+        *,
+        extenders: Sequence[Extender] = (),
+        caller: ExtenderCaller | None = None,
     ) -> None:
-        """`stopwatch` is the one the scheduler was given."""
+        """`stopwatch` is the one the scheduler was given, as are the `extenders`; `caller` asks them."""
+        assert caller is not None or not extenders, "somebody must ask the extenders"
+        self._caller = caller
+        self._binders = [extender for extender in extenders if extender.bind_verb]
         self.scheduler = scheduler
         self._client = client
         self._recorder = recorder
@@ -127,6 +135,8 @@ class SchedulerRunner:
             case Rejected():
                 self.scheduler.measures.rejected(outcome, seconds=self._stopwatch() - outcome.began)
                 self._spawn(self._report(outcome))
+            case Consult() | ConsultOnVictims():
+                self._spawn(self._consult(outcome))
             case Skipped():
                 self._record(outcome.pod, outcome.profile, "Warning", "FailedScheduling", "Scheduling", outcome.message)
 
@@ -142,13 +152,41 @@ class SchedulerRunner:
         if len(self._tasks) == BINDS_IN_FLIGHT_MAX - 1:
             self.soon()
 
-    async def _bind(self, placed: Placed) -> None:
+    async def _consult(self, consult: Consult | ConsultOnVictims) -> None:
+        """Ask extenders, and go on with what they say."""
+        assert self._caller is not None, "who has extenders has somebody to ask them"
+        consultations = self.scheduler.consultations
+        if isinstance(consult, Consult):
+            outcome = consultations.heard(await self._caller.opinion(consult), self._clock.now())
+        else:
+            outcome = consultations.heard_of_victims(await self._caller.victims(consult), self._clock.now())
+        if outcome is not None:
+            self._carry_out(outcome)
+        self.soon()
+
+    async def _make_binding(self, placed: Placed) -> str:
+        """By an extender that wants to, or as everybody does. What went wrong, if anything did."""
+        for extender in self._binders:
+            if self._caller is not None and extender.is_interested(placed.pod):
+                try:
+                    await self._caller.bind(extender, placed)
+                except ExtenderError as error:
+                    if extender.ignorable:
+                        continue
+                    return str(error)
+                return ""
         meta = placed.pod.metadata
-        began = self._stopwatch()
         try:
             await self._client.bind(Bind(namespace=meta.namespace, name=meta.name, uid=meta.uid, node=placed.node))
         except ApiError as error:
-            message = f'running Bind plugin "DefaultBinder": {error.message}'
+            return f'running Bind plugin "DefaultBinder": {error.message}'
+        return ""
+
+    async def _bind(self, placed: Placed) -> None:
+        meta = placed.pod.metadata
+        began = self._stopwatch()
+        message = await self._make_binding(placed)
+        if message:
             outcome = self.scheduler.bind_failed(meta.key, message, self._clock.now(), uid=meta.uid)
             if outcome is not None:
                 self._carry_out(outcome)

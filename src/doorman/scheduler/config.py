@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.pods import NodeAffinity, TopologySpreadConstraint
+from doorman.scheduler.extenders import Extender
 from doorman.scheduler.resource_scores import ShapePoint
 
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
@@ -118,3 +119,5 @@ class SchedulerConfig(msgspec.Struct, frozen=True, kw_only=True):
     percentage_of_nodes_to_score: int = 0
     parallelism: int = 16
     """Read and checked, but a cycle runs on one core."""
+    extenders: tuple[Extender, ...] = ()
+    """In the order in which they are asked."""

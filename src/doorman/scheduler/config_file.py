@@ -29,6 +29,7 @@ from doorman.scheduler.config import (
     SchedulerConfig,
 )
 from doorman.scheduler.config_args import ConfigError, PluginConfig, check_percentage, decoded, read_args
+from doorman.scheduler.config_extenders import ExtenderEntry, ignored_resources, read_extenders
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
@@ -80,7 +81,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     pod_initial_backoff_seconds: int = 1
     pod_max_backoff_seconds: int = 10
     profiles: tuple[_Profile, ...] = (_Profile(),)
-    extenders: tuple[Any, ...] = ()  # refused if there are any
+    extenders: tuple[ExtenderEntry, ...] = ()
     leader_election: Any = None  # these concern the process and not decisions
     client_connection: Any = None
     enable_profiling: bool = True
@@ -105,6 +106,9 @@ def read_config(text: str, *, unschedulable_duration: str = "5m") -> SchedulerCo
     for at, profile in enumerate(file.profiles):
         profiles.append(_profile(profile, f"profiles[{at}]", len(file.profiles), errors))
     _check_names(profiles, errors)
+    extenders = read_extenders(file.extenders, errors)
+    if ignored := ignored_resources(extenders):
+        profiles = [_ignoring(profile, ignored) for profile in profiles]
     if errors:
         raise ConfigError("; ".join(errors))
     return SchedulerConfig(
@@ -114,7 +118,14 @@ def read_config(text: str, *, unschedulable_duration: str = "5m") -> SchedulerCo
         pod_max_in_unschedulable_seconds=parse_duration(unschedulable_duration),
         percentage_of_nodes_to_score=file.percentage_of_nodes_to_score or 0,
         parallelism=file.parallelism,
+        extenders=extenders,
     )
+
+
+def _ignoring(profile: Profile, resources: Sequence[str]) -> Profile:
+    """Resources that extenders look after alone are none of NodeResourcesFit's business."""
+    ignored = (*profile.args.ignored_resources, *resources)
+    return msgspec.structs.replace(profile, args=msgspec.structs.replace(profile.args, ignored_resources=ignored))
 
 
 def _check_head(file: _File, errors: list[str]) -> None:
@@ -132,8 +143,6 @@ def _check_head(file: _File, errors: list[str]) -> None:
     check_percentage(file.percentage_of_nodes_to_score, "percentageOfNodesToScore", errors)
     if not file.profiles:
         errors.append("profiles: Required value")
-    if file.extenders:
-        errors.append("extenders: Forbidden: extenders are not supported; write a plugin instead")
 
 
 def _check_names(profiles: Sequence[Profile], errors: list[str]) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
 from doorman.scheduler.evaluation import CODE_MASK, Evaluation, FilterJudge, Judges, counted
-from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject
+from doorman.scheduler.extenders import EXTENDER, Opinion, OpinionFilter
+from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject, Scope
 from doorman.scheduler.laps import Laps
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.plugins.resources_fit import FitFilter, MoreInUse
@@ -52,6 +53,20 @@ class Misfit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Attempt: TypeAlias = Fit | Misfit
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """Every node judged, for a decision in which others have a say."""
+
+    verdicts: Column
+    judges: tuple[FilterJudge, ...]
+    by: tuple[str, ...]
+    """Plugins that named the only nodes worth a look."""
+
+    @property
+    def feasible(self) -> RowArray:
+        rows: RowArray = np.flatnonzero(self.verdicts == PASS)
+        return rows
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -94,6 +109,51 @@ class Cycle:
             return found
         except PluginReject as rejected:
             return self._rejected_by(rejected)
+
+    def survey(self, pod: Candidate) -> Survey | Misfit:
+        """The nodes that the plugins' filters leave; a Misfit if there are none."""
+        cluster = self._cluster
+        if not cluster.node_count:
+            return self.attempt(pod)  # type: ignore[return-value]  # a Misfit
+        try:
+            names, by = self._plugins.node_names(pod.shape)
+            filters = self._plugins.cluster_filters(pod.shape, cluster)
+            if names is not None:
+                judges = self._plugins.judges(pod.shape, cluster)
+                survey = Survey(self._named_verdicts(pod, sorted(names), by, judges), (*judges.filters, *filters), by)
+            else:
+                evaluation = self.evaluation(pod.shape)
+                verdicts = evaluation.verdicts
+                if len(self._nominator):
+                    verdicts = self._verdicts_beside_nominated(pod, evaluation, filters)
+                for judge in filters:
+                    verdicts = np.minimum(verdicts, judge.verdicts(cluster.all_rows))
+                survey = Survey(verdicts.copy(), (*evaluation.judges.filters, *filters), ())
+        except PluginReject as rejected:
+            return self._rejected_by(rejected)
+        return survey if len(survey.feasible) else self._misfit(survey.verdicts, survey.judges, survey.by)
+
+    def attempt_with(self, pod: Candidate, opinion: Opinion) -> Attempt:
+        """The decision when extenders have been heard about the nodes of a survey."""
+        cluster = self._cluster
+        survey = self.survey(pod)
+        if isinstance(survey, Misfit):
+            return survey
+        heard = FilterJudge(len(self._plugins.filters), Scope.CLUSTER, OpinionFilter(cluster, opinion))
+        verdicts = np.minimum(survey.verdicts, heard.verdicts(cluster.all_rows))
+        feasible: RowArray = np.flatnonzero(verdicts == PASS)
+        if not len(feasible):
+            return self._misfit(verdicts, (*survey.judges, heard), survey.by)
+        own = cluster.row_or_none(self._nominator.node_of(pod.key))
+        if own is not None and verdicts[own] == PASS:
+            return Fit(own, 0, 1)
+        if len(feasible) == 1:
+            return Fit(int(feasible[0]), 0, 1)
+        judges = self._plugins.judges(pod.shape, cluster)
+        names = [cluster.node(row).metadata.name for row in feasible.tolist()]
+        theirs: Column = np.array([opinion.scores.get(name, 0) for name in names], dtype=np.int64)
+        totals = self._totals(pod, judges, feasible) + theirs
+        return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
 
     def evaluated(self) -> Counter[tuple[str, str]]:
         """How often each plugin has judged a pod, by extension point."""
@@ -247,14 +307,7 @@ class Cycle:
         judges = self._plugins.judges(pod.shape, cluster)
         for named in (*judges.filters, *filters):
             self._evaluated[self._plugins.filters[named.index].name, "Filter"] += 1
-        if not names:
-            who = f"plugin {by[0]}" if len(by) == 1 else f"plugin(s) [{' '.join(by)}] simultaneously"
-            raise PluginReject(by[0], PreFilterReject(message=f"node(s) didn't satisfy {who}"))
-        verdicts: Column = np.where(cluster.present[: cluster.size], np.int64(_OUTSIDE), np.int64(ABSENT))
-        for name in names:
-            row = cluster.row_or_none(name)
-            if row is not None:
-                verdicts[row] = self.verdict_with_nominated(pod, judges, row)
+        verdicts = self._named_verdicts(pod, names, by, judges)
         feasible: RowArray = np.flatnonzero(verdicts == PASS)
         if not len(feasible):
             return self._misfit(verdicts, (*judges.filters, *filters), by)
@@ -263,10 +316,27 @@ class Cycle:
             return Fit(own, 0, 1)
         if len(feasible) == 1:
             return Fit(int(feasible[0]), 0, 1)
-        totals: Column = np.zeros(len(feasible), dtype=np.int64)
-        for scorer in (*judges.scorers, *self._plugins.cluster_scorers(pod.shape, cluster)):
-            totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(feasible))
+        totals = self._totals(pod, judges, feasible)
         return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
+
+    def _named_verdicts(self, pod: Candidate, names: Sequence[str], by: Sequence[str], judges: Judges) -> Column:
+        cluster = self._cluster
+        if not names:
+            who = f"plugin {by[0]}" if len(by) == 1 else f"plugin(s) [{' '.join(by)}] simultaneously"
+            raise PluginReject(by[0], PreFilterReject(message=f"node(s) didn't satisfy {who}"))
+        verdicts: Column = np.where(cluster.present[: cluster.size], np.int64(_OUTSIDE), np.int64(ABSENT))
+        for name in names:
+            row = cluster.row_or_none(name)
+            if row is not None:
+                verdicts[row] = self.verdict_with_nominated(pod, judges, row)
+        return verdicts
+
+    def _totals(self, pod: Candidate, judges: Judges, rows: RowArray) -> Column:
+        """Weighted scores when exactly these rows are feasible."""
+        totals: Column = np.zeros(len(rows), dtype=np.int64)
+        for scorer in (*judges.scorers, *self._plugins.cluster_scorers(pod.shape, self._cluster)):
+            totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(rows))
+        return totals
 
     def _misfit(
         self,
@@ -283,7 +353,8 @@ class Cycle:
             if value == _OUTSIDE:
                 reasons[_outside_reason(by)] += count
             elif value != ABSENT:
-                rejectors.add(self._plugins.filters[self.plugin_index(value)].name)
+                index = self.plugin_index(value)
+                rejectors.add(self._plugins.filters[index].name if index < len(self._plugins.filters) else EXTENDER)
                 for reason in self.reasons(value, judges):
                     reasons[reason] += count
         message = unavailable(self._cluster.node_count, reasons)

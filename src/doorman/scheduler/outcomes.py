@@ -7,6 +7,7 @@ import msgspec
 
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
+from doorman.scheduler.extenders import Extender
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +64,29 @@ class Skipped(Outcome, frozen=True, kw_only=True):
     """Popped, but not to be scheduled; `message` is the note of a FailedScheduling event."""
 
     message: str
+
+
+class Consult(Outcome, frozen=True, kw_only=True):
+    """Extenders have a say. Nothing else is decided until `Consultations.heard` is told of their opinion."""
+
+    extenders: tuple[Extender, ...]
+    nodes: tuple[str, ...]
+    """Those that are left, in the order of nodes."""
+
+
+class NodeVictims(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that would take a pod if these left."""
+
+    node: str
+    pods: tuple[Pod, ...]
+    broken_budgets: int = 0
+
+
+class ConsultOnVictims(Outcome, frozen=True, kw_only=True):
+    """Extenders have a say in who must leave: `Consultations.heard_of_victims` must be told of it."""
+
+    extenders: tuple[Extender, ...]
+    candidates: tuple[NodeVictims, ...]
 
 
 UNSCHEDULABLE = "Unschedulable"

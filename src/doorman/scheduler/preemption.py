@@ -32,7 +32,7 @@ from doorman.scheduler.clearings import Clearing, Clearings
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import RowArray
 from doorman.scheduler.cycle import Candidate, Cycle, Misfit, unavailable
-from doorman.scheduler.evaluation import Judges
+from doorman.scheduler.evaluation import FilterJudge, Judges
 from doorman.scheduler.framework import ABSENT, FINAL, PASS
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.plugins.resources_fit import FitFilter
@@ -40,6 +40,7 @@ from doorman.scheduler.profile_plugins import PluginReject
 
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
+NO_CANDIDATE: Final = "preemption: no candidate node for preemption"
 _PRIORITY_SHIFT: Final = 2**31
 KNOWN_MAX: Final = 64
 """Kinds of pods for which it is remembered what clearing nodes came to."""
@@ -120,6 +121,53 @@ class Preemption:
         """By demand and priority: what likes of this pod have found out."""
 
     def attempt(self, pod: Pod, candidate: Candidate, misfit: Misfit) -> PostFilterResult:
+        ground = self._ground(pod, candidate, misfit)
+        if isinstance(ground, PostFilterResult):
+            return ground
+        rows, curable, reasons = ground
+        best = self._best(candidate, rows, curable, reasons) if len(rows) else None
+        return self._nothing(reasons) if best is None else self._cleared(best)
+
+    def find(self, pod: Pod, candidate: Candidate, misfit: Misfit) -> PostFilterResult | Sequence[Clearing]:
+        """All nodes that could be cleared, for others to have a say in it; or why there are none."""
+        ground = self._ground(pod, candidate, misfit)
+        if isinstance(ground, PostFilterResult):
+            return ground
+        rows, curable, reasons = ground
+        try:
+            judges, cluster_judges = self._cycle.judges_for(candidate.shape)
+        except PluginReject:
+            return self._nothing(reasons)
+        found, failed = self._trials(candidate, judges, rows, self._enough(curable))
+        # Where filters let the pod in as it is, somebody else has refused it: nobody's leaving would help.
+        clearings = [clearing for clearing in found if clearing.victims]
+        if clearings:
+            return clearings
+        if found:
+            reasons[NO_VICTIMS] += len(found)
+        self._count(failed, (*judges.filters, *cluster_judges), reasons)
+        return self._nothing(reasons)
+
+    def choose(self, clearings: Sequence[Clearing]) -> PostFilterResult:
+        """Rule 7."""
+        return self._cleared(min(clearings, key=lambda clearing: clearing.badness))
+
+    def node_of(self, clearing: Clearing) -> str:
+        return self._cluster.node(clearing.row).metadata.name
+
+    def clearing_of(self, node: str, uids: Sequence[str], broken_budgets: int) -> Clearing | None:
+        """A node with victims that somebody else chose; None if one of them is not there."""
+        row = self._cluster.row_or_none(node)
+        there = {} if row is None else {record.pod.metadata.uid: record for record in self._cluster.records_on(row)}
+        if row is None or any(uid not in there for uid in uids):
+            return None
+        clearing = _clearing(row, [there[uid] for uid in uids], frozenset())
+        return msgspec.structs.replace(clearing, badness=(broken_budgets, *clearing.badness[1:]))
+
+    def _ground(
+        self, pod: Pod, candidate: Candidate, misfit: Misfit
+    ) -> PostFilterResult | tuple[RowArray, int, Counter[str]]:
+        """Rows worth a look in turn, how many are curable, and the reasons of the others; or why there are none."""
         refusal = self._refusal(pod, candidate, misfit)
         if refusal:
             return PostFilterResult(message=f"preemption: not eligible due to {refusal}.", nominated=None)
@@ -134,12 +182,14 @@ class Preemption:
         with_victims = self._cluster.lowest_priority[curable] < candidate.priority
         if without := int(len(curable) - with_victims.sum()):
             reasons[NO_VICTIMS] += without
-        rows = self._in_turn(curable[with_victims], pod)
-        best = self._best(candidate, rows, len(curable), reasons) if len(rows) else None
-        if best is None:
-            message = unavailable(self._cluster.node_count, reasons)
-            return PostFilterResult(message=f"preemption: {message}", nominated="")
-        node = self._cluster.node(best.row).metadata.name
+        return self._in_turn(curable[with_victims], pod), len(curable), reasons
+
+    def _nothing(self, reasons: Counter[str]) -> PostFilterResult:
+        message = unavailable(self._cluster.node_count, reasons)
+        return PostFilterResult(message=f"preemption: {message}", nominated="")
+
+    def _cleared(self, best: Clearing) -> PostFilterResult:
+        node = self.node_of(best)
         message = (
             f"preemption: found a potential placement for pod on node {node}, preempting {len(best.victims)} victims"
         )
@@ -169,7 +219,7 @@ class Preemption:
 
     def _best(self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str]) -> Clearing | None:
         """The node to clear. Where there is none, `reasons` say why."""
-        enough = min(max(curable * self._percentage // 100, self._absolute), curable)
+        enough = self._enough(curable)
         try:
             judges, cluster_judges = self._cycle.judges_for(candidate.shape)
         except PluginReject:
@@ -180,10 +230,17 @@ class Preemption:
         else:
             best, failed = self._best_by_trial(candidate, judges, rows, enough)
         if best is None:
-            for verdict, count in failed.items():
-                for reason in self._cycle.reasons(verdict, (*judges.filters, *cluster_judges)):
-                    reasons[reason] += count
+            self._count(failed, (*judges.filters, *cluster_judges), reasons)
         return best
+
+    def _enough(self, curable: int) -> int:
+        """Rule 3."""
+        return min(max(curable * self._percentage // 100, self._absolute), curable)
+
+    def _count(self, failed: Mapping[int, int], judges: Sequence[FilterJudge], reasons: Counter[str]) -> None:
+        for verdict, count in failed.items():
+            for reason in self._cycle.reasons(verdict, judges):
+                reasons[reason] += count
 
     def _best_known(
         self, candidate: Candidate, judges: Judges, fit: FitFilter, rows: RowArray, enough: int
@@ -209,6 +266,12 @@ class Preemption:
     def _best_by_trial(
         self, candidate: Candidate, judges: Judges, rows: RowArray, enough: int
     ) -> tuple[Clearing | None, Mapping[int, int]]:
+        found, failed = self._trials(candidate, judges, rows, enough)
+        return min(found, key=lambda clearing: clearing.badness, default=None), failed
+
+    def _trials(
+        self, candidate: Candidate, judges: Judges, rows: RowArray, enough: int
+    ) -> tuple[list[Clearing], Mapping[int, int]]:
         found: list[Clearing] = []
         failed: Counter[int] = Counter()
         unbroken = False
@@ -221,7 +284,7 @@ class Preemption:
             unbroken = unbroken or not clearing.badness[0]
             if unbroken and len(found) >= enough:
                 break
-        return min(found, key=lambda clearing: clearing.badness, default=None), failed
+        return found, failed
 
     def _fit_or_none(self, judges: Judges) -> FitFilter | None:
         """The filter of resources, if it is the only one that leaving pods can change."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.config import Profile
 from doorman.scheduler.evaluation import FilterJudge, Judges, ScoreJudge
+from doorman.scheduler.extenders import EXTENDER
 from doorman.scheduler.extension import any_event_hints
 from doorman.scheduler.framework import (
     FilterPlugin,
@@ -74,9 +75,10 @@ class ProfilePlugins:
     def hints(self) -> dict[str, Sequence[Hint]]:
         """Of every plugin that may reject a pod, by its name."""
         rejecting: list[Plugin] = [*self.filters, *self.pre_enqueue]
-        return {
+        hints = {
             plugin.name: plugin.hints() if isinstance(plugin, HintPlugin) else any_event_hints() for plugin in rejecting
         }
+        return {**hints, EXTENDER: any_event_hints()}
 
     def judges(self, shape: Shape, cluster: Cluster) -> Judges:
         """What judges by node and by row. Raises PluginReject."""

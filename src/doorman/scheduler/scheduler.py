@@ -19,37 +19,34 @@ from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.scheduler.cluster import Cluster, PodRecord
-from doorman.scheduler.config import Profile, SchedulerConfig
-from doorman.scheduler.cycle import Candidate, Cycle, Fit, Misfit
+from doorman.scheduler.config import SchedulerConfig
+from doorman.scheduler.consulting import Consultations, Ends
+from doorman.scheduler.cycle import Candidate, Fit, Misfit
 from doorman.scheduler.events import node_events, pod_update_events
-from doorman.scheduler.explain import Explainer
 from doorman.scheduler.explanation import Explanation
 from doorman.scheduler.extension import Factory, PluginError, listed_plugins, signatures_of
 from doorman.scheduler.failures import Failure, Failures
-from doorman.scheduler.framework import Change, Event, Plugin, Resource
+from doorman.scheduler.framework import Change, Event, Resource
 from doorman.scheduler.laps import SUCCESS, Laps
 from doorman.scheduler.laps import UNSCHEDULABLE as NO_SUCCESS
 from doorman.scheduler.measures import Sampler, SchedulerMeasures
 from doorman.scheduler.nominator import Nominator
-from doorman.scheduler.outcomes import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Rejected, Skipped, Victim
+from doorman.scheduler.outcomes import (
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    Outcome,
+    Placed,
+    Rejected,
+    Skipped,
+    Victim,
+)
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.preemption import Budgets, PostFilterResult, Preemption
-from doorman.scheduler.profile_plugins import ProfilePlugins
+from doorman.scheduler.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.queue import QueuedPod, SchedulingQueue
-from doorman.scheduler.registry import PluginContext, make_plugins
 from doorman.scheduler.resource_names import ResourceNames
 from doorman.scheduler.shapes import ShapeTable
 from doorman.scheduler.workloads import CONTROLLERS, Workloads
-
-
-class _Runner(msgspec.Struct, frozen=True):
-    """What decides for one profile."""
-
-    profile: Profile
-    plugins: ProfilePlugins
-    cycle: Cycle
-    preemption: Preemption | None
-    explainer: Explainer
 
 
 class Scheduler:
@@ -81,10 +78,15 @@ class Scheduler:
         self._records: dict[str, PodRecord] = {}
         """Pods that hold a place on a node, bound or assumed."""
         self._preempting: set[str] = set()
-        self._runners = {
-            profile.name: self._runner(profile, others[profile.name], comparison_operators=comparison_operators)
-            for profile in config.profiles
-        }
+        state = SharedState(
+            cluster=self._cluster,
+            workloads=self._workloads,
+            nominator=self._nominator,
+            budgets=self._budgets,
+            preempting=self._preempting,
+            comparison_operators=comparison_operators,
+        )
+        self._runners = {profile.name: make_runner(profile, others[profile.name], state) for profile in config.profiles}
         self._queue = SchedulingQueue(
             hints={name: runner.plugins.hints() for name, runner in self._runners.items()},
             gate=self._gate,
@@ -95,6 +97,11 @@ class Scheduler:
             stopwatch=stopwatch,
             hint_seconds=self.measures.hint_seconds,
         )
+        ends = Ends(assume=self._assume, broken=self._broken, misfit=self._misfit)
+        self.consultations = Consultations(
+            config.extenders, self._runners, self._cluster, self._queue, self.measures, ends
+        )
+        """Decisions in which extenders have a say. While one is open nothing else is decided."""
         self._sampler = Sampler()
         self._failures = Failures()
 
@@ -138,12 +145,12 @@ class Scheduler:
 
     def next_wake(self) -> Instant | None:
         """The earliest instant at which `schedule` would do more; one in the past means now."""
-        return self._queue.next_wake()
+        return self._queue.next_wake() if not self.consultations.is_open else None
 
     def schedule(self, now: Instant, *, pods_max: int) -> list[Outcome]:
         """Decide for waiting pods until none is ready or so many outcomes have come up."""
         outcomes: list[Outcome] = []
-        while len(outcomes) < pods_max:
+        while len(outcomes) < pods_max and not self.consultations.is_open:
             queued = self._queue.pop(now)
             if queued is None:
                 break
@@ -151,6 +158,12 @@ class Scheduler:
             outcomes.append(self._try(queued, now))
             self.measures.algorithm_seconds.observe(self._stopwatch() - began)
         return outcomes
+
+    def pod_on(self, node: str, uid: str) -> Pod | None:
+        """The pod of that uid, if it holds a place on the node."""
+        row = self._cluster.row_or_none(node)
+        records = () if row is None else self._cluster.records_on(row)
+        return next((record.pod for record in records if record.pod.metadata.uid == uid), None)
 
     def bind_done(self, pod_key: str) -> None:
         """The binding was made. Nothing to decide: the pod stays assumed until it is seen bound."""
@@ -226,30 +239,6 @@ class Scheduler:
     def cache_sizes(self) -> dict[str, int]:
         assumed = sum(1 for record in self._records.values() if record.assumed)
         return {"nodes": self._cluster.node_count, "pods": len(self._records), "assumed_pods": assumed}
-
-    def _runner(self, profile: Profile, others: Mapping[str, Plugin], *, comparison_operators: bool) -> _Runner:
-        own = make_plugins(
-            PluginContext(
-                args=profile.args,
-                comparison_operators=comparison_operators,
-                relations=self._cluster.relations,
-                workloads=self._workloads,
-                preempting=self._preempting,
-            )
-        )
-        plugins = ProfilePlugins(profile, {**own, **others})
-        cycle = Cycle(plugins, self._cluster, self._nominator)
-        preemption = None
-        if DefaultPreemption.name in profile.post_filters:
-            preemption = Preemption(
-                self._cluster,
-                self._nominator,
-                cycle,
-                self._budgets,
-                candidates_percentage_min=profile.args.min_candidate_nodes_percentage,
-                candidates_absolute_min=profile.args.min_candidate_nodes_absolute,
-            )
-        return _Runner(profile, plugins, cycle, preemption, Explainer(plugins, self._cluster, cycle))
 
     def _gate(self, queued: QueuedPod) -> str:
         for plugin in self._runners[queued.profile].plugins.pre_enqueue:
@@ -385,6 +374,8 @@ class Scheduler:
             return Skipped(pod=pod, profile=queued.profile, message=message)
         runner = self._runners[queued.profile]
         candidate = Candidate(queued.key, queued.shape, queued.priority)
+        if interested := self.consultations.interested(pod):
+            return self.consultations.begin(queued, interested, now)
         is_nominated = bool(self._nominator.node_of(queued.key))
         known = None if is_nominated else self._failures.get(queued, self._state())
         if known is not None:
@@ -407,7 +398,7 @@ class Scheduler:
                 return self._misfit(queued, misfit, result, now)
 
     def _preempt(
-        self, runner: _Runner, preemption: Preemption, pod: Pod, candidate: Candidate, misfit: Misfit
+        self, runner: ProfileRunner, preemption: Preemption, pod: Pod, candidate: Candidate, misfit: Misfit
     ) -> PostFilterResult:
         self.measures.preemption_attempts += 1
         laps = Laps(self.measures, runner.profile.name, self._stopwatch)

@@ -154,7 +154,11 @@ profiles:
                      'profiles[1].schedulerName: Duplicate value: "a"', id="same-name"),
         pytest.param(f"{HEAD}profiles: [{{}}, {{schedulerName: a}}]", "profiles[0].schedulerName: Required value",
                      id="no-name"),
-        pytest.param(f"{HEAD}extenders: [{{}}]", "extenders: Forbidden", id="extenders"),
+        pytest.param(
+            f"{HEAD}extenders: [{{prioritizeVerb: p}}]",
+            "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
+            id="extender-without-weight",
+        ),
         pytest.param(f"{HEAD}profiles: [{{plugins: {{queueSort: {{enabled: [{{name: M}}]}}}}}}]", "only PrioritySort",
                      id="queue-sort"),
     ],
