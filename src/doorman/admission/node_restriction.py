@@ -22,11 +22,13 @@ LEASE_NAMESPACE: Final = "kube-node-lease"
 INTERESTS: Final = tuple(
     Interest(resource=resource, subresource=ANY, operations=WRITES, group=NODES_GROUP)
     for resource in (
-        "pods", "nodes", "serviceaccounts", "leases.coordination.k8s.io", "csinodes.storage.k8s.io",
-        "resourceslices.resource.k8s.io",
+        "pods", "nodes", "serviceaccounts", "persistentvolumeclaims", "leases.coordination.k8s.io",
+        "csinodes.storage.k8s.io", "resourceslices.resource.k8s.io",
     )
 )  # fmt: skip
 
+_OF_A_WRITE: Final = ("resourceVersion", "managedFields")
+_OF_AN_EXPANSION: Final = ("capacity", "conditions", "allocatedResources", "allocatedResourceStatuses")
 _Json = Mapping[str, Any]  # a document or a part of one
 
 
@@ -77,6 +79,16 @@ def decide_pod_status_fault(new: _Json, old: _Json, me: str) -> str:
     return ""
 
 
+def decide_claim_changes(new: _Json, old: _Json) -> list[str]:
+    """What of a claim is changed that is not a kubelet's to change."""
+    changed: list[str] = []
+    for part, own in (("metadata", _OF_A_WRITE), ("spec", ()), ("status", _OF_AN_EXPANSION)):
+        after, before = new.get(part) or {}, old.get(part) or {}
+        names = [name for name in sorted({**after, **before}) if name not in own]
+        changed.extend(f"{part}.{name}" for name in names if (after.get(name) or None) != (before.get(name) or None))
+    return changed
+
+
 class NodeRestriction:
     name = "NodeRestriction"
     interests: Sequence[Interest] = INTERESTS
@@ -86,6 +98,7 @@ class NodeRestriction:
             "pods": self._pod,
             "nodes": self._node,
             "serviceaccounts": self._token,
+            "persistentvolumeclaims": self._claim,
             "leases": self._lease,
             "csinodes": self._csi_node,
             "resourceslices": self._slice,
@@ -161,6 +174,16 @@ class NodeRestriction:
             raise refusal(attributes, text + "The object might have been deleted and then recreated")
         if (pod.get("spec") or {}).get("nodeName") != me:
             raise refusal(attributes, "node requested token bound to a pod scheduled on a different node")
+
+    def _claim(self, attributes: Attributes, _cluster: Cluster, me: str) -> None:
+        """How far an expansion has come, and nothing else."""
+        if attributes.subresource != "status":
+            raise refusal(attributes, "may only update PVC status")
+        if attributes.operation is not Operation.UPDATE:
+            raise refusal(attributes, f"unexpected operation {quote(attributes.operation)}")
+        if changed := decide_claim_changes(attributes.obj or {}, attributes.old or {}):
+            text = f"node {quote(me)} is not allowed to update fields other than status.quantity and status.conditions"
+            raise refusal(attributes, f"{text}: {', '.join(changed)}")
 
     def _lease(self, attributes: Attributes, _cluster: Cluster, me: str) -> None:
         if attributes.namespace != LEASE_NAMESPACE:

@@ -226,3 +226,39 @@ def test_mirror_pod_of_a_node_that_is_not_there(world: Any, asked: Any) -> None:
     with pytest.raises(ApiError) as refused:
         NodeRestriction().admit(asked(pod(mirror=True, owners=[OWNER]), user=N1), world(), 0.0)
     assert (refused.value.code, refused.value.message) == (404, 'nodes "n1" not found')
+
+
+ONLY_SO_FAR = 'node "n1" is not allowed to update fields other than status.quantity and status.conditions'
+
+
+def claim(**status: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "c", "resourceVersion": "1"}, "spec": {"volumeName": "v"}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("new", "subresource", "why"),
+    [
+        pytest.param(claim(capacity={"storage": "2"}, conditions=[{"type": "x"}]), "status", "", id="expansion"),
+        pytest.param(
+            claim(phase="Lost"),
+            "status",
+            f"{ONLY_SO_FAR}: status.phase",
+            id="phase",
+        ),
+        pytest.param(
+            {**claim(), "metadata": {"name": "c", "labels": {"a": "b"}}},
+            "status",
+            f"{ONLY_SO_FAR}: metadata.labels",
+            id="labels",
+        ),
+        pytest.param(claim(), "", "may only update PVC status", id="whole"),
+    ],
+)
+def test_kubelet_tells_how_far_an_expansion_is(new: Any, subresource: str, why: str, world: Any, asked: Any) -> None:
+    asking = asked(
+        new, "persistentvolumeclaims", operation=Operation.UPDATE, old=claim(), subresource=subresource, user=N1
+    )
+    if why:
+        assert refusal_of(asking, world()) == why
+    else:
+        NodeRestriction().admit(asking, world(), 0.0)
