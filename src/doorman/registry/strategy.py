@@ -191,8 +191,6 @@ def _update_event(kind: Kind, new: Document, old: Document, now: Instant) -> Non
 
 # Requests for certificates
 
-_DECISIONS: Final = ("Approved", "Denied")
-
 
 def _update_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     """What was asked for stays as it was asked for."""
@@ -201,33 +199,32 @@ def _update_certificate_request(kind: Kind, new: Document, old: Document, now: I
 
 
 def _certificate_request_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Everything but the decisions, which are the approval's to change."""
+    """Validation says which conditions may not be changed here."""
     take_only(new, old, "status")
-    _mix_conditions(new, old, now, is_decision=False)
+    _date_conditions(new, old, now)
 
 
 def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """The decisions, and nothing else."""
+    """The conditions, and nothing else."""
     wanted = new.get("status", {}).get("conditions", [])
     take_only(new, old, "status")
-    new["status"] = {**old.get("status", {}), "conditions": wanted}
-    _mix_conditions(new, old, now, is_decision=True)
-
-
-def _mix_conditions(new: Document, old: Document, now: Instant, *, is_decision: bool) -> None:
-    status = new.setdefault("status", {})
-    kept = [c for c in old.get("status", {}).get("conditions", ()) if (c.get("type") in _DECISIONS) is not is_decision]
-    taken = [c for c in status.get("conditions", ()) if (c.get("type") in _DECISIONS) is is_decision]
-    conditions = [*kept, *taken]
-    for condition in conditions:
-        condition.setdefault("lastUpdateTime", to_time(now))
-        condition.setdefault("lastTransitionTime", to_time(now))
-    if conditions:
-        status["conditions"] = conditions
+    status = {name: value for name, value in old.get("status", {}).items() if name != "conditions"}
+    if wanted:
+        status["conditions"] = wanted
+    if status or "status" in old:
+        new["status"] = status
     else:
-        status.pop("conditions", None)
-        if not status and "status" not in old:
-            del new["status"]
+        new.pop("status", None)
+    _date_conditions(new, old, now)
+
+
+def _date_conditions(new: Document, old: Document, now: Instant) -> None:
+    """What says nothing of when it came about came about now, or when the same was first said."""
+    before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions", ()))}
+    for condition in new.get("status", {}).get("conditions", ()):
+        condition.setdefault("lastUpdateTime", to_time(now))
+        same = before.get((condition.get("type"), condition.get("status")), {})
+        condition.setdefault("lastTransitionTime", same.get("lastTransitionTime", to_time(now)))
 
 
 # Group versions

@@ -11,7 +11,16 @@ from cryptography.x509.oid import NameOID
 from doorman.api.identity import MASTERS, User
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
-from doorman.base.errors import ApiError, FieldError, forbidden_request, invalid, invalid_object, required
+from doorman.base.errors import (
+    ApiError,
+    FieldError,
+    duplicate,
+    forbidden_request,
+    invalid,
+    invalid_object,
+    not_supported,
+    required,
+)
 from doorman.base.gotext import quote
 from doorman.registry.registry import Registry
 from doorman.server.authorization import Authorizer
@@ -20,6 +29,12 @@ from doorman.server.request import RequestInfo
 STORAGE: Final = "certificatesigningrequests.certificates.k8s.io"
 CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
 SECONDS_MIN: Final = 600
+USAGES: Final = (
+    "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
+    "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel",
+    "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
+    "server auth", "signing", "timestamping",
+)  # fmt: skip
 _RIGHTS: Final = {"approval": "approve", "status": "sign"}
 
 
@@ -90,6 +105,13 @@ def _errors(spec: Document) -> list[FieldError]:
         errors.append(invalid("spec.request", spec.get("request", ""), fault))
     if not spec.get("usages"):
         errors.append(required("spec.usages", "usages must be provided"))
+    seen: set[str] = set()
+    for index, usage in enumerate(spec.get("usages") or ()):
+        if usage not in USAGES:
+            errors.append(not_supported(f"spec.usages[{index}]", usage, USAGES))
+        if usage in seen:
+            errors.append(duplicate(f"spec.usages[{index}]", usage))
+        seen.add(usage)
     signer = spec.get("signerName", "")
     if not signer:
         errors.append(required("spec.signerName", ""))

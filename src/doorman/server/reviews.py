@@ -9,6 +9,7 @@ from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Clock
 from doorman.base.errors import FieldError, bad_request, invalid, invalid_object
+from doorman.base.gotext import quote
 from doorman.base.instants import to_time
 from doorman.server.authorization import Authorizer
 from doorman.server.node_authorizer import node_of
@@ -109,7 +110,8 @@ class Reviews:
             return {"user": {}, "error": "invalid bearer token"}
         shared = [audience for audience in wanted if audience in found.audiences]
         if not shared:
-            return {"user": {}, "error": f"token audiences {list(found.audiences)} is invalid for {wanted}"}
+            why = f"token audiences {_listed(found.audiences)} is invalid for the target audiences {_listed(wanted)}"
+            return {"user": {}, "error": why}
         return {"authenticated": True, "user": user_info(found.user), "audiences": shared}
 
 
@@ -117,6 +119,10 @@ def user_info(user: User) -> Document:
     shown: Document = {"username": user.name, "uid": user.uid, "groups": list(user.groups)}
     shown["extra"] = {name: list(values) for name, values in user.extra.items()}
     return {name: value for name, value in shown.items() if value}
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"[{' '.join(quote(word) for word in words)}]"
 
 
 def asked(spec: Document) -> RequestInfo:

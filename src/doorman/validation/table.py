@@ -5,6 +5,7 @@ from typing import Final
 
 from doorman.semantics.names import path_segment_faults
 from doorman.validation import claim, dedicated, device, job, plain, webhooks, workload
+from doorman.validation.certificate_request import CERTIFICATE_REQUEST
 from doorman.validation.context import Context, Validator
 from doorman.validation.custom_resource_definition import DEFINITION
 from doorman.validation.disruption_budget import validate_disruption_budget_create, validate_disruption_budget_update
@@ -37,6 +38,7 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.MUTATING_BINDING,
     "dedicatednodes.doorman.dev": dedicated.DEDICATED_NODES,
     "tolerationpolicies.doorman.dev": dedicated.TOLERATION_POLICY,
+    "certificatesigningrequests.certificates.k8s.io": CERTIFICATE_REQUEST,
     "configmaps": plain.CONFIG_MAP,
     "secrets": plain.SECRET,
     "services": SERVICE,
