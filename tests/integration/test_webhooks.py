@@ -61,7 +61,11 @@ async def test_validating_webhook_refuses_with_its_words_and_warns(tmp_path: Pat
         pytest.param(lambda r: Raw(REDIRECT), "the server answered with status 307", id="redirects"),
         pytest.param(lambda r: Raw(b"no HTTP at all\r\n\r\n"), "failed to call webhook", id="no-http"),
         pytest.param(lambda r: Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "failed to call", id="half"),
-        pytest.param(lambda r: Raw(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), "status 500", id="error"),
+        pytest.param(
+            lambda r: Raw(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"),
+            'an error on the server ("unknown") has prevented the request from succeeding',
+            id="error",
+        ),
         pytest.param(lambda r: Raw(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 2_000_000), "failed to call", id="endless-head"),
         pytest.param(lambda r: b"[" * 100_000, "couldn't decode webhook response", id="deep"),
     ],

@@ -17,6 +17,7 @@ from doorman.admission.contract import Cluster
 from doorman.admission.webhooks import Unanswered
 from doorman.api.schema import Document
 from doorman.api.webhooks import ClientConfig, ServiceReference
+from doorman.client.webhook_faults import Refused, connection_fault, status_fault
 
 if TYPE_CHECKING:
     import httpx2  # loaded with the first call: most clusters have no webhooks
@@ -47,8 +48,10 @@ class WebhookCaller:
                 return await self._post(config, target, review, timeout_seconds)
         except TimeoutError as error:
             raise Unanswered(f"{told}: context deadline exceeded") from error
+        except Refused as error:
+            raise Unanswered(f"failed to call webhook: {error}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-            raise Unanswered(f"{told}: {error}") from error
+            raise Unanswered(f"{told}: {connection_fault(error, target.url, target.server_name)}") from error
 
     async def close(self) -> None:
         for client in self._clients.values():
@@ -75,7 +78,7 @@ class WebhookCaller:
                 if len(body) > ANSWER_BYTES_MAX:
                     raise ValueError(f"the answer is longer than {ANSWER_BYTES_MAX} bytes")
             if not 200 <= answer.status_code < 300:
-                raise ValueError(f"the server answered with status {answer.status_code}")
+                raise Refused(status_fault(answer.status_code, body))
             return body
 
     def _client(self, ca_bundle: str) -> "httpx2.AsyncClient":
