@@ -171,3 +171,32 @@ def test_service_and_pod_that_change_are_held_to_the_quota_and_give_back() -> No
         assert status(cluster).used["requests.cpu"] == "100m"
 
     run_story(story)
+
+
+def test_deployment_says_why_its_replica_set_is_not_made_and_goes_on_when_it_may() -> None:
+    async def story(cluster: Story) -> None:
+        await given_quota(cluster, {"count/replicasets.apps": "0"})
+        labels = {"app": "web"}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [CONTAINER]}}
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        await given(cluster, "deployments.apps", "web", spec)
+        await cluster.advance(1)
+
+        def progressing() -> Any:
+            deployment = cluster.cluster.informers.lister("deployments.apps").get("default/web")
+            return next(one for one in deployment.status.conditions if one.type == "Progressing")
+
+        said = progressing()
+        assert (said.status, said.reason) == ("False", "ReplicaSetCreateError")
+        assert said.message.startswith('Failed to create new replica set "web-')
+        assert "exceeded quota: q" in said.message
+        events = cluster.cluster.cache.collection("events").objects.values()
+        told = [event.document() for event in events if event.document()["reason"] == "ReplicaSetCreateError"]
+        assert {event["message"] for event in told} == {said.message}
+        assert {event["type"] for event in told} == {"Warning"}
+        more = {"spec": {"hard": {"count/replicasets.apps": "1"}}}
+        await cluster.client.patch(Patch(resource="resourcequotas", namespace="default", name="q", body=more))
+        await cluster.advance(60)
+        assert progressing().reason == "NewReplicaSetAvailable"
+
+    run_story(story)

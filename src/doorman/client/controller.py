@@ -7,11 +7,12 @@ keys, executes the actions in order and wakes keys when they asked for it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
 from doorman.base.clock import Instant
+from doorman.base.errors import ApiError
 from doorman.client.actions import Action
 
 
@@ -78,4 +79,13 @@ class Controller(Protocol):
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
         """The retries of `key` are used up."""
+        ...
+
+
+@runtime_checkable
+class FailureListener(Protocol):
+    """A controller that wants to hear of every failure, not only of the last."""
+
+    def failed(self, key: str, error: ApiError) -> None:
+        """An action for `key` failed; it is tried again."""
         ...

@@ -13,7 +13,7 @@ from typing import Final
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.base.timers import TimerHeap
-from doorman.client.controller import Change, Controller, Result, Source
+from doorman.client.controller import Change, Controller, FailureListener, Result, Source
 from doorman.client.executor import Executor
 from doorman.client.queue_measures import QueueMeasures
 
@@ -193,6 +193,8 @@ class ControllerRunner:
             _log.info("%s gave up on %s: %s", self.controller.name, key, error)
             self.controller.gave_up(key, error, self._clock.now())
             return
+        if isinstance(self.controller, FailureListener):
+            self.controller.failed(key, error)
         self._attempts[key] = attempts
         self._measures_of(key).retries += 1
         delay = min(retry.delay_seconds * retry.factor ** (attempts - 1), retry.delay_seconds_max)

@@ -16,6 +16,8 @@ from doorman.api.meta import ObjectMeta, controller_of
 from doorman.api.pods import Pod
 from doorman.api.workloads import Deployment, DeploymentStatus, ReplicaSet, Template
 from doorman.base.clock import Instant
+from doorman.base.errors import ApiError
+from doorman.base.gotext import quote
 from doorman.client.actions import Action, Create, Delete, Patch, PatchType, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
@@ -49,6 +51,7 @@ from doorman.controllers.deployment_status import (
     replaced,
     with_condition,
 )
+from doorman.controllers.pod_control import is_namespace_going
 from doorman.controllers.reporting import reference_to
 from doorman.controllers.revisions import template_hash
 
@@ -58,6 +61,7 @@ REPLICA_SETS: Final = "replicasets.apps"
 KIND: Final = "Deployment"
 API_VERSION: Final = "apps/v1"
 HASH_LABEL: Final = "pod-template-hash"
+REFUSED: Final = "ReplicaSetCreateError"
 WORKERS: Final = 32
 NOT_COPIED: Final = frozenset(
     {
@@ -139,6 +143,8 @@ class DeploymentController:
         self._candidates: Candidates[ReplicaSet] = Candidates(replica_sets)
         self._refused: dict[str, str] = {}
         """By Deployment: why its new ReplicaSet could not be made, to be told at the next look."""
+        self._making: dict[str, str] = {}
+        """By Deployment: the new ReplicaSet that was asked for and is not seen yet."""
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE
@@ -154,9 +160,16 @@ class DeploymentController:
                 assert kind == "orphan", f"unknown key {key}"
                 return self._orphan_seen(rest, now)
 
+    def failed(self, key: str, error: ApiError) -> None:
+        """That a namespace is going is no news, and a conflict is somebody else's change."""
+        rest = key.partition("/")[2]
+        if rest in self._making and error.code != 409 and not is_namespace_going(error):
+            self._refused[rest] = str(error)
+
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives it
         """The next change tries again."""
-        self._refused[key.partition("/")[2]] = str(error)
+        if isinstance(error, ApiError):
+            self.failed(key, error)
 
     def _orphan_seen(self, key: str, now: Instant) -> Result:
         found = self._sets.get(key)
@@ -181,7 +194,7 @@ class DeploymentController:
 
     def _sync(self, key: str, now: Instant) -> Result:
         deployment = self._deployments.get(key)
-        refused = self._refused.pop(key, None)
+        refused, made = self._refused.pop(key, None), self._making.pop(key, "")
         if deployment is None:
             self._candidates.forget(key)
             return DONE
@@ -208,8 +221,7 @@ class DeploymentController:
             return _result(actions, status, deployment, now, _revision(new, old))
         actions = list(claim.actions)
         if refused is not None and new is None:
-            text = f"Failed to create new replica set: {refused}"
-            actions.append(_event(deployment.metadata, "ReplicaSetCreateError", text, kind="Warning"))
+            actions += _refusal(deployment, f"Failed to create new replica set {quote(made)}: {refused}", now)
         return self._roll(deployment, claimant, actions, everyone, new, old, now)
 
     def _roll(
@@ -267,6 +279,7 @@ class DeploymentController:
         size = new_size(deployment, everyone, 0)
         body = _replica_set_body(deployment, claimant, name, hash_, size, revision)
         actions.append(Create(resource=REPLICA_SETS, namespace=meta.namespace, body=body))
+        self._making[meta.key] = name
         if size > 0:
             text = f"Scaled up replica set {name} from 0 to {size}"
             actions.append(_event(meta, "ScalingReplicaSet", text))
@@ -288,6 +301,17 @@ class DeploymentController:
 
     def _any_runs(self, old: Iterable[ReplicaSet]) -> bool:
         return any(not pod.is_finished for one in old for pod in self._pods.by(BY_OWNER, one.metadata.uid))
+
+
+def _refusal(deployment: Deployment, text: str, now: Instant) -> list[Action]:
+    """The new ReplicaSet could not be made: told before it is tried again."""
+    actions: list[Action] = [_event(deployment.metadata, REFUSED, text, kind="Warning")]
+    if has_deadline(deployment):
+        status = deployment.status
+        said = with_condition(status.conditions, PROGRESSING, "False", REFUSED, text, now)
+        patch = decide_status_patch(deployment, replaced(status, said))
+        actions.extend([patch] if patch is not None else [])
+    return actions
 
 
 def _revision_after(old: Iterable[ReplicaSet]) -> int:

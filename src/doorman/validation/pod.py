@@ -1,5 +1,6 @@
 """A pod, and the pod inside a workload: the checks of a create, in the API's order."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,11 +17,13 @@ from doorman.validation.selectors import affinity_errors, topology_spread_errors
 from doorman.validation.tolerations import toleration_annotation_errors, toleration_errors, uses_comparison_operators
 
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
+DELETION_COST_ANNOTATION: Final = "controller.kubernetes.io/pod-deletion-cost"
 INT32_MAX: Final = 2**31 - 1
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
+_DELETION_COST: Final = re.compile(r"0|-?[1-9][0-9]{0,10}")
 _SYSTEMS: Final = ("linux", "windows")
 _GATED_NODE_NAME: Final = "cannot be set until all schedulingGates have been cleared"
 _HOST_NETWORK_PORT: Final = "must match `containerPort` when `hostNetwork` is true"
@@ -122,7 +125,18 @@ def _annotation_errors(
         text = "must set spec.nodeName if mirror pod annotation is set"
         errors.append(invalid(f"{path}[{MIRROR_ANNOTATION}]", annotations[MIRROR_ANNOTATION], text))
     errors.extend(toleration_annotation_errors(annotations, path, comparison_operators=comparison_operators))
+    cost = annotations.get(DELETION_COST_ANNOTATION)
+    if cost is not None and not _is_deletion_cost(cost):
+        errors.append(invalid(f"{path}[{DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer"))
     return errors
+
+
+def _is_deletion_cost(text: str) -> bool:
+    """
+    >>> [_is_deletion_cost(text) for text in ("0", "-12", "2147483647", "2147483648", "+1", "007", "x", "")]
+    [True, True, True, False, False, False, False, False]
+    """
+    return bool(_DELETION_COST.fullmatch(text)) and -INT32_MAX - 1 <= int(text) <= INT32_MAX
 
 
 def _volume_names(volumes: Sequence[Mapping[str, Any]], path: str, errors: list[FieldError]) -> frozenset[str]:

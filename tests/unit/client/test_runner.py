@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -140,6 +140,21 @@ def test_failures_are_tried_again_later_and_later_then_given_up() -> None:
     assert [round(at, 3) for _, at in fake.asked] == [0.0, 1.0, 3.0]
     assert fake.given_up == ["a"]
     assert [queue.retries for queue in runner.measures] == [2]
+
+
+def test_who_wants_to_hear_of_every_failure_does() -> None:
+    class Listening(Fake):
+        heard: ClassVar[list[str]] = []
+
+        def failed(self, key: str, error: ApiError) -> None:
+            self.heard.append(f"{key}: {error.message}")
+
+    fake = Listening()
+    retry = Retry(attempts_max=3, delay_seconds=1.0)
+    fake.answer = lambda key: Result(actions=delete(key).actions, retry=retry)
+    run(fake, FakeClient(fails=True), lambda runner: runner.add("a"), seconds=60)
+    assert fake.heard == ["a: no", "a: no"]
+    assert fake.given_up == ["a"], "of the last one it hears that it is the last"
 
 
 def test_bug_with_one_key_does_not_stop_the_others(caplog: pytest.LogCaptureFixture) -> None:

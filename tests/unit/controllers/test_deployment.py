@@ -262,7 +262,9 @@ def test_refused_replica_set_is_told() -> None:
     stage.at(200)
     stage.patch(DEPLOYMENTS, "a/d", {"metadata": {"labels": {"a": "b"}}})
     stage.at(210)
-    assert stage.messages("ReplicaSetCreateError")[0][1] == "Failed to create new replica set: no more"
+    (name,) = stage.documents[SETS]
+    told = stage.messages("ReplicaSetCreateError")[0][1]
+    assert told == f'Failed to create new replica set "{name.rpartition("/")[2]}": no more'
     assert images(stage) == {"i:1": 1}
 
 

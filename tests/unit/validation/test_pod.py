@@ -91,6 +91,14 @@ MIRROR = "kubernetes.io/config.mirror"
             id="mirror-without-node",
         ),
         pytest.param(
+            pod({"annotations": {"controller.kubernetes.io/pod-deletion-cost": "+1"}}),
+            [
+                'metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: "+1": '
+                "must be a 32bit integer"
+            ],
+            id="deletion-cost",
+        ),
+        pytest.param(
             pod(preemptionPolicy="Maybe"),
             ['spec.preemptionPolicy: Unsupported value: "Maybe": supported values: "PreemptLowerPriority", "Never"'],
             id="preemption-policy",
