@@ -58,7 +58,7 @@ async def test_validating_webhook_refuses_with_its_words_and_warns(tmp_path: Pat
         pytest.param(lambda r: allowed(r, [{"op": "replace", "path": "", "value": 1}]), "no object", id="no-object"),
         pytest.param(lambda r: None, "context deadline exceeded", id="hangs"),
         pytest.param(lambda r: b"x" * (4 * 1024 * 1024), "the answer is longer than", id="endless"),
-        pytest.param(lambda r: Raw(REDIRECT), "the server answered with status 307", id="redirects"),
+        pytest.param(lambda r: Raw(REDIRECT), "the server responded with the status code 307", id="redirects"),
         pytest.param(lambda r: Raw(b"no HTTP at all\r\n\r\n"), "failed to call webhook", id="no-http"),
         pytest.param(lambda r: Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "failed to call", id="half"),
         pytest.param(
