@@ -21,7 +21,7 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_OWNER, Candidates, Claimant, decide_claim, owned_keys, set_keys
+from doorman.controllers.claims import BY_OWNER, Claimant, decide_claim, owned_keys, set_keys
 from doorman.controllers.daemon_nodes import Placements, daemon_pod
 from doorman.controllers.daemon_rollout import (
     Ended,
@@ -35,6 +35,7 @@ from doorman.controllers.daemon_rollout import (
 )
 from doorman.controllers.pod_control import Owner, PodControl
 from doorman.controllers.pod_facts import next_available, target_node
+from doorman.controllers.pod_owner import PodOwnerController
 from doorman.controllers.reporting import reference_to, status_patch
 from doorman.controllers.revisions import HASH_LABEL, decide_cleanup, decide_history
 
@@ -88,7 +89,7 @@ def decide_status_patch(daemon_set: DaemonSet, status: DaemonSetStatus) -> Patch
     return status_patch(RESOURCE, daemon_set.metadata, body)
 
 
-class DaemonSetController:
+class DaemonSetController(PodOwnerController[DaemonSet]):
     """Owns what was asked of the server and is not seen yet, and the pauses of failing pods."""
 
     name = NAME
@@ -103,36 +104,16 @@ class DaemonSetController:
         nodes: ListerOf[Node],
         settings: DaemonSetSettings | None = None,
     ) -> None:
-        self._sets = daemon_sets
+        super().__init__(daemon_sets, pods, PodControl(NAME, pods))
         self._revisions = revisions
-        self._pods = pods
         self._nodes = nodes
         self._settings = settings if settings is not None else DaemonSetSettings()
-        self._control = PodControl(NAME, pods)
-        self._candidates = Candidates(pods)
         self._failed = FailedPods()
         self._placements: dict[str, Placements] = {}
-        self._uids: dict[str, str] = {}
-
-    def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
-        return DONE
 
     def reconcile(self, key: str, now: Instant) -> Result:
         kind, _, rest = key.partition("/")
-        match kind:
-            case "create" | "delete":
-                return self._control.reconcile(key)
-            case "node":
-                return self._node_changed(rest, now)
-            case "orphan":
-                return self._orphan_seen(rest, now)
-            case _:
-                assert kind == "set", f"unknown key {key}"
-                return self._sync(rest, now)
-
-    def gave_up(self, key: str, error: Exception, now: Instant) -> None:
-        if key.startswith(("create/", "delete/")):
-            self._control.gave_up(key, error, now)
+        return self._node_changed(rest, now) if kind == "node" else super().reconcile(key, now)
 
     def _node_changed(self, name: str, now: Instant) -> Result:
         node = self._nodes.get(name)
@@ -144,7 +125,7 @@ class DaemonSetController:
             if (owner := controller_of(pod.metadata)) is not None and owner.kind == KIND
         }
         wakes = []
-        for daemon_set in self._sets.list():
+        for daemon_set in self._owners.list():
             placement = self._placement(daemon_set).on(node)
             has_pod = daemon_set.metadata.uid in bound
             if (
@@ -155,34 +136,19 @@ class DaemonSetController:
                 wakes.append((f"set/{daemon_set.metadata.key}", now))
         return Result(wakes=wakes)
 
-    def _orphan_seen(self, pod_key: str, now: Instant) -> Result:
-        pod = self._pods.get(pod_key)
-        if pod is None or controller_of(pod.metadata) is not None:
-            return DONE
-        wakes = []
-        for daemon_set in self._sets.list():
-            meta = daemon_set.metadata
-            if meta.namespace == pod.metadata.namespace and matches(daemon_set.spec.selector, pod.metadata.labels):
-                self._candidates.point_out(meta.key, pod_key)
-                wakes.append((f"set/{meta.key}", now))
-        return Result(wakes=wakes)
+    def _selects(self, owner: DaemonSet, pod: Pod) -> bool:
+        return matches(owner.spec.selector, pod.metadata.labels)
 
-    def _sync(self, key: str, now: Instant) -> Result:
-        daemon_set = self._sets.get(key)
-        if daemon_set is None or self._uids.get(key, daemon_set.metadata.uid) != daemon_set.metadata.uid:
-            self._forget(key)
-        if daemon_set is None:
-            return DONE
-        self._uids[key] = daemon_set.metadata.uid
-        selector = _selector_or_none(daemon_set)
+    def _manage(self, key: str, found: DaemonSet, now: Instant) -> Result:
+        selector = _selector_or_none(found)
         if selector is None:
             text = "This daemon set is selecting all pods. A non-empty selector is required."
-            return Result(actions=(_event(daemon_set.metadata, "Warning", "SelectingAll", text),))
-        if daemon_set.metadata.deletion_timestamp:
+            return Result(actions=(_event(found.metadata, "Warning", "SelectingAll", text),))
+        if found.metadata.deletion_timestamp:
             return DONE
-        return self._manage(key, daemon_set, selector, now)
+        return self._keep(key, found, selector, now)
 
-    def _manage(self, key: str, daemon_set: DaemonSet, selector: Selector, now: Instant) -> Result:
+    def _keep(self, key: str, daemon_set: DaemonSet, selector: Selector, now: Instant) -> Result:
         claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=daemon_set.metadata)
         owner = Owner(key=f"set/{key}", meta=daemon_set.metadata, reference=_reference(daemon_set.metadata))
         claim = decide_claim(claimant, selector, "pods", self._candidates.of(key, daemon_set.metadata))
@@ -263,9 +229,8 @@ class DaemonSetController:
         return found
 
     def _forget(self, key: str) -> None:
-        uid = self._uids.pop(key, "")
-        self._control.forget(f"set/{key}")
-        self._candidates.forget(key)
+        uid = self._uids.get(key, "")
+        super()._forget(key)
         self._failed.forget(uid)
         self._placements.pop(uid, None)
 

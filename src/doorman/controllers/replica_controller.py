@@ -1,6 +1,6 @@
 """The controller of any kind that keeps so many pods: ReplicaSets and ReplicationControllers. See `replicas`.
 
-It reads the owners and pods. Keys: `set/<namespace>/<name>`, `orphan/<namespace>/<pod>`, and those of `pod_control`.
+It reads the owners and pods. Keys: those of `pod_owner`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,9 +13,11 @@ from doorman.api.meta import LabelSelector, ObjectMeta, controller_of
 from doorman.api.pods import Pod
 from doorman.api.workloads import ReplicaSetStatus, Template
 from doorman.base.clock import Instant
-from doorman.client.controller import DONE, Result, Source
+from doorman.client.controller import Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Claimant, owned_keys, set_keys
+from doorman.controllers.claims import BY_OWNER, Claimant, owned_keys, set_keys
+from doorman.controllers.pod_control import PodControl
+from doorman.controllers.pod_owner import PodOwnerController
 from doorman.controllers.replicas import ReplicaEngine, Replicated
 
 
@@ -54,8 +56,9 @@ class ReplicaKind(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     selector: Callable[[T], LabelSelector | None]
 
 
-class ReplicaController(Generic[T]):
+class ReplicaController(PodOwnerController[T]):
     def __init__(self, kind: ReplicaKind[T], owners: ListerOf[T], pods: ListerOf[Pod]) -> None:
+        super().__init__(owners, pods, PodControl(kind.component or kind.name, pods))
         self.name: Final = kind.name
         self.sources: Final[Sequence[Source]] = (
             Source(kind.resource, set_keys),
@@ -63,37 +66,12 @@ class ReplicaController(Generic[T]):
         )
         self.workers: Final = kind.workers
         self._kind = kind
-        self._owners = owners
-        self._pods = pods
-        self._engine = ReplicaEngine(kind.component or kind.name, pods)
-        self._uids: dict[str, str] = {}
+        self._engine = ReplicaEngine(pods, self._control, self._candidates)
 
-    def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
-        return DONE
+    def _selects(self, owner: T, pod: Pod) -> bool:
+        return matches(self._kind.selector(owner), pod.metadata.labels)
 
-    def reconcile(self, key: str, now: Instant) -> Result:
-        kind, _, rest = key.partition("/")
-        match kind:
-            case "create" | "delete":
-                return self._engine.control.reconcile(key)
-            case "orphan":
-                return self._orphan_seen(rest, now)
-            case _:
-                assert kind == "set", f"unknown key {key}"
-                return self._sync(rest, now)
-
-    def gave_up(self, key: str, error: Exception, now: Instant) -> None:
-        if key.startswith(("create/", "delete/")):
-            self._engine.control.gave_up(key, error, now)
-
-    def _sync(self, key: str, now: Instant) -> Result:
-        found = self._owners.get(key)
-        if found is None or self._uids.get(key, found.metadata.uid) != found.metadata.uid:
-            self._uids.pop(key, None)
-            self._engine.forget(key)
-        if found is None:
-            return DONE
-        self._uids[key] = found.metadata.uid
+    def _manage(self, key: str, found: T, now: Instant) -> Result:
         return self._engine.sync(key, self._replicated(found), self._kin(found), now)
 
     def _replicated(self, found: T) -> Replicated:
@@ -115,14 +93,3 @@ class ReplicaController(Generic[T]):
         if owner is None:
             return (found.metadata.uid,)
         return [one.metadata.uid for one in self._owners.by(BY_OWNER, owner.uid)]
-
-    def _orphan_seen(self, pod_key: str, now: Instant) -> Result:
-        pod = self._pods.get(pod_key)
-        if pod is None or controller_of(pod.metadata) is not None:
-            return DONE
-        wakes = []
-        for one in self._owners.by(BY_NAMESPACE, pod.metadata.namespace):
-            if matches(self._kind.selector(one), pod.metadata.labels):
-                self._engine.candidates.point_out(one.metadata.key, pod_key)
-                wakes.append((f"set/{one.metadata.key}", now))
-        return Result(wakes=wakes)

@@ -127,10 +127,10 @@ def condition_body(condition: Any) -> dict[str, Any]:  # a Condition view; as JS
 class ReplicaEngine:
     """The part of a controller that keeps so many pods of each owner."""
 
-    def __init__(self, component: str, pods: ListerOf[Pod]) -> None:
+    def __init__(self, pods: ListerOf[Pod], control: PodControl, candidates: Candidates[Pod]) -> None:
         self._pods = pods
-        self.control = PodControl(component, pods)
-        self.candidates: Candidates[Pod] = Candidates(pods)
+        self._control = control
+        self._candidates = candidates
 
     def sync(self, key: str, owner: Replicated, kin_owners: Iterable[str], now: Instant) -> Result:
         """`kin_owners` are the uids of owners of the same family, this one included."""
@@ -138,23 +138,23 @@ class ReplicaEngine:
         claimant = owner.claimant
         reference = reference_to(meta, api_version=claimant.api_version, kind=claimant.kind)
         who = Owner(key=f"set/{key}", meta=meta, reference=reference)
-        claim = decide_claim(owner.claimant, owner.selector, "pods", self.candidates.of(key, meta))
-        pods = [self.control.seen_as_deleting(pod) for pod in claim.mine]
+        claim = decide_claim(owner.claimant, owner.selector, "pods", self._candidates.of(key, meta))
+        pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
         active = [pod for pod in pods if is_active(pod)]
-        coming = len(self.control.creating(who.key, now))
-        failures = self.control.failures(who.key)
+        coming = len(self._control.creating(who.key, now))
+        failures = self._control.failures(who.key)
         wakes: list[tuple[str, Instant]] = []
         if not meta.deletion_timestamp:
             missing = min(max(owner.replicas - len(active) - coming, 0), PODS_PER_SYNC_MAX)
             body = pod_body(owner.template, owner=owner.claimant.reference(), generate_name=f"{meta.name}-")
-            wakes += self.control.create(who, [body] * missing, now)
+            wakes += self._control.create(who, [body] * missing, now)
             if len(active) > owner.replicas:
                 surplus = decide_surplus(active, owner.replicas, self._kin(kin_owners), now)
-                wakes += self.control.delete(who, surplus, now)
-        failing = bool(failures) or now < self.control.paused_until(who.key)
+                wakes += self._control.delete(who, surplus, now)
+        failing = bool(failures) or now < self._control.paused_until(who.key)
         status = decide_status(owner, pods, failures, failing=failing, now=now)
         patch = decide_status_patch(owner, status)
-        actions: list[Action] = [*claim.actions, *self.control.failure_events(who, failures)]
+        actions: list[Action] = [*claim.actions, *self._control.failure_events(who, failures)]
         if patch is not None:
             actions.append(patch)
         available = next_available(pods, owner.min_ready_seconds, now)
@@ -163,10 +163,6 @@ class ReplicaEngine:
             wakes = [wake for wake in wakes if wake[0] != who.key]
             wakes.append((who.key, min([available, *own])))
         return Result(actions=actions, wakes=wakes)
-
-    def forget(self, key: str) -> None:
-        self.control.forget(f"set/{key}")
-        self.candidates.forget(key)
 
     def _kin(self, uids: Iterable[str]) -> Kin:
         counts: dict[str, int] = {}

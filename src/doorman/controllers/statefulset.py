@@ -11,16 +11,17 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.labels import matches, selector_of
-from doorman.api.meta import Object, ObjectMeta, controller_of
+from doorman.api.meta import Object, ObjectMeta
 from doorman.api.pods import Pod
 from doorman.api.workloads import ControllerRevision, StatefulSet, StatefulSetStatus
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, ObjectReference, Patch
-from doorman.client.controller import DONE, Result, Source
+from doorman.client.controller import Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates, Claimant, decide_claim, owned_keys, set_keys
+from doorman.controllers.claims import BY_OWNER, Claimant, decide_claim, owned_keys, set_keys
 from doorman.controllers.pod_control import Owner, PodControl, Texts
 from doorman.controllers.pod_facts import next_available
+from doorman.controllers.pod_owner import PodOwnerController
 from doorman.controllers.reporting import reference_to, status_patch
 from doorman.controllers.revisions import HASH_LABEL, History, decide_cleanup, decide_history
 from doorman.controllers.statefulset_claims import CLAIMS, decide_claim_owners, is_about_to_go
@@ -91,7 +92,7 @@ def decide_status_patch(stateful_set: StatefulSet, status: StatefulSetStatus) ->
     return status_patch(RESOURCE, stateful_set.metadata, body)
 
 
-class StatefulSetController:
+class StatefulSetController(PodOwnerController[StatefulSet]):
     name = NAME
     sources = SOURCES
     workers = WORKERS
@@ -103,57 +104,16 @@ class StatefulSetController:
         pods: ListerOf[Pod],
         claims: ListerOf[Object],
     ) -> None:
-        self._sets = stateful_sets
+        super().__init__(stateful_sets, pods, PodControl(NAME, pods, TEXTS))
         self._revisions = revisions
-        self._pods = pods
         self._claims = claims
-        self._control = PodControl(NAME, pods, TEXTS)
-        self._candidates: Candidates[Pod] = Candidates(pods)
-        self._uids: dict[str, str] = {}
 
-    def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
-        return DONE
+    def _selects(self, owner: StatefulSet, pod: Pod) -> bool:
+        is_namesake = ordinal_of(owner, pod.metadata.name) is not None
+        return is_namesake and matches(owner.spec.selector, pod.metadata.labels)
 
-    def reconcile(self, key: str, now: Instant) -> Result:
-        kind, _, rest = key.partition("/")
-        match kind:
-            case "create" | "delete":
-                return self._control.reconcile(key)
-            case "orphan":
-                return self._orphan_seen(rest, now)
-            case _:
-                assert kind == "set", f"unknown key {key}"
-                return self._sync(rest, now)
-
-    def gave_up(self, key: str, error: Exception, now: Instant) -> None:
-        if key.startswith(("create/", "delete/")):
-            self._control.gave_up(key, error, now)
-
-    def _orphan_seen(self, pod_key: str, now: Instant) -> Result:
-        pod = self._pods.get(pod_key)
-        if pod is None or controller_of(pod.metadata) is not None:
-            return DONE
-        wakes = []
-        for one in self._sets.by(BY_NAMESPACE, pod.metadata.namespace):
-            is_namesake = ordinal_of(one, pod.metadata.name) is not None
-            if is_namesake and matches(one.spec.selector, pod.metadata.labels):
-                self._candidates.point_out(one.metadata.key, pod_key)
-                wakes.append((f"set/{one.metadata.key}", now))
-        return Result(wakes=wakes)
-
-    def _sync(self, key: str, now: Instant) -> Result:
-        found = self._sets.get(key)
-        if found is None or self._uids.get(key, found.metadata.uid) != found.metadata.uid:
-            self._uids.pop(key, None)
-            self._control.forget(f"set/{key}")
-            self._candidates.forget(key)
-        if found is None:
-            return DONE
-        self._uids[key] = found.metadata.uid
-        return self._manage(key, found, now)
-
-    def _manage(self, key: str, stateful_set: StatefulSet, now: Instant) -> Result:
-        meta = stateful_set.metadata
+    def _manage(self, key: str, found: StatefulSet, now: Instant) -> Result:
+        stateful_set, meta = found, found.metadata
         claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=meta)
         owner = Owner(key=f"set/{key}", meta=meta, reference=_reference(meta))
         candidates = [
