@@ -60,12 +60,15 @@ class Consultations:
         self._open: _Consultation | None = None
 
     @property
+    def has_extenders(self) -> bool:
+        """Whether anybody has a say at all."""
+        return bool(self._extenders)
+
+    @property
     def is_open(self) -> bool:
         return self._open is not None
 
     def interested(self, pod: Pod) -> tuple[Extender, ...]:
-        if not self._extenders:
-            return ()
         return tuple(extender for extender in self._extenders if extender.is_interested(pod))
 
     def begin(self, queued: QueuedPod, interested: tuple[Extender, ...], now: Instant) -> Outcome:

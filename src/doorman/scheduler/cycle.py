@@ -85,7 +85,8 @@ class Cycle:
         self._cluster = cluster
         self._nominator = nominator
         self._evaluations: OrderedDict[int, Evaluation] = OrderedDict()
-        self._attempts = 0
+        self._elsewhere = 0
+        """Attempts that no kept evaluation has counted."""
         self._evaluated: Counter[tuple[str, str]] = Counter()
         """By plugin and extension point; those of kept evaluations come on top."""
 
@@ -94,13 +95,13 @@ class Cycle:
         cluster = self._cluster
         if not cluster.node_count:
             return Misfit(message=NO_NODES, rejectors=frozenset(), verdicts=np.zeros(0, dtype=np.int64), counts={})
-        self._attempts += 1
         try:
             names, by = self._plugins.node_names(pod.shape)
             filters = self._plugins.cluster_filters(pod.shape, cluster, laps)
             if laps is not None:
                 laps.lap("PreFilter")
             if names is not None:
+                self._elsewhere += 1
                 found = self._attempt_named(pod, sorted(names), by, filters)
             else:
                 found = self._attempt_anywhere(pod, filters, laps)
@@ -158,14 +159,16 @@ class Cycle:
     def evaluated(self) -> Counter[tuple[str, str]]:
         """How often each plugin has judged a pod, by extension point."""
         total = self._evaluated.copy()
-        total.update({(plugin.name, "PreFilter"): self._attempts for plugin in self._plugins.filters})
+        attempts = self._elsewhere
         for evaluation in self._evaluations.values():
             self._count_evaluation(evaluation, total)
+            attempts += evaluation.choices + evaluation.uses
+        total.update({(plugin.name, "PreFilter"): attempts for plugin in self._plugins.filters})
         return total
 
     def _count_evaluation(self, evaluation: Evaluation, total: Counter[tuple[str, str]]) -> None:
         for judge in evaluation.judges.filters:
-            total[self._plugins.filters[judge.index].name, "Filter"] += evaluation.uses
+            total[self._plugins.filters[judge.index].name, "Filter"] += evaluation.choices + evaluation.uses
         for scorer in evaluation.judges.scorers:
             total[self._plugins.scores[scorer.index][0].name, "Score"] += evaluation.choices
 
@@ -190,7 +193,9 @@ class Cycle:
             evaluation = Evaluation(self._cluster, self._plugins.judges(shape, self._cluster))
             self._evaluations[number] = evaluation
             if len(self._evaluations) > EVALUATIONS_MAX:
-                self._count_evaluation(self._evaluations.popitem(last=False)[1], self._evaluated)
+                dropped = self._evaluations.popitem(last=False)[1]
+                self._count_evaluation(dropped, self._evaluated)
+                self._elsewhere += dropped.choices + dropped.uses
         else:
             self._evaluations.move_to_end(number)
         evaluation.refresh()
@@ -238,11 +243,11 @@ class Cycle:
 
     def _attempt_anywhere(self, pod: Candidate, filters: Sequence[FilterJudge], laps: Laps | None) -> Attempt:
         evaluation = self.evaluation(pod.shape)
-        evaluation.uses += 1
         nominator = self._nominator
         if len(nominator):
             own_row = self._cluster.row_or_none(nominator.node_of(pod.key))
             if own_row is not None and self.verdict_with_nominated(pod, evaluation.judges, own_row) == PASS:
+                evaluation.uses += 1
                 return Fit(own_row, 0, 1)
             verdicts = self._verdicts_beside_nominated(pod, evaluation, filters)
         else:
@@ -252,6 +257,7 @@ class Cycle:
         scorers = self._plugins.cluster_scorers(pod.shape, self._cluster)
         if not filters and not scorers and verdicts is evaluation.verdicts:
             if not evaluation.feasible_count:
+                evaluation.uses += 1
                 return self._misfit(verdicts, evaluation.judges.filters, counts=evaluation.counts())
             evaluation.choices += 1
             row = int(evaluation.keys.argmax())
@@ -260,10 +266,11 @@ class Cycle:
             self._evaluated[self._plugins.filters[judge.index].name, "Filter"] += 1
             verdicts = np.minimum(verdicts, judge.verdicts(self._cluster.all_rows))
         feasible: RowArray = np.flatnonzero(verdicts == PASS)
-        if not len(feasible):
+        if len(feasible) <= 1:
+            evaluation.uses += 1
+            if len(feasible):
+                return Fit(int(feasible[0]), 0, 1)
             return self._misfit(verdicts, (*evaluation.judges.filters, *filters))
-        if len(feasible) == 1:
-            return Fit(int(feasible[0]), 0, 1)
         evaluation.choices += 1
         totals = evaluation.totals(feasible)
         for scorer in scorers:

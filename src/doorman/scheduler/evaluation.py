@@ -114,10 +114,10 @@ class Evaluation:
         self.verdicts: Column = np.zeros(0, dtype=np.int64)
         self.keys: Column = np.zeros(0, dtype=np.int64)
         self.feasible_count = 0
-        self.uses = 0
-        """Pods that were judged by it."""
         self.choices = 0
-        """Those of them for which a node was chosen by score."""
+        """Pods for which a node was chosen by it."""
+        self.uses = 0
+        """Other pods that were judged by it: they fitted nowhere, or there was no choice."""
         self._counts: dict[int, int] | None = None
         """Rows by verdict; worked out when asked for and then kept up to date."""
         plain = [judge for judge in judges.scorers if judge.normaliser is None]

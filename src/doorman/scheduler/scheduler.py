@@ -29,7 +29,7 @@ from doorman.scheduler.failures import Failure, Failures
 from doorman.scheduler.framework import Change, Event, Resource
 from doorman.scheduler.laps import SUCCESS, Laps
 from doorman.scheduler.laps import UNSCHEDULABLE as NO_SUCCESS
-from doorman.scheduler.measures import Sampler, SchedulerMeasures
+from doorman.scheduler.measures import SAMPLE_SECONDS, SchedulerMeasures
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.outcomes import (
     SCHEDULER_ERROR,
@@ -102,7 +102,9 @@ class Scheduler:
             config.extenders, self._runners, self._cluster, self._queue, self.measures, ends
         )
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
-        self._sampler = Sampler()
+        self._has_extenders = self.consultations.has_extenders
+        self._next_sample = 0.0
+        """By the stopwatch: the next decision from then on is timed in parts."""
         self._failures = Failures()
 
     def node_changed(self, old: Node | None, new: Node | None, now: Instant) -> None:
@@ -150,7 +152,7 @@ class Scheduler:
     def schedule(self, now: Instant, *, pods_max: int) -> list[Outcome]:
         """Decide for waiting pods until none is ready or so many outcomes have come up."""
         outcomes: list[Outcome] = []
-        while len(outcomes) < pods_max and not self.consultations.is_open:
+        while len(outcomes) < pods_max and not (self._has_extenders and self.consultations.is_open):
             queued = self._queue.pop(now)
             if queued is None:
                 break
@@ -374,15 +376,14 @@ class Scheduler:
             return Skipped(pod=pod, profile=queued.profile, message=message)
         runner = self._runners[queued.profile]
         candidate = Candidate(queued.key, queued.shape, queued.priority)
-        if interested := self.consultations.interested(pod):
+        if self._has_extenders and (interested := self.consultations.interested(pod)):
             return self.consultations.begin(queued, interested, now)
         is_nominated = bool(self._nominator.node_of(queued.key))
         known = None if is_nominated else self._failures.get(queued, self._state())
         if known is not None:
             return self._misfit(queued, known.misfit, known.result, now)
         try:
-            is_timed = self._sampler.is_due(queued.began)
-            laps = Laps(self.measures, queued.profile, self._stopwatch) if is_timed else None
+            laps = self._laps(queued) if queued.began >= self._next_sample else None
             attempt = runner.cycle.attempt(candidate, laps)
             result = None
             if isinstance(attempt, Misfit) and attempt.rejectors and runner.preemption is not None:
@@ -396,6 +397,10 @@ class Scheduler:
                 if not is_nominated:
                     self._failures.remember(queued, Failure(self._state(), misfit, result))
                 return self._misfit(queued, misfit, result, now)
+
+    def _laps(self, queued: QueuedPod) -> Laps:
+        self._next_sample = queued.began + SAMPLE_SECONDS
+        return Laps(self.measures, queued.profile, self._stopwatch)
 
     def _preempt(
         self, runner: ProfileRunner, preemption: Preemption, pod: Pod, candidate: Candidate, misfit: Misfit
