@@ -12,7 +12,7 @@ from doorman.validation.context import Context
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
 from doorman.validation.pod_network import dns_config_errors, host_alias_errors
 from doorman.validation.resources import pod_requirement_errors, quantity_errors
-from doorman.validation.security_context import linux_errors, pod_security_errors
+from doorman.validation.security_context import linux_errors, pod_security_errors, windows_errors
 from doorman.validation.selectors import affinity_errors, topology_spread_errors
 from doorman.validation.tolerations import toleration_annotation_errors, toleration_errors, uses_comparison_operators
 
@@ -251,6 +251,6 @@ def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
             errors.append(required(f"{path}.os.name", "cannot be empty"))
         elif found not in _SYSTEMS:
             errors.append(not_supported(f"{path}.os", Json(found), _SYSTEMS))
-        elif found == "linux":
-            errors.extend(linux_errors(spec, path))
+        else:
+            errors.extend(linux_errors(spec, path) if found == "linux" else windows_errors(spec, path))
     return errors

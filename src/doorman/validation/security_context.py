@@ -22,6 +22,19 @@ _SELINUX_CHANGES: Final = ("MountOption", "Recursive")
 _PROC_MOUNTS: Final = ("Default", "Unmasked")
 _PROFILE_TYPES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 PROFILE_BYTES_MAX: Final = 4095
+_NOT_ON_WINDOWS: Final = (
+    ("context", "appArmorProfile"), ("context", "seLinuxOptions"), ("spec", "hostUsers"), ("spec", "hostPID"),
+    ("spec", "hostIPC"), ("context", "seccompProfile"), ("context", "fsGroup"), ("context", "fsGroupChangePolicy"),
+    ("context", "sysctls"), ("spec", "shareProcessNamespace"), ("context", "runAsUser"), ("context", "runAsGroup"),
+    ("context", "supplementalGroups"), ("context", "supplementalGroupsPolicy"), ("context", "seLinuxChangePolicy"),
+)  # fmt: skip
+"""Fields of the pod's spec and of its security context, in the API's order."""
+_FLAGS: Final = ("hostPID", "hostIPC")
+"""Of these, false is as good as nothing."""
+_NOT_IN_WINDOWS_CONTAINERS: Final = (
+    "appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged",
+    "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup",
+)  # fmt: skip
 
 
 def pod_security_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -68,13 +81,30 @@ def container_security_errors(context: _Context, path: str, *, host_users: bool)
 def linux_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     """What a pod that says it is for Linux must not have."""
     text = "windows options cannot be set for a linux pod"
-    holders = [("securityContext", spec.get("securityContext") or {})]
-    for group in ("initContainers", "containers", "ephemeralContainers"):
-        holders.extend(
-            (f"{group}[{index}].securityContext", container.get("securityContext") or {})
-            for index, container in enumerate(spec.get(group) or ())
-        )
+    holders = [("securityContext", spec.get("securityContext") or {}), *_container_contexts(spec)]
     return [forbidden(f"{path}.{at}.windowsOptions", text) for at, context in holders if "windowsOptions" in context]
+
+
+def windows_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
+    """What a pod that says it is for Windows must not have."""
+    context: _Context = spec.get("securityContext") or {}
+    found = [
+        name if holder == "spec" else f"securityContext.{name}"
+        for holder, name in _NOT_ON_WINDOWS
+        if (name in spec and (spec[name] or name not in _FLAGS) if holder == "spec" else context.get(name) is not None)
+    ]
+    for at, one in _container_contexts(spec):
+        found.extend(f"{at}.{name}" for name in _NOT_IN_WINDOWS_CONTAINERS if name in one)
+    return [forbidden(f"{path}.{at}", "cannot be set for a windows pod") for at in found]
+
+
+def _container_contexts(spec: Mapping[str, Any]) -> list[tuple[str, _Context]]:
+    """Where containers have their security contexts, in the order in which the API looks at them."""
+    return [
+        (f"{group}[{index}].securityContext", container.get("securityContext") or {})
+        for group in ("initContainers", "containers", "ephemeralContainers")
+        for index, container in enumerate(spec.get(group) or ())
+    ]
 
 
 def _id_errors(context: _Context, path: str, *fields: str) -> list[FieldError]:

@@ -85,7 +85,8 @@ def _node_affinity_errors(affinity: Mapping[str, Any], path: str) -> list[FieldE
     for index, term in enumerate(affinity.get(PREFERRED_TERM) or ()):
         at = f"{path}.{PREFERRED_TERM}[{index}]"
         errors.extend(_weight_errors(term, at))
-        errors.extend(node_selector_term_errors(term.get("preference") or {}, f"{at}.preference"))
+        preference = term.get("preference") or {}
+        errors.extend(node_selector_term_errors(preference, f"{at}.preference", any_value=True))
     return errors
 
 
@@ -99,16 +100,18 @@ def node_selector_errors(selector: Mapping[str, Any], path: str) -> list[FieldEr
     return errors
 
 
-def node_selector_term_errors(term: Mapping[str, Any], path: str) -> list[FieldError]:
+def node_selector_term_errors(term: Mapping[str, Any], path: str, *, any_value: bool = False) -> list[FieldError]:
+    """`any_value`: values need not be such as labels have. A preference that can never hold does no harm."""
     errors: list[FieldError] = []
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
-        errors.extend(_node_requirement_errors(requirement, f"{path}.matchExpressions[{index}]"))
+        at = f"{path}.matchExpressions[{index}]"
+        errors.extend(_node_requirement_errors(requirement, at, any_value=any_value))
     for index, requirement in enumerate(term.get("matchFields") or ()):
         errors.extend(_node_field_errors(requirement, f"{path}.matchFields[{index}]"))
     return errors
 
 
-def _node_requirement_errors(requirement: Mapping[str, Any], path: str) -> list[FieldError]:
+def _node_requirement_errors(requirement: Mapping[str, Any], path: str, *, any_value: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     match operator:
@@ -125,7 +128,7 @@ def _node_requirement_errors(requirement: Mapping[str, Any], path: str) -> list[
             errors.append(invalid(f"{path}.operator", Json(operator), "not a valid selector operator"))
     key = requirement.get("key", "")
     errors.extend(invalid(f"{path}.key", key, fault) for fault in qualified_name_faults(key))
-    for index, value in enumerate(values):
+    for index, value in enumerate(() if any_value else values):
         errors.extend(invalid(f"{path}.values[{index}]", value, fault) for fault in label_value_faults(value))
     return errors
 
@@ -163,11 +166,11 @@ def _pod_term_errors(term: Mapping[str, Any], path: str) -> list[FieldError]:
     errors.extend(label_selector_errors(term.get("namespaceSelector"), f"{path}.namespaceSelector"))
     for namespace in term.get("namespaces") or ():
         errors.extend(invalid(f"{path}.namespace", namespace, fault) for fault in dns_label_faults(namespace))
+    errors.extend(_label_key_errors(term, path))
     key = term.get("topologyKey", "")
     if not key:
         errors.append(required(f"{path}.topologyKey", "can not be empty"))
     errors.extend(invalid(f"{path}.topologyKey", key, fault) for fault in qualified_name_faults(key))
-    errors.extend(_label_key_errors(term, path))
     return errors
 
 
@@ -178,24 +181,35 @@ def _label_key_errors(holder: Mapping[str, Any], path: str) -> list[FieldError]:
     """
     errors: list[FieldError] = []
     selector = holder.get("labelSelector")
-    avoided = holder.get("mismatchLabelKeys") or ()
-    for field in ("matchLabelKeys", "mismatchLabelKeys"):
-        keys = holder.get(field) or ()
+    wanted, avoided = holder.get("matchLabelKeys") or (), holder.get("mismatchLabelKeys") or ()
+    for field, keys in (("matchLabelKeys", wanted), ("mismatchLabelKeys", avoided)):
         if keys and selector is None:
             errors.append(forbidden(f"{path}.{field}", "must not be specified when labelSelector is not set"))
+            continue
         for index, key in enumerate(keys):
-            at = f"{path}.{field}[{index}]"
-            errors.extend(invalid(at, key, fault) for fault in qualified_name_faults(key))
-            if field == "matchLabelKeys" and key in avoided:
-                errors.append(invalid(at, key, "exists in both matchLabelKeys and mismatchLabelKeys"))
-            if selector is not None and _says(selector, key):
-                errors.append(invalid(at, key, f"exists in both {field} and labelSelector"))
+            errors.extend(invalid(f"{path}.{field}[{index}]", key, fault) for fault in qualified_name_faults(key))
+    if selector is not None and wanted:
+        errors.extend(_repeated_key_errors(selector, wanted, path))
+    errors.extend(
+        invalid(f"{path}.matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys")
+        for index, key in enumerate(wanted)
+        if key in avoided
+    )
     return errors
 
 
-def _says(selector: Mapping[str, Any], key: str) -> bool:
-    own = [one for one in selector.get("matchExpressions") or () if one.get("key") == key]
-    return key in (selector.get("matchLabels") or {}) or len(own) > 1
+def _repeated_key_errors(selector: Mapping[str, Any], keys: Sequence[str], path: str) -> list[FieldError]:
+    """The API names the place by the key's number alone, without the field's name."""
+    said = set(selector.get("matchLabels") or ())
+    places = {key: index for index, key in enumerate(keys)}
+    errors: list[FieldError] = []
+    for expression in selector.get("matchExpressions") or ():
+        key = expression.get("key", "")
+        if key in places and key in said:
+            text = "exists in both matchLabelKeys and labelSelector"
+            errors.append(invalid(f"{path}[{places[key]}]", key, text))
+        said.add(key)
+    return errors
 
 
 def _weight_errors(term: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -204,19 +218,16 @@ def _weight_errors(term: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def topology_spread_errors(constraints: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    """Of constraints that are the same each one but the last is told of."""
     errors: list[FieldError] = []
-    seen: set[tuple[str, str]] = set()
+    pairs = [(one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")) for one in constraints]
     for index, constraint in enumerate(constraints):
-        errors.extend(_spread_errors(constraint, f"{path}[{index}]"))
-        pair = (constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", ""))
-        if pair in seen:
-            shown = "{" + ", ".join(pair) + "}"
-            errors.append(duplicate(f"{path}[{index}].{{topologyKey, whenUnsatisfiable}}", shown))
-        seen.add(pair)
+        comes_again = pairs[index] in pairs[index + 1 :]
+        errors.extend(_spread_errors(constraint, f"{path}[{index}]", comes_again=comes_again))
     return errors
 
 
-def _spread_errors(constraint: Mapping[str, Any], path: str) -> list[FieldError]:
+def _spread_errors(constraint: Mapping[str, Any], path: str, *, comes_again: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     skew = constraint.get("maxSkew", 0)
     if skew <= 0:
@@ -224,15 +235,15 @@ def _spread_errors(constraint: Mapping[str, Any], path: str) -> list[FieldError]
     key = constraint.get("topologyKey", "")
     if not key:
         errors.append(required(f"{path}.topologyKey", "can not be empty"))
-    else:
-        errors.extend(invalid(f"{path}.topologyKey", key, fault) for fault in qualified_name_faults(key))
     action = constraint.get("whenUnsatisfiable", "")
     if action not in ("DoNotSchedule", "ScheduleAnyway"):
         errors.append(not_supported(f"{path}.whenUnsatisfiable", Json(action), ("DoNotSchedule", "ScheduleAnyway")))
+    if comes_again:
+        errors.append(duplicate(f"{path}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
     domains = constraint.get("minDomains")
     if domains is not None:
         if domains <= 0:
-            errors.append(invalid(f"{path}.minDomains", domains, "must be greater than 0"))
+            errors.append(invalid(f"{path}.minDomains", domains, "must be greater than zero"))
         if action != "DoNotSchedule":
             text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
             errors.append(invalid(f"{path}.minDomains", domains, text))

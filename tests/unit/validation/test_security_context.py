@@ -178,3 +178,19 @@ def test_linux_pod_has_no_windows_options() -> None:
     assert faults(os={"name": "linux"}, container={"windowsOptions": {}}) == [
         "spec.containers[0].securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod"
     ]
+
+
+def test_windows_pod_has_nothing_of_linux() -> None:
+    context = {"runAsUser": 1, "fsGroup": 2, "windowsOptions": {"runAsUserName": "me"}}
+    assert faults(
+        os={"name": "windows"}, securityContext=context, hostPID=False, hostUsers=False, container={"privileged": True}
+    ) == [
+        f"spec.{at}: Forbidden: cannot be set for a windows pod"
+        for at in (
+            "hostUsers",
+            "securityContext.fsGroup",
+            "securityContext.runAsUser",
+            "containers[0].securityContext.privileged",
+        )
+    ]
+    assert faults(os={"name": "windows"}, hostPID=False) == []

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from doorman.semantics.names import qualified_name_faults
 from doorman.validation.selectors import (
     affinity_errors,
     label_selector_errors,
@@ -121,14 +122,17 @@ def test_topology_spread_is_checked() -> None:
     assert texts(topology_spread_errors([bad], "t")) == [
         "t[0].maxSkew: Invalid value: 0: must be greater than zero",
         't[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"',
-        "t[0].minDomains: Invalid value: 0: must be greater than 0",
+        "t[0].minDomains: Invalid value: 0: must be greater than zero",
         "t[0].minDomains: Invalid value: 0: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not Never",
     ]
     (error,) = topology_spread_errors([good, good], "t")
-    assert str(error) == 't[1].{topologyKey, whenUnsatisfiable}: Duplicate value: "{z, DoNotSchedule}"'
+    assert str(error) == 't[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{z, DoNotSchedule}"'
+    assert topology_spread_errors([{**good, "topologyKey": "no label key"}], "t") == []
 
 
 SELECTOR = {"matchLabels": {"app": "web"}}
+MERGED = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}
+"""As it is once the pod's own value was added."""
 NO_SELECTOR = "must not be specified when labelSelector is not set"
 
 
@@ -138,9 +142,20 @@ NO_SELECTOR = "must not be specified when labelSelector is not set"
         pytest.param({"labelSelector": SELECTOR, "matchLabelKeys": ["hash"]}, [], id="good"),
         pytest.param({"matchLabelKeys": ["hash"]}, [f"a.matchLabelKeys: Forbidden: {NO_SELECTOR}"], id="no-selector"),
         pytest.param(
-            {"labelSelector": SELECTOR, "matchLabelKeys": ["app"]},
-            ['a.matchLabelKeys[0]: Invalid value: "app": exists in both matchLabelKeys and labelSelector'],
+            {"labelSelector": MERGED, "matchLabelKeys": ["hash", "app"]},
+            ['a[1]: Invalid value: "app": exists in both matchLabelKeys and labelSelector'],
             id="said-twice",
+        ),
+        pytest.param({"labelSelector": SELECTOR, "matchLabelKeys": ["app"]}, [], id="pod-has-no-such-label"),
+        pytest.param({"labelSelector": MERGED, "mismatchLabelKeys": ["app"]}, [], id="unwanted-may-be-said-twice"),
+        pytest.param(
+            {"topologyKey": "", "labelSelector": SELECTOR, "matchLabelKeys": ["-"]},
+            [
+                f'a.matchLabelKeys[0]: Invalid value: "-": {qualified_name_faults("-")[0]}',
+                "a.topologyKey: Required value: can not be empty",
+                *(f'a.topologyKey: Invalid value: "": {fault}' for fault in qualified_name_faults("")),
+            ],
+            id="keys-come-before-the-topology",
         ),
         pytest.param(
             {"labelSelector": SELECTOR, "matchLabelKeys": ["x"], "mismatchLabelKeys": ["x"]},
@@ -154,3 +169,16 @@ def test_label_keys_add_to_the_selector(more: dict[str, Any], expected: list[str
     kept = texts(affinity_errors({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}, "a"))
     prefix = "a.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
     assert [text.replace(prefix, "a") for text in kept] == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "faults"),
+    [
+        pytest.param("requiredDuringSchedulingIgnoredDuringExecution", 1, id="required"),
+        pytest.param("preferredDuringSchedulingIgnoredDuringExecution", 0, id="preferred"),
+    ],
+)
+def test_values_of_preferences_may_be_anything(field: str, faults: int) -> None:
+    term = {"matchExpressions": [{"key": "k", "operator": "In", "values": ["no label value"]}]}
+    rule: Any = {"nodeSelectorTerms": [term]} if field.startswith("required") else [{"weight": 1, "preference": term}]
+    assert len(affinity_errors({"nodeAffinity": {field: rule}}, "a")) == faults
