@@ -1,6 +1,6 @@
 """Containers of a pod: names, images, ports, environment, mounts, resources."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import (
@@ -14,16 +14,14 @@ from doorman.base.errors import (
     required,
 )
 from doorman.semantics.names import dns_label_faults, env_name_faults, port_name_faults
+from doorman.validation.container_handlers import PORT_RANGE, PROBES, handler_errors
 from doorman.validation.resources import requirement_errors
 from doorman.validation.security_context import container_security_errors
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-_MESSAGE_POLICIES: Final = ("FallbackToLogsOnError", "File")
+_MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _RESTART_POLICIES: Final = ("Always", "Never", "OnFailure")
-_PORT_RANGE: Final = "must be between 1 and 65535, inclusive"
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
-_PROBE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 
 
 def container_errors(
@@ -33,6 +31,7 @@ def container_errors(
     path: str,
     *,
     host_users: bool = True,
+    grace_seconds: int | None = None,
 ) -> list[FieldError]:
     """`spec.containers`. `volumes` and `claims` are the names that may be referred to."""
     if not containers:
@@ -46,7 +45,7 @@ def container_errors(
         if name in names:
             errors.append(duplicate(f"{path}[{index}].name", name))
         names.add(name)
-        errors.extend(_probe_errors(container, f"{path}[{index}]"))
+        errors.extend(handler_errors(container, f"{path}[{index}]", grace_seconds=grace_seconds))
     errors.extend(_host_port_conflicts(containers, path))
     return errors
 
@@ -59,6 +58,7 @@ def init_container_errors(
     path: str,
     *,
     host_users: bool = True,
+    grace_seconds: int | None = None,
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     names = {container.get("name", "") for container in regular}
@@ -74,7 +74,7 @@ def init_container_errors(
         elif name:
             names.add(name)
         if policy == "Always":
-            errors.extend(_probe_errors(container, at))
+            errors.extend(handler_errors(container, at, grace_seconds=grace_seconds))
             continue
         if "lifecycle" in container:
             errors.append(
@@ -82,10 +82,19 @@ def init_container_errors(
             )
         errors.extend(
             forbidden(f"{at}.{probe}", "may not be set for init containers without restartPolicy=Always")
-            for probe in _PROBES
+            for probe in PROBES
             if probe in container
         )
     return errors
+
+
+def image_errors(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    """What holds for pods and not for templates."""
+    return [
+        invalid(f"{path}[{index}].image", image, "must not have leading or trailing whitespace")
+        for index, container in enumerate(containers)
+        if (image := container.get("image", "")) != image.strip()
+    ]
 
 
 def ephemeral_container_errors(
@@ -110,10 +119,19 @@ def ephemeral_container_errors(
         if name in names:
             errors.append(duplicate(f"{at}.name", name))
         names.add(name)
+        target = container.get("targetContainerName")
+        if target and all(other.get("name") != target for other in others):
+            errors.append(field_not_found(f"{at}.targetContainerName", target))
         errors.extend(
             forbidden(f"{at}.{field}", "cannot be set for an Ephemeral Container")
-            for field in ("ports", "lifecycle", *_PROBES)
+            for field in ("ports", "resources", "resizePolicy", "restartPolicy", *PROBES, "lifecycle")
             if container.get(field)
+        )
+        errors.extend(
+            forbidden(f"{at}.volumeMounts[{number}].{field}", "cannot be set for an Ephemeral Container")
+            for number, mount in enumerate(container.get("volumeMounts") or ())
+            for field in ("subPath", "subPathExpr")
+            if mount.get(field)
         )
         if context := container.get("securityContext"):
             errors.extend(container_security_errors(context, f"{at}.securityContext", host_users=host_users))
@@ -153,11 +171,8 @@ def _common_errors(
         errors.append(required(f"{path}.name"))
     else:
         errors.extend(invalid(f"{path}.name", name, fault) for fault in dns_label_faults(name))
-    image = container.get("image", "")
-    if not image:
+    if not container.get("image"):
         errors.append(required(f"{path}.image"))
-    elif image != image.strip():
-        errors.append(invalid(f"{path}.image", image, "must not have leading or trailing whitespace"))
     policy = container.get("terminationMessagePolicy", "")
     if policy not in _MESSAGE_POLICIES:
         at = f"{path}.terminationMessagePolicy"
@@ -197,10 +212,10 @@ def _port_errors(ports: Sequence[Mapping[str, Any]], path: str) -> list[FieldErr
         if number == 0:
             errors.append(required(f"{at}.containerPort"))
         elif not 1 <= number <= 65535:
-            errors.append(invalid(f"{at}.containerPort", number, _PORT_RANGE))
+            errors.append(invalid(f"{at}.containerPort", number, PORT_RANGE))
         host_port = port.get("hostPort", 0)
         if host_port and not 1 <= host_port <= 65535:
-            errors.append(invalid(f"{at}.hostPort", host_port, _PORT_RANGE))
+            errors.append(invalid(f"{at}.hostPort", host_port, PORT_RANGE))
         protocol = port.get("protocol", "")
         if not protocol:
             errors.append(required(f"{at}.protocol"))
@@ -265,41 +280,6 @@ def _claim_errors(used: Sequence[Mapping[str, Any]], claims: frozenset[str], pat
         if name not in claims:
             errors.append(field_not_found(f"{path}[{index}]", name))
     return errors
-
-
-def _probe_errors(container: Mapping[str, Any], path: str) -> Iterator[FieldError]:
-    for field in _PROBES:
-        probe = container.get(field)
-        if probe is None:
-            continue
-        handlers = [handler for handler in _PROBE_HANDLERS if handler in probe]
-        if not handlers:
-            yield required(f"{path}.{field}", "must specify a handler type")
-        for extra in handlers[1:]:
-            yield forbidden(f"{path}.{field}.{extra}", "may not specify more than 1 handler type")
-        yield from _probe_port_errors(probe, f"{path}.{field}")
-        for number in (
-            "initialDelaySeconds",
-            "timeoutSeconds",
-            "periodSeconds",
-            "successThreshold",
-            "failureThreshold",
-        ):
-            if probe.get(number, 0) < 0:
-                yield invalid(f"{path}.{field}.{number}", probe[number], "must be greater than or equal to 0")
-        if field != "readinessProbe" and probe.get("successThreshold", 1) != 1:
-            yield invalid(f"{path}.{field}.successThreshold", probe["successThreshold"], "must be 1")
-
-
-def _probe_port_errors(probe: Mapping[str, Any], path: str) -> Iterator[FieldError]:
-    for handler in ("httpGet", "tcpSocket", "grpc"):
-        if handler not in probe:
-            continue
-        port = probe[handler].get("port", 0)
-        if isinstance(port, str):
-            yield from (invalid(f"{path}.{handler}.port", port, fault) for fault in port_name_faults(port))
-        elif not 1 <= port <= 65535:
-            yield invalid(f"{path}.{handler}.port", port, _PORT_RANGE)
 
 
 def _host_port_conflicts(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:

@@ -7,12 +7,12 @@ from typing import Any, Final
 from doorman.api.schema import Document
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
 from doorman.semantics.names import dns_label_faults, qualified_name_faults, subdomain_faults
-from doorman.validation.containers import container_errors, init_container_errors
+from doorman.validation.containers import container_errors, image_errors, init_container_errors
 from doorman.validation.context import Context
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
 from doorman.validation.pod_network import dns_config_errors, host_alias_errors
 from doorman.validation.resources import pod_requirement_errors, quantity_errors
-from doorman.validation.security_context import linux_errors, pod_security_errors, windows_errors
+from doorman.validation.security_context import host_user_errors, linux_errors, pod_security_errors, windows_errors
 from doorman.validation.selectors import affinity_errors, topology_spread_errors
 from doorman.validation.tolerations import toleration_annotation_errors, toleration_errors, uses_comparison_operators
 
@@ -21,7 +21,7 @@ DELETION_COST_ANNOTATION: Final = "controller.kubernetes.io/pod-deletion-cost"
 INT32_MAX: Final = 2**31 - 1
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
-_DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
 _DELETION_COST: Final = re.compile(r"0|-?[1-9][0-9]{0,10}")
 _SYSTEMS: Final = ("linux", "windows")
@@ -49,6 +49,8 @@ def pod_errors(doc: Document, *, comparison_operators: bool) -> list[FieldError]
         at = "metadata.annotations"
         errors.extend(_annotation_errors(annotations, spec, at, comparison_operators=comparison_operators))
     errors.extend(pod_spec_errors(spec, "spec", comparison_operators=comparison_operators))
+    errors.extend(image_errors(spec.get("containers") or (), "spec.containers"))
+    errors.extend(image_errors(spec.get("initContainers") or (), "spec.initContainers"))
     return errors
 
 
@@ -84,11 +86,14 @@ def pod_spec_errors(spec: Mapping[str, Any], path: str, *, comparison_operators:
     if found := get("resourceClaims"):
         claims = _claim_names(found, f"{path}.resourceClaims", errors)
     containers = get("containers") or ()
-    host_users = get("hostUsers", True)
-    errors.extend(container_errors(containers, volumes, claims, f"{path}.containers", host_users=host_users))
+    host_users, grace = get("hostUsers", True), get("terminationGracePeriodSeconds")
+    at = f"{path}.containers"
+    errors.extend(container_errors(containers, volumes, claims, at, host_users=host_users, grace_seconds=grace))
     if init := get("initContainers"):
         at = f"{path}.initContainers"
-        errors.extend(init_container_errors(init, containers, volumes, claims, at, host_users=host_users))
+        errors.extend(
+            init_container_errors(init, containers, volumes, claims, at, host_users=host_users, grace_seconds=grace)
+        )
     if resources := get("resources"):
         errors.extend(pod_requirement_errors(spec, resources, f"{path}.resources"))
     if get("hostNetwork"):
@@ -107,6 +112,7 @@ def pod_spec_errors(spec: Mapping[str, Any], path: str, *, comparison_operators:
         errors.extend(_scheduling_gate_errors(gates, f"{path}.schedulingGates"))
     if constraints := get("topologySpreadConstraints"):
         errors.extend(topology_spread_errors(constraints, f"{path}.topologySpreadConstraints"))
+    errors.extend(host_user_errors(spec, path))
     errors.extend(_name_field_errors(spec, path))
     if tolerations := get("tolerations"):
         at = f"{path}.tolerations"

@@ -78,6 +78,14 @@ def container_security_errors(context: _Context, path: str, *, host_users: bool)
     return errors
 
 
+def host_user_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
+    """A pod with users of its own shares no other namespace with its host."""
+    if spec.get("hostUsers", True):
+        return []
+    shared = (field for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field))
+    return [forbidden(f"{path}.{field}", "when `hostUsers` is false") for field in shared]
+
+
 def linux_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     """What a pod that says it is for Linux must not have."""
     text = "windows options cannot be set for a linux pod"

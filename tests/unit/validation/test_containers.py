@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from doorman.validation.containers import container_errors, init_container_errors, is_simple
+from doorman.validation.containers import (
+    container_errors,
+    ephemeral_container_errors,
+    image_errors,
+    init_container_errors,
+    is_simple,
+)
 from doorman.validation.pod_defaults import default_container
 
 NONE: frozenset[str] = frozenset()
@@ -27,10 +33,14 @@ def c(**fields: Any) -> dict[str, Any]:
         pytest.param([c()], [], id="simple"),
         pytest.param([c(name="")], ["c[0].name: Required value"], id="no-name"),
         pytest.param([c(image="")], ["c[0].image: Required value"], id="no-image"),
+        pytest.param([c(image=" i")], [], id="image-with-space-is-for-pods-to-refuse"),
         pytest.param(
-            [c(image=" i")],
-            ['c[0].image: Invalid value: " i": must not have leading or trailing whitespace'],
-            id="image-with-space",
+            [c(terminationMessagePolicy="X")],
+            [
+                'c[0].terminationMessagePolicy: Unsupported value: "X": '
+                'supported values: "File", "FallbackToLogsOnError"'
+            ],
+            id="message-policy",
         ),
         pytest.param(
             [c(readinessProbe={"httpGet": {"port": 0}})],
@@ -83,7 +93,7 @@ def c(**fields: Any) -> dict[str, Any]:
             id="probe-without-handler",
         ),
         pytest.param(
-            [c(livenessProbe={"exec": {}, "successThreshold": 2})],
+            [c(livenessProbe={"exec": {"command": ["x"]}, "successThreshold": 2})],
             ["c[0].livenessProbe.successThreshold: Invalid value: 2: must be 1"],
             id="probe-threshold",
         ),
@@ -108,7 +118,7 @@ def test_init_container_shares_names_and_has_no_probes() -> None:
         'i[0].name: Duplicate value: "c"',
         "i[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always",
     ]
-    sidecar = c(name="s", restartPolicy="Always", readinessProbe={"exec": {}})
+    sidecar = c(name="s", restartPolicy="Always", readinessProbe={"exec": {"command": ["x"]}})
     assert init_container_errors([sidecar], [c()], NONE, NONE, "i") == []
 
 
@@ -116,3 +126,41 @@ def test_simple_container_is_recognised() -> None:
     assert is_simple(c())
     assert not is_simple(c(name="Bad_Name"))
     assert not is_simple(c(env=[]))
+
+
+def test_images_of_pods_have_no_space_around_them() -> None:
+    assert texts(image_errors([c(), c(image=" i")], "c")) == [
+        'c[1].image: Invalid value: " i": must not have leading or trailing whitespace'
+    ]
+
+
+NOT_EPHEMERAL = "Forbidden: cannot be set for an Ephemeral Container"
+
+
+@pytest.mark.parametrize(
+    ("container", "expected"),
+    [
+        pytest.param({"targetContainerName": "c"}, [], id="good"),
+        pytest.param({"targetContainerName": "x"}, ['e[0].targetContainerName: Not found: "x"'], id="no-target"),
+        pytest.param(
+            {"ports": [{}], "resources": {"limits": {"cpu": "1"}}, "lifecycle": {"preStop": {}}},
+            [f"e[0].ports: {NOT_EPHEMERAL}", f"e[0].resources: {NOT_EPHEMERAL}", f"e[0].lifecycle: {NOT_EPHEMERAL}"],
+            id="fields",
+        ),
+        pytest.param(
+            {"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "s"}]},
+            [f"e[0].volumeMounts[0].subPath: {NOT_EPHEMERAL}"],
+            id="sub-path",
+        ),
+        pytest.param(
+            {"securityContext": {"runAsUser": -1}},
+            [
+                "e[0].securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive",
+            ],
+            id="security",
+        ),
+    ],
+)
+def test_ephemeral_container(container: dict[str, Any], expected: list[str]) -> None:
+    found = ephemeral_container_errors([{"name": "e", "image": "i", **container}], [c()], "e")
+    assert texts(found) == expected

@@ -55,7 +55,7 @@ MIRROR = "kubernetes.io/config.mirror"
             pod(dnsPolicy="X"),
             [
                 'spec.dnsPolicy: Unsupported value: "X": supported values: '
-                '"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"'
+                '"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"'
             ],
             id="dns-policy",
         ),
@@ -97,6 +97,19 @@ MIRROR = "kubernetes.io/config.mirror"
                 "must be a 32bit integer"
             ],
             id="deletion-cost",
+        ),
+        pytest.param(
+            pod(hostUsers=False, hostNetwork=True, hostIPC=True),
+            [
+                "spec.hostNetwork: Forbidden: when `hostUsers` is false",
+                "spec.hostIPC: Forbidden: when `hostUsers` is false",
+            ],
+            id="host-users",
+        ),
+        pytest.param(
+            pod(containers=[{"name": "c", "image": "i "}]),
+            ['spec.containers[0].image: Invalid value: "i ": must not have leading or trailing whitespace'],
+            id="image-with-space",
         ),
         pytest.param(
             pod(preemptionPolicy="Maybe"),
