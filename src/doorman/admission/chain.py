@@ -11,6 +11,7 @@ from doorman.admission.contract import (
     Checker,
     Cluster,
     Docs,
+    Glance,
     Interest,
     Limiter,
     Mutator,
@@ -36,7 +37,6 @@ from doorman.admission.service_account import ServiceAccount
 from doorman.admission.taint_nodes_by_condition import TaintNodesByCondition
 from doorman.admission.taint_record import TaintRecorder
 from doorman.admission.toleration_policy import TolerationPolicyPlugin
-from doorman.api.identity import User
 from doorman.api.taints import Toleration
 from doorman.base.clock import Instant
 from doorman.semantics.pod_resources import Amounts
@@ -143,14 +143,14 @@ class Chain:
         for plugin in limiters:
             plugin.limit(attributes, cluster, now)
 
-    def is_idle(self, resource: str, subresource: str, operation: Operation, user: User, cluster: Cluster) -> bool:
-        """Whether no plugin would change or refuse such a request of this user, whatever it says."""
-        key = (resource, subresource, operation)
+    def is_idle(self, resource: str, glance: Glance, cluster: Cluster) -> bool:
+        """Whether no plugin would change or refuse such a request, whatever its object is."""
+        key = (resource, glance.subresource, glance.operation)
         covering = self._covering.get(key)
         if covering is None:
             every = [interest for plugin in self._plugins for interest in plugin.interests]
             covering = self._covering[key] = tuple(interest for interest in every if interest.covers(*key))
-        return all(interest.is_idle(user, cluster) for interest in covering)
+        return all(interest.passes is not None and interest.passes(glance, cluster) for interest in covering)
 
     def _interested(self, attributes: Attributes) -> list[Plugin]:
         resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation

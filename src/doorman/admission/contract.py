@@ -151,16 +151,24 @@ class Cluster(Protocol):
 ANY: Final = "*"
 
 
+class Glance(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as far as it is known before its object is looked at."""
+
+    user: User
+    operation: Operation
+    subresource: str = ""
+    node: str = ""
+    """On which the pod is that it is about."""
+
+
 class Interest(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that a plugin wants to see. `ANY` stands for every resource, or every subresource and none."""
 
     resource: str
     subresource: str = ""
     operations: frozenset[Operation]
-    group: str = ""
-    """Nobody else's requests matter to it than those of this group's users."""
-    while_any: str = ""
-    """Nothing matters to it as long as there are no objects of this resource."""
+    passes: Callable[[Glance, "Cluster"], bool] | None = None
+    """Says of a request that is covered whether it is certain to pass unchanged, whatever its object is."""
 
     def covers(self, resource: str, subresource: str, operation: Operation) -> bool:
         return (
@@ -168,12 +176,6 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
             and self.resource in (ANY, resource)
             and (self.subresource == ANY or self.subresource == subresource)
         )
-
-    def is_idle(self, user: User, cluster: "Cluster") -> bool:
-        """Whether a request of this user that it covers is certain to pass, now."""
-        if self.group and self.group not in user.groups:
-            return True
-        return bool(self.while_any) and not cluster.list(self.while_any)
 
 
 CREATE: Final = frozenset({Operation.CREATE})

@@ -6,7 +6,17 @@ It concerns users of the group `system:nodes` whose name is `system:node:` and t
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.admission.contract import ANY, WRITES, Attributes, Cluster, Interest, Operation, refusal, requested_name
+from doorman.admission.contract import (
+    ANY,
+    WRITES,
+    Attributes,
+    Cluster,
+    Glance,
+    Interest,
+    Operation,
+    refusal,
+    requested_name,
+)
 from doorman.admission.node_labels import decide_forbidden_labels
 from doorman.admission.service_account import MIRROR_ANNOTATION
 from doorman.api.identity import User
@@ -19,14 +29,6 @@ NODES_GROUP: Final = "system:nodes"
 NODE_USER_PREFIX: Final = "system:node:"
 LEASE_NAMESPACE: Final = "kube-node-lease"
 
-INTERESTS: Final = tuple(
-    Interest(resource=resource, subresource=ANY, operations=WRITES, group=NODES_GROUP)
-    for resource in (
-        "pods", "nodes", "serviceaccounts", "persistentvolumeclaims", "leases.coordination.k8s.io",
-        "csinodes.storage.k8s.io", "resourceslices.resource.k8s.io",
-    )
-)  # fmt: skip
-
 _OF_A_WRITE: Final = ("resourceVersion", "managedFields")
 _OF_AN_EXPANSION: Final = ("capacity", "conditions", "allocatedResources", "allocatedResourceStatuses")
 _Json = Mapping[str, Any]  # a document or a part of one
@@ -37,6 +39,26 @@ def decide_node(user: User) -> str | None:
     if NODES_GROUP not in user.groups or not user.name.startswith(NODE_USER_PREFIX):
         return None
     return user.name[len(NODE_USER_PREFIX) :]
+
+
+def decide_passes(glance: Glance, _cluster: Cluster) -> bool:
+    """Who is no node passes, and so does what a kubelet reports of the status of a pod it runs.
+
+    Of a status only labels and claims are looked at besides, which no report changes.
+    """
+    me = decide_node(glance.user)
+    if me is None:
+        return True
+    return bool(me) and me == glance.node and (glance.subresource, glance.operation) == ("status", Operation.UPDATE)
+
+
+INTERESTS: Final = tuple(
+    Interest(resource=resource, subresource=ANY, operations=WRITES, passes=decide_passes)
+    for resource in (
+        "pods", "nodes", "serviceaccounts", "persistentvolumeclaims", "leases.coordination.k8s.io",
+        "csinodes.storage.k8s.io", "resourceslices.resource.k8s.io",
+    )
+)  # fmt: skip
 
 
 def decide_mirror_pod_fault(pod: _Json, me: str, node: _Json | None) -> str:

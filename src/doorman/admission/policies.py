@@ -56,7 +56,9 @@ from doorman.semantics.cel.meter import Meter
 
 _EVERYTHING: Final = WRITES | {Operation.CONNECT}
 INTERESTS: Final = (
-    Interest(resource=ANY, subresource=ANY, operations=_EVERYTHING, while_any=BINDINGS),
+    Interest(
+        resource=ANY, subresource=ANY, operations=_EVERYTHING, passes=lambda _, cluster: not cluster.list(BINDINGS)
+    ),
     *(
         # Their own expressions are looked at.
         Interest(resource=resource, subresource=ANY, operations=_EVERYTHING)

@@ -118,7 +118,7 @@ class _Merger:
                 merged[at] = self.merge_object(element, merged[at], item)
         if order is not None:
             return _ordered(merged, live, order, merge_key)
-        return _interleaved(merged, live, touched, merge_key)
+        return interleaved(merged, live, touched, merge_key)
 
     def _field(self, type_name: str | None, name: str) -> Mapping[str, Json]:
         if type_name is None:
@@ -181,7 +181,7 @@ def _delete_primitives(out: Document, name: str, values: Json) -> None:
         out[name] = [value for value in out[name] if value not in values]
 
 
-def _interleaved(merged: list[Json], live: list[Json], touched: list[Json], merge_key: str) -> list[Json]:
+def interleaved(merged: list[Json], live: list[Json], touched: list[Json], merge_key: str) -> list[Json]:
     """Patched elements in patch order among the untouched ones in live order; new ones come first."""
     by_key = {item[merge_key]: item for item in merged}
     patched = [by_key[key] for key in dict.fromkeys(touched) if key in by_key]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.admission.chain import Chain
-from doorman.admission.contract import Attributes, Cluster, Operation
+from doorman.admission.contract import Attributes, Cluster, Glance, Operation
 from doorman.admission.forms import prepare
 from doorman.admission.policy_params import prepare_all_params
 from doorman.admission.webhooks import Webhooks
@@ -26,12 +26,12 @@ from doorman.base.errors import ApiError, internal, invalid_object, no_such_reso
 from doorman.base.instants import to_time
 from doorman.registry.alike import EVENTS, Alike, Reads
 from doorman.registry.cluster_reader import ClusterReader
-from doorman.registry.conditions import Conditions
 from doorman.registry.custom_versions import CustomVersions
 from doorman.registry.drafts import AlikeDraft, AlikeEventDraft, Draft, FreshDraft
 from doorman.registry.forms import FormsOf
 from doorman.registry.naming import check_identity, drop_repeated_owners, settle_namespace
 from doorman.registry.parts import Part
+from doorman.registry.reports import Reports
 from doorman.registry.service_numbers import ServiceNumbers
 from doorman.registry.strategy import strategy_of
 from doorman.validation.defaults import DEFAULTERS
@@ -81,7 +81,7 @@ class Proposer:
         self._clock = clock
         self._comparison_operators = comparison_operators
         self._managed = ManagedFields(schema, kinds)
-        self.conditions = Conditions(self._managed.walker)
+        self.reports = Reports(self._managed.walker)
         self._alike = Alike(cluster, suffix)
         self._forms = FormsOf(kinds, versions)
         self.remote: Webhooks | None = None
@@ -209,11 +209,11 @@ class Proposer:
         attributes = self._attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
         await self._admit_whole(attributes, self._clock.now())
 
-    def is_uncontested(self, kind: Kind, subresource: str, operation: Operation, user: User) -> bool:
-        """Whether admission has nothing to say to such a write of this user, whatever is written."""
+    def is_uncontested(self, kind: Kind, glance: Glance) -> bool:
+        """Whether admission has nothing to say to such a write, whatever is written."""
         if self.remote is not None and not self.remote.is_idle(self._cluster):
             return False
-        return self._admission.is_idle(kind.group_resource, subresource, operation, user, self._cluster)
+        return self._admission.is_idle(kind.group_resource, glance, self._cluster)
 
     def _is_remote(self, attributes: Attributes) -> bool:
         return self.remote is not None and self.remote.is_wanted(attributes, self._cluster)

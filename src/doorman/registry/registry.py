@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from doorman.admission.chain import Chain
-from doorman.admission.contract import Operation
+from doorman.admission.contract import Glance, Operation
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.schema import Document, Schema
 from doorman.base.clock import Clock
@@ -25,7 +25,6 @@ from doorman.base.errors import (
 )
 from doorman.base.names import Names
 from doorman.registry.cluster_reader import ClusterReader
-from doorman.registry.conditions import ConditionPatch
 from doorman.registry.custom_versions import CustomVersions
 from doorman.registry.cuts import Cut, cut_of, digest_of, take_digest
 from doorman.registry.deletion import (
@@ -40,6 +39,7 @@ from doorman.registry.deletion import (
 )
 from doorman.registry.parts import Part
 from doorman.registry.proposal import Caller, Proposer, Unchanged
+from doorman.registry.reports import Report
 from doorman.registry.service_numbers import SERVICES, ServiceNumbers
 from doorman.registry.stored import Stored, store_key, to_kept_bytes, unstored
 from doorman.registry.watchcache import Collection, WatchCache
@@ -247,20 +247,21 @@ class Registry:
             return self._stored(event.entry, kind, namespace, name)
         raise stale(kind.named, name)
 
-    async def set_condition(
-        self, kind: Kind, namespace: str, name: str, patch: ConditionPatch, caller: Caller
-    ) -> Stored | None:
-        """Patch one condition of a pod the short way. None, and nothing is done, when it takes the long one."""
+    async def report(self, kind: Kind, namespace: str, name: str, report: Report, caller: Caller) -> Stored | None:
+        """Patch a pod's status the short way. None, and nothing is done, when it takes the long one."""
         key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
             entry = self._store.peek(key)
-            if entry is None or not self.proposer.is_uncontested(kind, "status", Operation.UPDATE, caller.user):
+            if entry is None:
                 return None
             before = self._stored(entry, kind, namespace, name)
-            if patch.nominated and before.view.spec.node_name:
+            glance = Glance(
+                user=caller.user, operation=Operation.UPDATE, subresource="status", node=before.view.spec.node_name
+            )
+            if not self.proposer.is_uncontested(kind, glance):
                 return None
             cut = cut_of(before)
-            is_changed = self.proposer.conditions.set(cut, patch, caller.manager, self._clock.now())
+            is_changed = self.proposer.reports.write(cut, before.view, report, caller.manager, self._clock.now())
             if not is_changed:
                 return None if is_changed is None else before
             try:
@@ -284,7 +285,7 @@ class Registry:
             doc = digest_of(before, cut) if cut is not None else before.document()
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
-            if not self.proposer.is_uncontested(kind, "", Operation.DELETE, caller.user):
+            if not self.proposer.is_uncontested(kind, Glance(user=caller.user, operation=Operation.DELETE)):
                 shown = before.document()
                 if self.versions.is_different(kind, entry.revision):
                     (shown,) = await self.versions.read(kind, [shown])

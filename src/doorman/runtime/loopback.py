@@ -8,10 +8,10 @@ import msgspec
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
-from doorman.registry.conditions import condition_patch
 from doorman.registry.deletion import DeleteOptions, Preconditions
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
+from doorman.registry.reports import report_of
 from doorman.registry.stored import Stored
 from doorman.server.authorization import Authorizer, refusal
 from doorman.server.bodies import Body
@@ -75,11 +75,9 @@ class LoopbackClient:
         kind = self._kind(action.resource)
         self._authorize("patch", kind, action.namespace, action.name, action.subresource)
         if kind.storage == "pods" and action.subresource == "status" and action.type is PatchType.STRATEGIC:
-            condition = condition_patch(action.body)
-            if condition is not None:
-                stored = await self._registry.set_condition(
-                    kind, action.namespace, action.name, condition, self._caller
-                )
+            report = report_of(action.body)
+            if report is not None:
+                stored = await self._registry.report(kind, action.namespace, action.name, report, self._caller)
                 if stored is not None:
                     return stored
         patch = ServerPatch(type=str(action.type), body=Body(action.body))

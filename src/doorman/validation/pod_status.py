@@ -14,20 +14,27 @@ _SYSTEM_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized"})
 
 
 def validate_pod_status(new: Document, old: Document) -> list[FieldError]:
-    errors = validate_metadata_update(new, old)
-    after: Mapping[str, Any] = new.get("status") or {}
-    before: Mapping[str, Any] = old.get("status") or {}
+    spec = old.get("spec") or {}
+    after, before = new.get("status") or {}, old.get("status") or {}
+    errors = status_errors(after, before, spec.get("restartPolicy", "Always"), spec.get("nodeName", ""))
+    return [*validate_metadata_update(new, old), *errors]
+
+
+def status_errors(
+    after: Mapping[str, Any], before: Mapping[str, Any], restart_policy: str, node_name: str
+) -> list[FieldError]:
+    """Of a status in place of another, of a pod with this policy, on this node."""
+    errors: list[FieldError] = []
     if conditions := after.get("conditions"):
         errors.extend(_condition_errors(conditions))
     nominated = after.get("nominatedNodeName", "")
     if nominated and nominated != before.get("nominatedNodeName", ""):
         errors.extend(invalid("status.nominatedNodeName", nominated, fault) for fault in subdomain_faults(nominated))
-        if (old.get("spec") or {}).get("nodeName"):
+        if node_name:
             errors.append(forbidden("status.nominatedNodeName", _NOMINATED_ON_BOUND))
     if (qos := after.get("qosClass", "")) != before.get("qosClass", ""):
         errors.append(invalid("status.qosClass", Json(qos), IMMUTABLE))
-    policy = (old.get("spec") or {}).get("restartPolicy", "Always")
-    errors.extend(_restart_errors(after, before, "containerStatuses", policy))
+    errors.extend(_restart_errors(after, before, "containerStatuses", restart_policy))
     # Nobody ever restarts an ephemeral container.
     errors.extend(_restart_errors(after, before, "ephemeralContainerStatuses", "Never"))
     return errors

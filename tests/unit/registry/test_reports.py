@@ -1,4 +1,4 @@
-"""When a condition goes the short way; that both ways lead to the same is a law in tests/property."""
+"""When a report goes the short way; that both ways lead to the same is a law in tests/property."""
 
 from typing import Any
 
@@ -6,13 +6,14 @@ import pytest
 
 from doorman.api.identity import User
 from doorman.client.actions import Bind
-from doorman.registry.conditions import condition_patch
 from doorman.registry.proposal import Caller
+from doorman.registry.reports import report_of
 from support.api import Api, running_api
 
 CONDITION = {"type": "DisruptionTarget", "status": "True", "reason": "Because", "lastProbeTime": None}
 ADMIN = Caller(user=User(name="admin", groups=("system:masters",)), manager="evictor")
-NODE = Caller(user=User(name="system:node:n", groups=("system:nodes",)), manager="kubelet")
+OWN_NODE = Caller(user=User(name="system:node:n", groups=("system:nodes",)), manager="kubelet")
+OTHER_NODE = Caller(user=User(name="system:node:m", groups=("system:nodes",)), manager="kubelet")
 
 
 @pytest.mark.parametrize(
@@ -26,8 +27,10 @@ NODE = Caller(user=User(name="system:node:n", groups=("system:nodes",)), manager
             id="ordered",
         ),
         pytest.param({"status": {"conditions": [CONDITION], "nominatedNodeName": None}}, True, id="nomination"),
-        pytest.param({"status": {"conditions": [CONDITION, CONDITION]}}, False, id="two"),
-        pytest.param({"status": {"conditions": [CONDITION], "phase": "Failed"}}, False, id="more-than-conditions"),
+        pytest.param({"status": {"conditions": [CONDITION], "phase": "Failed"}}, True, id="more-than-conditions"),
+        pytest.param({"status": {"phase": "Failed", "reason": None}}, True, id="no-conditions"),
+        pytest.param({"status": {"phase": ""}}, False, id="empty-word"),
+        pytest.param({"status": {"resourceClaimStatuses": []}}, False, id="not-a-report"),
         pytest.param({"metadata": {"labels": {}}, "status": {"conditions": [CONDITION]}}, False, id="labels-too"),
         pytest.param({"status": {"conditions": [{**CONDITION, "type": "Mine"}]}}, False, id="unknown-type"),
         pytest.param({"status": {"conditions": [{**CONDITION, "reason": ""}]}}, False, id="empty-member"),
@@ -37,7 +40,7 @@ NODE = Caller(user=User(name="system:node:n", groups=("system:nodes",)), manager
     ],
 )
 def test_patch_that_is_simple_enough(body: Any, is_simple: bool) -> None:
-    assert (condition_patch(body) is not None) is is_simple
+    assert (report_of(body) is not None) is is_simple
 
 
 async def _bound_pod(api: Api) -> None:
@@ -48,10 +51,10 @@ async def _bound_pod(api: Api) -> None:
 
 
 async def _set(api: Api, caller: Caller = ADMIN, **metadata: str) -> Any:
-    patch = condition_patch({"metadata": metadata, "status": {"conditions": [CONDITION]}})
+    patch = report_of({"metadata": metadata, "status": {"conditions": [CONDITION]}})
     assert patch is not None
     registry = api.cluster.registry
-    return await registry.set_condition(registry.kinds.named("pods"), "default", "p", patch, caller)
+    return await registry.report(registry.kinds.named("pods"), "default", "p", patch, caller)
 
 
 async def test_condition_is_set_once() -> None:
@@ -65,6 +68,12 @@ async def test_condition_is_set_once() -> None:
         assert again.revision == first.revision
 
 
+async def test_kubelet_reports_of_its_own_pod() -> None:
+    async with running_api() as api:
+        await _bound_pod(api)
+        assert await _set(api, OWN_NODE) is not None
+
+
 @pytest.mark.parametrize("why", ["bound", "namesake", "gone", "node", "policy"])
 async def test_long_way_is_taken(why: str) -> None:
     async with running_api() as api:
@@ -75,14 +84,14 @@ async def test_long_way_is_taken(why: str) -> None:
         if why == "namesake":
             assert await _set(api, uid="another") is None
         elif why == "node":
-            assert await _set(api, NODE) is None
+            assert await _set(api, OTHER_NODE) is None
         elif why == "policy":
             spec = {"policyName": "x", "validationActions": ["Deny"]}
             kind = "validatingadmissionpolicybindings.admissionregistration.k8s.io"
             await api.given(kind, {"metadata": {"name": "b"}, "spec": spec})
             assert await _set(api) is None
         else:
-            patch = condition_patch({"status": {"conditions": [CONDITION], "nominatedNodeName": "n2"}})
+            patch = report_of({"status": {"conditions": [CONDITION], "nominatedNodeName": "n2"}})
             assert patch is not None
             registry = api.cluster.registry
-            assert await registry.set_condition(registry.kinds.named("pods"), "default", "p", patch, ADMIN) is None
+            assert await registry.report(registry.kinds.named("pods"), "default", "p", patch, ADMIN) is None
