@@ -18,6 +18,8 @@ from doorman.semantics.taint_records import ANNOTATION, RecordsError, decide_rec
 
 INTERESTS: Final = (Interest(resource="nodes", operations=CREATE_AND_UPDATE),)
 
+_TAINTS: Final = tuple[Taint, ...]
+
 
 class TaintRecorder:
     name = "TaintRecord"
@@ -32,7 +34,7 @@ class TaintRecorder:
         if raw == raw_before and written == known:
             return
         try:
-            taints, before = (msgspec.convert(found, tuple[Taint, ...]) for found in (raw, raw_before))
+            taints, before = (msgspec.convert(found, _TAINTS) for found in (raw, raw_before))
             records = decide_records(
                 taints,
                 before,

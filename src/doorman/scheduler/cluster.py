@@ -323,12 +323,14 @@ class Cluster:
         if old is None or old.metadata.labels != node.metadata.labels:
             for key, column in self._labels.items():
                 column.set(row, node.metadata.labels.get(key))
-        amounts = {self.resources.index(n): a for n, a in counted_quantities(node.status.allocatable).items()}
-        self.pods_max[row] = amounts.pop(self.resources.index(PODS), 0)
-        self.ensure_resources()
-        for index, column_of_amounts in enumerate(self.allocatable):
-            column_of_amounts[row] = amounts.get(index, 0)
-        self.images.set_node(row, node)
+        if old is None or old.status.allocatable != node.status.allocatable:
+            amounts = {self.resources.index(n): a for n, a in counted_quantities(node.status.allocatable).items()}
+            self.pods_max[row] = amounts.pop(self.resources.index(PODS), 0)
+            self.ensure_resources()
+            for index, column_of_amounts in enumerate(self.allocatable):
+                column_of_amounts[row] = amounts.get(index, 0)
+        if old is None or old.status.images != node.status.images:
+            self.images.set_node(row, node)
 
     def _new_row(self, name: str) -> int:
         if self._free:

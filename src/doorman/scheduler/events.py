@@ -63,6 +63,8 @@ def pod_update_events(resource: Resource, old: Pod, new: Pod) -> list[Event]:
     changes = []
     if old.metadata.labels != new.metadata.labels:
         changes.append(Change.UPDATE_POD_LABEL)
+    if old.spec is new.spec:
+        return [Event(resource, change, old, new) for change in changes or [Change.UPDATE_OTHER]]
     changes.extend(_scaling(old, new))
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         changes.append(Change.UPDATE_POD_GATES_ELIMINATED)

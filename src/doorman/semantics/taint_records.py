@@ -47,6 +47,9 @@ class TaintRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return (self.key, self.value, self.effect)
 
 
+_decode_records: Final = msgspec.json.Decoder(tuple[TaintRecord, ...]).decode
+
+
 class RecordsError(ValueError):
     """The annotation is not what rule 5 and the shape of a record ask for."""
 
@@ -65,7 +68,7 @@ class _Wish(msgspec.Struct, frozen=True, kw_only=True, rename={"span": "for"}):
 def read_records(text: str | None) -> tuple[TaintRecord, ...]:
     """The records as the server has written them; none when the annotation is missing or was never its own."""
     try:
-        return msgspec.json.decode(text or "[]", type=tuple[TaintRecord, ...])
+        return _decode_records(text) if text else ()
     except msgspec.DecodeError:
         return ()
 

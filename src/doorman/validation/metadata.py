@@ -55,11 +55,12 @@ def validate_metadata_update(new: Document, old: Document) -> list[FieldError]:
         for field in _FIXED_FIELDS
         if after.get(field) != before.get(field)
     )
-    if labels := after.get("labels"):
+    # What is as it was has been found valid before.
+    if (labels := after.get("labels")) and labels != before.get("labels"):
         errors.extend(label_errors(labels, "metadata.labels"))
-    if annotations := after.get("annotations"):
+    if (annotations := after.get("annotations")) and annotations != before.get("annotations"):
         errors.extend(annotation_errors(annotations, "metadata.annotations"))
-    if owners := after.get("ownerReferences"):
+    if (owners := after.get("ownerReferences")) and owners != before.get("ownerReferences"):
         errors.extend(_owner_errors(owners, "metadata.ownerReferences"))
     return errors
 

@@ -32,6 +32,8 @@ def validate_node_update(new: Document, old: Document, context: Context) -> list
             *_taint_errors(new),
             *_fixed_errors(new, old),
         ]
+    if _is_plain(new, old):
+        return []
     # A status that was not written is what was valid when it was.
     of_status = _status_errors(new) if new.get("status") is not old.get("status") else []
     errors = [*_metadata_errors(new), *_taint_errors(new), *of_status, *_range_errors(new)]
@@ -39,6 +41,19 @@ def validate_node_update(new: Document, old: Document, context: Context) -> list
     if new.get("status") is not old.get("status"):
         errors += _address_errors(new)
     return distinct([*errors, *_fixed_range_errors(new, old), *_fixed_errors(new, old)])
+
+
+def _is_plain(new: Document, old: Document) -> bool:
+    """Whether all that has changed is what usually does, labels, annotations and taints, and is valid: most updates."""
+    after, before = new.get("spec") or {}, old.get("spec") or {}
+    if (
+        new.get("status") is not old.get("status")
+        or after.get("podCIDRs") != before.get("podCIDRs")
+        or new["metadata"].get("finalizers") != old["metadata"].get("finalizers")
+    ):
+        return False
+    errors = [*validate_metadata_update(new, old), *_annotation_errors(new), *_taint_errors(new)]
+    return not errors and not _fixed_errors(new, old)
 
 
 def _metadata_errors(doc: Document) -> list[FieldError]:
