@@ -7,7 +7,7 @@ at again. Reconciling is synchronous, so keys without actions cost no task.
 import asyncio
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Final
 
 from doorman.base.clock import Clock, Instant
@@ -23,18 +23,21 @@ KEYS_PER_TURN_MAX: Final = 256
 _log: Final = logging.getLogger("doorman.controller")
 
 
+_SOMETHING: Final = ("",)
+
+
 class ControllerRunner:
     def __init__(
         self,
         controller: Controller,
         executor: Executor,
         clock: Clock,
-        count: Callable[[str], int] = lambda _: 1,
+        lister: Callable[[str], Sized] = lambda _: _SOMETHING,
         *,
         queue_names: Mapping[str, str] | None = None,
         stopwatch: Callable[[], float] = float,
     ) -> None:
-        """`count` says how many objects of a kind there are.
+        """`lister` gives what holds the objects of a kind, however many there will be.
 
         `queue_names` are for metrics: by kind of key (what comes before the first slash), "" for all others.
         `stopwatch` gives seconds from any beginning.
@@ -60,14 +63,16 @@ class ControllerRunner:
         self._is_turn_due = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
-        self._count = count
-        self._sources: dict[str, list[Source]] = {}
+        self._lister = lister
+        self._sources: dict[str, list[tuple[Callable[[Change], Iterable[str]], Sized]]] = {}
+        """By resource: keys to wake, unless what they need is empty."""
         for source in controller.sources:
             self.follow(source)
 
     def follow(self, source: Source) -> None:
         """Let changes of one more kind wake keys."""
-        self._sources.setdefault(source.resource, []).append(source)
+        needed = self._lister(source.only_with) if source.only_with else _SOMETHING
+        self._sources.setdefault(source.resource, []).append((source.keys, needed))
 
     @property
     def depth(self) -> int:
@@ -102,11 +107,10 @@ class ControllerRunner:
             task.cancel()
 
     def changed(self, change: Change) -> None:
-        for source in self._sources[change.resource]:
-            if source.only_with and not self._count(source.only_with):
-                continue
-            for key in source.keys(change):
-                self.add(key)
+        for keys, needed in self._sources[change.resource]:
+            if needed:
+                for key in keys(change):
+                    self.add(key)
 
     def add(self, key: str) -> None:
         if key in self._under_way:

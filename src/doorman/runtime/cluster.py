@@ -384,9 +384,6 @@ class Cluster:
     def _kubelet(self, node: str) -> LoopbackClient:
         return self.client_as(f"{NODE_PREFIX}{node}", "kubelet", NODES_GROUP)
 
-    def _count(self, resource: str) -> int:
-        return len(self.informers.lister(resource))
-
     def _add(self, controller: Controller) -> None:
         client: Client
         renewer: Renewer | None = None
@@ -401,7 +398,7 @@ class Cluster:
             controller,
             Executor(client, recorder, renewer),
             self._clock,
-            self._count,
+            self.informers.lister,
             queue_names=QUEUE_NAMES.get(controller.name),
             stopwatch=time.perf_counter,
         )
