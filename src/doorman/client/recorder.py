@@ -8,6 +8,7 @@ Recording is never in anybody's way: events wait in a bounded queue, and one tha
 """
 
 import asyncio
+import contextlib
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -61,7 +62,9 @@ class EventRecorder:
         self._buckets: OrderedDict[tuple[str, ...], _Bucket] = OrderedDict()
         self._stamp = 0
         self._waiting: deque[tuple[RecordEvent, Instant]] = deque()
-        self._in_flight: set[asyncio.Task[None]] = set()
+        self._busy = 0
+        """Writers that will look for more before they end."""
+        self._writers: set[asyncio.Task[None]] = set()
 
     def record(self, action: RecordEvent) -> None:
         if len(self._waiting) >= QUEUE_EVENTS_MAX:
@@ -71,21 +74,26 @@ class EventRecorder:
 
     @property
     def is_idle(self) -> bool:
-        return not self._waiting and not self._in_flight
+        return not self._waiting and not self._busy
 
     def _pump(self) -> None:
-        while self._waiting and len(self._in_flight) < IN_FLIGHT_MAX:
-            action, now = self._waiting.popleft()
-            write = self._series(action, now) if action.action else self._classic(action, now)
-            if write is None:
-                continue
-            task = asyncio.ensure_future(_quietly(write))
-            self._in_flight.add(task)
-            task.add_done_callback(self._finished)
+        while self._busy < IN_FLIGHT_MAX and self._busy < len(self._waiting):
+            self._busy += 1
+            writer = asyncio.ensure_future(self._write_waiting())
+            self._writers.add(writer)
+            writer.add_done_callback(self._writers.discard)
 
-    def _finished(self, task: "asyncio.Task[None]") -> None:
-        self._in_flight.discard(task)
-        self._pump()
+    async def _write_waiting(self) -> None:
+        """One after the other, until none waits."""
+        try:
+            while self._waiting:
+                action, now = self._waiting.popleft()
+                write = self._series(action, now) if action.action else self._classic(action, now)
+                if write is not None:
+                    with contextlib.suppress(ApiError):
+                        await write()
+        finally:
+            self._busy -= 1
 
     # The classic recorder
 
@@ -218,10 +226,3 @@ def _remember(memory: "OrderedDict[tuple[str, ...], Any]", key: tuple[str, ...],
     memory.move_to_end(key)
     if len(memory) > REMEMBERED_MAX:
         memory.popitem(last=False)
-
-
-async def _quietly(write: Callable[[], Awaitable[None]]) -> None:
-    try:
-        await write()
-    except ApiError:
-        return
