@@ -29,6 +29,7 @@ from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.registry.cluster_reader import ClusterReader
+from doorman.registry.watchcache import Collection
 from doorman.semantics.pod_resources import Amounts
 
 PODS: Final = "pods"
@@ -48,7 +49,7 @@ class Reads:
     def __init__(self, cluster: ClusterReader) -> None:
         self._cluster = cluster
         self._objects: dict[str, int] = {}
-        self._lists: dict[str, int] = {}
+        self._lists: dict[str, tuple[Collection, int]] = {}
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
         self._note(resource, namespace, name)
@@ -68,7 +69,9 @@ class Reads:
         return self._cluster.labels(resource, namespace, name)
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
-        self._lists.setdefault(resource, self._cluster.age_of_list(resource))
+        if resource not in self._lists:
+            source = self._cluster.source(resource)
+            self._lists[resource] = (source, source.last_change)
         return self._cluster.list(resource, namespace)
 
     def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
@@ -76,10 +79,11 @@ class Reads:
         return self._cluster.total(resource, namespace, name, weigh)
 
     def are_current(self) -> bool:
-        cluster = self._cluster
-        return all(cluster.age(key) == age for key, age in self._objects.items()) and all(
-            cluster.age_of_list(resource) == age for resource, age in self._lists.items()
-        )
+        for source, age in self._lists.values():
+            if source.last_change != age:
+                return False
+        age_of = self._cluster.age
+        return all([age_of(key) == age for key, age in self._objects.items()])  # noqa: C419  every pod asks
 
     def _note(self, resource: str, namespace: str, name: str) -> None:
         key = self._cluster.key(resource, namespace, name)

@@ -11,6 +11,7 @@ from doorman.api.schema import Document
 from doorman.registry.selection import Selection
 from doorman.registry.stored import store_key
 from doorman.registry.tallies import Tallies
+from doorman.registry.watchcache import Collection
 from doorman.semantics.pod_resources import Amounts
 from doorman.store.contract import ABSENT
 
@@ -64,9 +65,9 @@ class ClusterReader:
         entry = self._registry.newest_entry(key)
         return entry.revision if entry is not None else ABSENT
 
-    def age_of_list(self, resource: str) -> int:
-        """Changes whenever `list` would give something else, in any namespace."""
-        return self._registry.collection(self._registry.kinds.named(resource)).last_change
+    def source(self, resource: str) -> Collection:
+        """Its last change is another one whenever `list` would give something else, in any namespace."""
+        return self._registry.collection(self._registry.kinds.named(resource))
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
         kind = self._registry.kinds.named(resource)

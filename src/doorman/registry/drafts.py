@@ -91,9 +91,11 @@ class AlikeDraft:
         self.generate_name: str = metadata.get("generateName", "")
 
     async def value(self, name: str, uid: str) -> bytes:
-        errors = validate_metadata({"metadata": {"name": name, "generateName": self.generate_name}})
-        if errors:
-            raise invalid_object(self._kind.kind, self._kind.group, name, errors)
+        if self.name:
+            # A generated one is as good as what it was generated from, which the first of its kind had too.
+            errors = validate_metadata({"metadata": {"name": name}})
+            if errors:
+                raise invalid_object(self._kind.kind, self._kind.group, name, errors)
         return self._pattern.value(name, uid, self._time)
 
     def undo(self) -> None:
