@@ -1,8 +1,9 @@
 """Events, as Kubernetes' recorders write them.
 
 Two styles. The classic one (core/v1, used by controllers): a repeat patches count, lastTimestamp and message of
-the first event; more than ten similar ones in ten minutes are combined; a source that floods one object is cut off.
-The newer one (events.k8s.io/v1, used by the scheduler: actions with `action` set): a repeat starts a series.
+the first event; from the tenth on, similar ones with less than ten minutes between them are combined; a source that
+floods one object is cut off. The newer one (events.k8s.io/v1, used by the scheduler: actions with `action` set): a
+repeat starts a series.
 
 Recording is never in anybody's way: events wait in a bounded queue, and one that cannot be written is dropped.
 """
@@ -44,7 +45,7 @@ class _Known(msgspec.Struct):
 
 class _Similar(msgspec.Struct):
     messages: dict[str, None]
-    since: Instant
+    last: Instant
 
 
 class _Bucket(msgspec.Struct):
@@ -107,28 +108,10 @@ class EventRecorder:
         if known is not None:
             known.count += 1
             self._known.move_to_end(key)
-            return self._repeat(known, message, now)
-        name, namespace = self._name(about, now), about.namespace or "default"
-        _remember(self._known, key, _Known(name, namespace, 1, now, now))
-        stamp = to_time(now)
-        body: dict[str, Any] = {  # an Event as JSON
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": name, "namespace": namespace},
-            "involvedObject": msgspec.to_builtins(about),
-            "reason": action.reason,
-            "message": message,
-            "source": {"component": action.component},
-            "firstTimestamp": stamp,
-            "lastTimestamp": stamp,
-            "count": 1,
-            "type": action.type,
-            "reportingComponent": action.component,
-        }
-        if action.host:
-            body["source"] = {"component": action.component, "host": action.host}
-            body["reportingInstance"] = action.host
-        return self._create("events", namespace, body)
+            return self._repeat(action, known, message, now)
+        known = _Known(self._name(about, now), about.namespace or "default", 1, now, now)
+        _remember(self._known, key, known)
+        return self._create("events", known.namespace, _classic_body(action, known, message, now))
 
     def _may_speak(self, source: tuple[str, ...], now: Instant) -> bool:
         bucket = self._buckets.get(source)
@@ -146,20 +129,30 @@ class EventRecorder:
         """The message to write and the key under which repeats are recognised."""
         group = (*source, action.type, action.reason)
         similar = self._similar.get(group)
-        if similar is None or now - similar.since > SIMILAR_SECONDS:
+        if similar is None or now - similar.last > SIMILAR_SECONDS:
             similar = _Similar({}, now)
             _remember(self._similar, group, similar)
+        similar.last = now
         similar.messages[action.message] = None
-        if len(similar.messages) <= SIMILAR_MAX:
+        if len(similar.messages) < SIMILAR_MAX:
             return action.message, (*group, action.message)
         similar.messages.pop(next(iter(similar.messages)))
         return f"(combined from similar events): {action.message}", (*group, "combined")
 
-    def _repeat(self, known: _Known, message: str, now: Instant) -> Callable[[], Awaitable[None]]:
-        body = {"count": known.count, "lastTimestamp": to_time(now), "message": message}
+    def _repeat(self, action: RecordEvent, known: _Known, message: str, now: Instant) -> Callable[[], Awaitable[None]]:
+        patch = {"count": known.count, "lastTimestamp": to_time(now), "message": message}
+        body = _classic_body(action, known, message, now)
 
         async def write() -> None:
-            await self._client.patch(Patch(resource="events", namespace=known.namespace, name=known.name, body=body))
+            try:
+                await self._client.patch(
+                    Patch(resource="events", namespace=known.namespace, name=known.name, body=patch)
+                )
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+                # It has expired meanwhile: it is told anew, and goes on counting.
+                await self._client.create(Create(resource="events", namespace=known.namespace, body=body))
 
         return write
 
@@ -219,6 +212,27 @@ class EventRecorder:
         """`<object>.<nanoseconds in hex>`, never twice the same."""
         self._stamp = max(self._stamp + 1, int(now * 1_000_000_000))
         return f"{about.name}.{self._stamp:x}"
+
+
+def _classic_body(action: RecordEvent, known: _Known, message: str, now: Instant) -> dict[str, Any]:  # an Event as JSON
+    source = {"component": action.component}
+    body: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": known.name, "namespace": known.namespace},
+        "involvedObject": msgspec.to_builtins(action.regarding),
+        "reason": action.reason,
+        "message": message,
+        "source": source,
+        "firstTimestamp": to_time(known.first),
+        "lastTimestamp": to_time(now),
+        "count": known.count,
+        "type": action.type,
+        "reportingComponent": action.component,
+    }
+    if action.host:
+        source["host"] = body["reportingInstance"] = action.host
+    return body
 
 
 def _remember(memory: "OrderedDict[tuple[str, ...], Any]", key: tuple[str, ...], value: Any) -> None:  # any record

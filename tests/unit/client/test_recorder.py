@@ -1,0 +1,112 @@
+"""Events as they arrive at the server."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from doorman.client.actions import Delete, ObjectReference, RecordEvent
+from doorman.client.recorder import EventRecorder
+from support.api import Api, running_api
+
+POD = ObjectReference(kind="Pod", api_version="v1", namespace="default", name="p", uid="u")
+
+
+class Told:
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._recorder = EventRecorder(api.admin, api.clock, host="me")
+
+    async def tell(self, message: str, *, after: float = 0.0, about: ObjectReference = POD, **more: str) -> None:
+        self._api.clock.advance_to(self._api.clock.now() + after)
+        event = RecordEvent(regarding=about, reason="Seen", message=message, component="watcher", **more)
+        self._recorder.record(event)
+        while not self._recorder.is_idle:
+            await asyncio.sleep(0)
+
+    async def events(self) -> list[dict[str, Any]]:
+        _, answer = await self._api.call("GET", "/api/v1/namespaces/default/events")
+        found: list[dict[str, Any]] = answer["items"]
+        return found
+
+    async def counts(self) -> dict[str, int]:
+        return {event["message"]: event["count"] for event in await self.events()}
+
+    async def expire(self) -> None:
+        for event in await self.events():
+            await self._api.admin.delete(Delete(resource="events", namespace="default", name=event["metadata"]["name"]))
+
+
+@asynccontextmanager
+async def told() -> AsyncIterator[Told]:
+    async with running_api() as api:
+        yield Told(api)
+
+
+async def test_repeat_counts_up() -> None:
+    async with told() as events:
+        await events.tell("m")
+        await events.tell("m", after=5)
+        (event,) = await events.events()
+        assert (event["count"], event["firstTimestamp"]) == (2, "2026-01-01T00:00:00Z")
+        assert event["lastTimestamp"] == "2026-01-01T00:00:05Z"
+        assert event["metadata"]["name"].startswith("p.")
+        assert event["source"] == {"component": "watcher"}
+
+
+async def test_kubelet_says_its_node() -> None:
+    async with told() as events:
+        await events.tell("m", host="n1")
+        (event,) = await events.events()
+        assert (event["source"], event["reportingInstance"]) == ({"component": "watcher", "host": "n1"}, "n1")
+
+
+async def test_tenth_similar_one_is_combined_with_those_after_it() -> None:
+    async with told() as events:
+        for number in range(12):
+            await events.tell(f"m{number}")
+        counts = await events.counts()
+        assert list(counts.values()) == [*[1] * 9, 3]
+        assert "(combined from similar events): m11" in counts
+
+
+async def test_similar_ones_long_apart_are_not_combined() -> None:
+    async with told() as events:
+        for number in range(12):
+            await events.tell(f"m{number}", after=601)
+        assert set((await events.counts()).values()) == {1}
+
+
+async def test_repeat_of_an_expired_event_is_told_anew() -> None:
+    async with told() as events:
+        await events.tell("m")
+        await events.expire()
+        await events.tell("m", after=7200)
+        (event,) = await events.events()
+        assert (event["count"], event["firstTimestamp"], event["lastTimestamp"]) == (
+            2, "2026-01-01T00:00:00Z", "2026-01-01T02:00:00Z",
+        )  # fmt: skip
+
+
+async def test_source_that_floods_one_object_is_cut_off() -> None:
+    async with told() as events:
+        for _ in range(40):
+            await events.tell("m")
+        assert await events.counts() == {"m": 25}
+        await events.tell("m", after=300)
+        assert await events.counts() == {"m": 26}
+
+
+async def test_event_that_may_not_be_written_is_dropped() -> None:
+    async with told() as events:
+        await events.tell("m", about=ObjectReference(kind="Pod", namespace="nowhere", name="p"))
+        await events.tell("m")
+        assert await events.counts() == {"m": 1}
+
+
+async def test_newer_style_starts_a_series() -> None:
+    async with told() as events:
+        for _ in range(3):
+            await events.tell("m", action="Looking")
+        (event,) = await events.events()
+        assert (event["series"]["count"], event["reportingInstance"]) == (2, "watcher-me")
