@@ -6,22 +6,25 @@ does the same with arrays made for the occasion.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, TypeAlias
+from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
 
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
-from doorman.scheduler.evaluation import CODE_MASK, Evaluation, FilterJudge, Judges, counted
+from doorman.scheduler.evaluation import Evaluation, counted
 from doorman.scheduler.extenders import EXTENDER, Opinion, OpinionFilter
 from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject, Scope
+from doorman.scheduler.judges import CODE_MASK, FilterJudge, Judges
 from doorman.scheduler.laps import Laps
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.plugins.resources_fit import FitFilter, MoreInUse
 from doorman.scheduler.profile_plugins import PluginReject, ProfilePlugins
 from doorman.scheduler.registry import PLUGINS
+from doorman.scheduler.row_scores import RowScores, shared_key
 from doorman.scheduler.shapes import Shape
 
 EVALUATIONS_MAX: Final = 64
@@ -85,6 +88,8 @@ class Cycle:
         self._cluster = cluster
         self._nominator = nominator
         self._evaluations: OrderedDict[int, Evaluation] = OrderedDict()
+        self._row_scores: WeakValueDictionary[Hashable, RowScores] = WeakValueDictionary()
+        """For as long as an evaluation has them."""
         self._elsewhere = 0
         """Attempts that no kept evaluation has counted."""
         self._evaluated: Counter[tuple[str, str]] = Counter()
@@ -190,7 +195,8 @@ class Cycle:
         number = shape.demand.id
         evaluation = self._evaluations.get(number)
         if evaluation is None:
-            evaluation = Evaluation(self._cluster, self._plugins.judges(shape, self._cluster))
+            judges = self._plugins.judges(shape, self._cluster)
+            evaluation = Evaluation(self._cluster, judges, self._rows_for(judges))
             self._evaluations[number] = evaluation
             if len(self._evaluations) > EVALUATIONS_MAX:
                 dropped = self._evaluations.popitem(last=False)[1]
@@ -228,6 +234,16 @@ class Cycle:
             if judge.index == index:
                 return judge.filter.reasons(code)
         raise AssertionError("every verdict comes from a judge")
+
+    def _rows_for(self, judges: Judges) -> RowScores | None:
+        """What is known of rows from other demands that ask for the same amounts; None when none ever will."""
+        key = shared_key(judges.row_filters, judges.row_scorers)
+        if key is None:
+            return None
+        found = self._row_scores.get(key)
+        if found is None:
+            found = self._row_scores[key] = RowScores(self._cluster, judges.row_filters, judges.row_scorers)
+        return found
 
     def judges_for(self, shape: Shape) -> tuple[Judges, list[FilterJudge]]:
         """Fresh judges by node and row, and those that look at the whole cluster. Raises PluginReject."""

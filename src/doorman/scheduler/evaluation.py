@@ -11,86 +11,25 @@ Normalised scores depend on all feasible nodes. They are worked out again only w
 usually) has changed.
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Final, cast
+from collections.abc import Hashable
+from typing import Final
 
 import numpy as np
 
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.columns import Column, Mask, RowArray, Rows
-from doorman.scheduler.framework import ABSENT, CODE_BITS, PASS, NodeFilter, NodeScorer, Normaliser, Scope
+from doorman.scheduler.framework import ABSENT, PASS, Scope
+from doorman.scheduler.judges import Judges, ScoreJudge
+from doorman.scheduler.row_scores import ROWS_AT_ONCE_MAX, RowScores
 
 RANK_BITS: Final = 32
 RANK_MAX: Final = 2**RANK_BITS - 1
-CODE_MASK: Final = 2**CODE_BITS - 1
-
-ROWS_AT_ONCE_MAX: Final = 4
-"""So many touched rows are judged one by one; more of them as an array."""
 
 
 def counted(verdicts: Column) -> dict[int, int]:
     """How many rows have which verdict."""
     values, counts = np.unique(verdicts, return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
-
-
-class FilterJudge:
-    """A filter bound to a demand or shape, with its plugin's place in the order."""
-
-    __slots__ = ("filter", "index", "scope", "tag")
-
-    def __init__(self, index: int, scope: Scope, judge: NodeFilter) -> None:
-        self.index = index
-        self.scope = scope
-        self.filter = judge
-        self.tag = index << CODE_BITS
-
-    def verdicts(self, rows: Rows) -> Column:
-        codes = self.filter.codes(rows)
-        return np.where(codes == 0, np.int64(PASS), codes | self.tag)
-
-
-class ScoreJudge:
-    """A scorer bound to a demand or shape, with its weight."""
-
-    __slots__ = ("index", "normaliser", "scope", "scorer", "weight")
-
-    def __init__(self, index: int, scope: Scope, weight: int, scorer: NodeScorer) -> None:
-        self.index = index
-        self.scope = scope
-        self.weight = weight
-        self.scorer = scorer
-        # Asking a protocol costs as much as scoring, so only one of its names is looked for.
-        self.normaliser = cast(Normaliser, scorer) if hasattr(scorer, "normalised") else None
-
-    def scores(self, raw: Column) -> Column:
-        """From raw scores of all feasible rows to scores from 0 to 100."""
-        if self.normaliser is None:
-            return raw
-        return self.normaliser.normalised(raw, self.normaliser.summary(raw))
-
-    @property
-    def version(self) -> object:
-        """Changes when all raw scores may have, whatever rows were touched."""
-        return getattr(self.scorer, "version", None)
-
-
-class Judges:
-    """Everything that judges one demand by node and by row."""
-
-    def __init__(self, filters: Sequence[FilterJudge], scorers: Sequence[ScoreJudge]) -> None:
-        self.filters = tuple(filters)
-        self.scorers = tuple(scorers)
-        self.node_filters = tuple(judge for judge in filters if judge.scope is Scope.NODE)
-        self.row_filters = tuple(judge for judge in filters if judge.scope is Scope.ROW)
-
-    def verdict(self, row: int) -> int:
-        """The first objection to one row, asked afresh."""
-        for judge in self.filters:
-            code = int(judge.filter.codes(row))
-            if code:
-                return judge.tag | code
-        return PASS
 
 
 class _Curve:
@@ -108,9 +47,11 @@ class _Curve:
 class Evaluation:
     """See the module's docstring. `refresh` before reading anything."""
 
-    def __init__(self, cluster: Cluster, judges: Judges) -> None:
+    def __init__(self, cluster: Cluster, judges: Judges, rows: RowScores | None = None) -> None:
+        """`rows`: what the judges of rows say, when others have asked them before."""
         self._cluster = cluster
         self.judges = judges
+        self._rows = rows if rows is not None else RowScores(cluster, judges.row_filters, judges.row_scorers)
         self.verdicts: Column = np.zeros(0, dtype=np.int64)
         self.keys: Column = np.zeros(0, dtype=np.int64)
         self.feasible_count = 0
@@ -122,7 +63,6 @@ class Evaluation:
         """Rows by verdict; worked out when asked for and then kept up to date."""
         plain = [judge for judge in judges.scorers if judge.normaliser is None]
         self._fixed_scorers = [judge for judge in plain if judge.scope is Scope.NODE]
-        self._row_scorers = [judge for judge in plain if judge.scope is Scope.ROW]
         self._curves = [_Curve(judge) for judge in judges.scorers if judge.normaliser is not None]
         self._row_curves = [curve for curve in self._curves if curve.judge.scope is Scope.ROW]
         self._position = -1
@@ -130,11 +70,12 @@ class Evaluation:
         self._rank_version = -1
         self._versions: list[object] = []
         empty: Column = np.zeros(0, dtype=np.int64)
-        self._static = self._fixed = self._curved = self._own = self._reversed_rank = empty
+        self._static = self._fixed = self._curved = self._reversed_rank = empty
 
     def refresh(self) -> None:
         """Take in what happened to the cluster since the last time."""
         cluster = self._cluster
+        self._rows.refresh()
         behind = cluster.log_end - self._position
         if self._layout_version != cluster.layout_version or self._position < cluster.log_start:
             self._rebuild()
@@ -162,7 +103,7 @@ class Evaluation:
 
     def totals(self, rows: RowArray) -> Column:
         """Weighted scores when exactly these rows are feasible."""
-        total = self._fixed[rows] + self._own[rows]
+        total = self._fixed[rows] + self._rows.scores[rows]
         for curve in self._curves:
             total = total + curve.judge.weight * curve.judge.scores(curve.raw[rows])
         return total
@@ -186,8 +127,7 @@ class Evaluation:
         self._position = cluster.log_end
         self._rank()
         self._static = self._static_of(rows)
-        self.verdicts = self._verdicts_of(rows, self._static)
-        self._own = self._own_of(rows)
+        self.verdicts = np.minimum(self._static, self._rows.verdicts)
         for curve in self._curves:
             curve.raw = curve.judge.scorer.raw(rows).copy()
             curve.summary = None
@@ -210,16 +150,21 @@ class Evaluation:
         for judge_curve in self._row_curves:
             judge_curve.raw[rows] = judge_curve.judge.scorer.raw(rows)
         before = self.verdicts[rows] == PASS
-        self.verdicts[rows] = self._verdicts_of(rows, self._static[rows])
-        self._own[rows] = self._own_of(rows)
-        now: Mask = self.verdicts[rows] == PASS
+        verdicts = np.minimum(self._static[rows], self._rows.verdicts[rows])
+        self.verdicts[rows] = verdicts
+        now: Mask = verdicts == PASS
         self.feasible_count += int(now.sum()) - int(before.sum())
-        if self._curves and (len(changed_nodes) or self._row_curves or not np.array_equal(now, before)):
-            self._normalise()
-        self._make_keys()
+        if (
+            self._curves
+            and (len(changed_nodes) or self._row_curves or not np.array_equal(now, before))
+            and self._normalise()
+        ):
+            self._make_keys()
+        else:
+            totals = self._fixed[rows] + self._curved[rows] + self._rows.scores[rows]
+            self.keys[rows] = np.where(now, (totals << RANK_BITS) + self._reversed_rank[rows], np.int64(-1))
 
     def _update_row(self, row: int, *, node_changed: bool) -> None:
-        cluster = self._cluster
         if node_changed:
             static = self.judges_static(row)
             self._static[row] = static
@@ -228,13 +173,7 @@ class Evaluation:
             self._fix_rows(row)
         else:
             static = self._static.item(row)
-        verdict = static
-        if static != ABSENT:
-            for judge in self.judges.row_filters:
-                code = int(judge.filter.codes(row))
-                if code:
-                    verdict = min(verdict, judge.tag | code)
-                    break
+        verdict = min(static, self._rows.verdicts.item(row))
         before = self.verdicts.item(row)
         was_feasible = before == PASS
         feasible = verdict == PASS
@@ -243,20 +182,16 @@ class Evaluation:
             self._counts[verdict] = self._counts.get(verdict, 0) + 1
         self.verdicts[row] = verdict
         self.feasible_count += feasible - was_feasible
-        own = 0
-        for scorer in self._row_scorers:
-            own += scorer.weight * int(scorer.scorer.raw(row))
-        self._own[row] = own
         for curve in self._row_curves:
             curve.raw[row] = curve.judge.scorer.raw(row)
         if self._curves and (node_changed or feasible != was_feasible or self._row_curves) and self._normalise():
             self._make_keys()
         elif feasible:
-            total = self._fixed.item(row) + self._curved.item(row) + own
+            total = self._fixed.item(row) + self._curved.item(row) + self._rows.scores.item(row)
             self.keys[row] = (total << RANK_BITS) + self._reversed_rank.item(row)
         else:
             self.keys[row] = -1
-        assert cluster.size == len(self.keys), "an evaluation has the cluster's rows"
+        assert self._cluster.size == len(self.keys), "an evaluation has the cluster's rows"
 
     def judges_static(self, row: int) -> int:
         if not self._cluster.present[row]:
@@ -273,18 +208,6 @@ class Evaluation:
         for judge in self.judges.node_filters:
             verdicts = np.minimum(verdicts, judge.verdicts(rows))
         return verdicts
-
-    def _verdicts_of(self, rows: Rows, static: Column) -> Column:
-        verdicts = static
-        for judge in self.judges.row_filters:
-            verdicts = np.minimum(verdicts, judge.verdicts(rows))
-        return verdicts.copy() if verdicts is static else verdicts
-
-    def _own_of(self, rows: Rows) -> Column:
-        own: Column = self._cluster.pod_count[rows] * 0
-        for judge in self._row_scorers:
-            own = own + judge.weight * judge.scorer.raw(rows)
-        return own
 
     def _fix(self) -> None:
         """Scores by node that are not normalised."""
@@ -326,5 +249,5 @@ class Evaluation:
     def _make_keys(self) -> None:
         feasible = self.verdicts == PASS
         self.feasible_count = int(feasible.sum())
-        totals = self._fixed + self._curved + self._own
+        totals = self._fixed + self._curved + self._rows.scores
         self.keys = np.where(feasible, (totals << RANK_BITS) + self._reversed_rank, np.int64(-1))

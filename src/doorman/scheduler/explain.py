@@ -9,9 +9,9 @@ from doorman.api.pods import Pod
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.columns import Column, RowArray
 from doorman.scheduler.cycle import Candidate, Cycle, Misfit
-from doorman.scheduler.evaluation import FilterJudge, Judges
 from doorman.scheduler.explanation import Explanation, Group, NodeVerdict, Objection, PluginScore
 from doorman.scheduler.framework import FINAL, PASS, FilterPlugin
+from doorman.scheduler.judges import FilterJudge, Judges
 from doorman.scheduler.profile_plugins import PluginReject, ProfilePlugins
 
 NODES_NAMED_MAX: Final = 5

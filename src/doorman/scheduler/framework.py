@@ -61,6 +61,10 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class NodeFilter(Protocol):
+    """One of scope ROW may have an attribute `alike`, hashable: those of a plugin that have it in common say the same
+    of every row, and are asked once for all of them. So may a scorer.
+    """
+
     def codes(self, rows: Rows) -> Column: ...
 
     def reasons(self, code: int) -> Sequence[str]: ...

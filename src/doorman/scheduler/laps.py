@@ -7,7 +7,7 @@ one of them as Score. Plugins are timed on one node, as kube-scheduler times the
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from doorman.scheduler.evaluation import FilterJudge, ScoreJudge
+from doorman.scheduler.judges import FilterJudge, ScoreJudge
 from doorman.scheduler.measures import SchedulerMeasures
 
 SUCCESS: Final = "Success"

@@ -32,8 +32,8 @@ from doorman.scheduler.clearings import Clearing, Clearings
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import RowArray
 from doorman.scheduler.cycle import Candidate, Cycle, Misfit, unavailable
-from doorman.scheduler.evaluation import FilterJudge, Judges
 from doorman.scheduler.framework import ABSENT, FINAL, PASS
+from doorman.scheduler.judges import FilterJudge, Judges
 from doorman.scheduler.nominator import Nominator
 from doorman.scheduler.plugins.resources_fit import FitFilter
 from doorman.scheduler.profile_plugins import PluginReject

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.config import Profile
-from doorman.scheduler.evaluation import FilterJudge, Judges, ScoreJudge
 from doorman.scheduler.extenders import EXTENDER
 from doorman.scheduler.extension import any_event_hints
 from doorman.scheduler.framework import (
@@ -18,6 +17,7 @@ from doorman.scheduler.framework import (
     Scope,
     ScorePlugin,
 )
+from doorman.scheduler.judges import FilterJudge, Judges, ScoreJudge
 from doorman.scheduler.laps import SKIP, SUCCESS, Laps
 from doorman.scheduler.registry import INERT
 from doorman.scheduler.shapes import Shape

@@ -10,6 +10,7 @@ from doorman.scheduler.framework import PASS
 from doorman.scheduler.profile_plugins import ProfilePlugins
 from doorman.scheduler.registry import PluginContext, make_plugins
 from doorman.scheduler.resource_names import ResourceNames
+from doorman.scheduler.row_scores import RowScores, shared_key
 from doorman.scheduler.shapes import Shape, ShapeTable
 from doorman.scheduler.workloads import Workloads
 from support.scheduling import make_node, make_pod
@@ -118,3 +119,50 @@ def test_reader_that_fell_behind_the_log_starts_afresh(monkeypatch: pytest.Monke
     for at in range(40):
         bench.place(f"n{at % 8}", requests={"cpu": "1"})
     assert_same(kept, bench.evaluation())
+
+
+def _key(bench: Bench, **more: object) -> object:
+    judges = bench.plugins.judges(bench.shapes.take(make_pod("q", **more)), bench.cluster)  # type: ignore[arg-type]
+    return shared_key(judges.row_filters, judges.row_scorers)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_shared"),
+    [
+        pytest.param({"requests": {"cpu": "1"}, "tolerations": ":Exists"}, True, id="tolerations"),
+        pytest.param({"requests": {"cpu": "1"}, "labels": {"a": "b"}}, True, id="labels"),
+        pytest.param({"requests": {"cpu": "2"}}, False, id="amounts"),
+        pytest.param({"requests": {"cpu": "1", "memory": "1Gi"}}, False, id="resources"),
+        pytest.param({}, False, id="nothing-asked-for"),
+    ],
+)
+def test_who_asks_for_the_same_shares_what_is_known_of_rows(other: dict[str, object], is_shared: bool) -> None:
+    bench = Bench()
+    own = _key(bench, requests={"cpu": "1"})
+    assert own is not None
+    assert (_key(bench, **other) == own) is is_shared
+
+
+def test_judge_that_does_not_say_whom_it_is_like_is_asked_each_time() -> None:
+    assert _key(Bench(), requests={"cpu": "1"}, ports=[{"containerPort": 80, "hostPort": 80}]) is None
+
+
+def test_shared_rows_serve_evaluations_that_look_at_different_times() -> None:
+    bench = Bench()
+    for at in range(12):
+        bench.cluster.set_node(make_node(f"n{at}", taints="a:NoSchedule" if at % 2 else "", cpu="2"))
+    shapes = [
+        bench.shapes.take(make_pod("p", requests={"cpu": "1"})),
+        bench.shapes.take(make_pod("p", requests={"cpu": "1"}, tolerations="a:Exists")),
+    ]
+    judges = [bench.plugins.judges(shape, bench.cluster) for shape in shapes]
+    rows = RowScores(bench.cluster, judges[0].row_filters, judges[0].row_scorers)
+    kept = [Evaluation(bench.cluster, one, rows) for one in judges]
+    for at in range(20):
+        bench.place(f"n{at % 12}", requests={"cpu": "1"})
+        if at % 7 == 0:
+            bench.cluster.set_node(make_node(f"n{at % 12}", taints="b:NoSchedule", cpu="4"))
+        look = at % 2 if at % 5 else None
+        for number, one in enumerate(kept):
+            if look is None or number == look:
+                assert_same(one, Evaluation(bench.cluster, judges[number]))

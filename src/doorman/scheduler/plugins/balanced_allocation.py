@@ -1,6 +1,6 @@
 """NodeResourcesBalancedAllocation: prefer nodes whose resources would be used evenly."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.columns import Column, Rows, at
@@ -32,6 +32,7 @@ class _Scorer:
         self._cluster = cluster
         amounts = dict(demand.amounts)
         self._asked = [(index, amounts.get(index, 0)) for index, _ in scored_resources(cluster, demand, resources)]
+        self.alike: Hashable = tuple(self._asked)
 
     def raw(self, rows: Rows) -> Column:
         cluster = self._cluster

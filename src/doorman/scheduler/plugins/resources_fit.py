@@ -4,7 +4,7 @@ The code of a verdict has a bit for the number of pods and a bit for each reques
 number carries all reasons.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -110,6 +110,7 @@ class FitFilter:
         assert len(amounts) <= _RESOURCES_MAX, "a pod asks for a handful of resources"
         self._cluster = cluster
         self.amounts = tuple(amounts)
+        self.alike: Hashable = self.amounts
 
     def codes(self, rows: Rows) -> Column:
         return self.codes_besides(rows, None)
@@ -174,6 +175,7 @@ class _Scorer:
         self._strategy = strategy
         self._resources = scored_resources(cluster, demand, strategy.resources)
         self._table = ratio_table(strategy.shape) if strategy.type == "RequestedToCapacityRatio" else None
+        self.alike: Hashable = (self._resources, demand.amounts, demand.scoring_cpu, demand.scoring_memory)
 
     def raw(self, rows: Rows) -> Column:
         if not self._resources:
