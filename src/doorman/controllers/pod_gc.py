@@ -13,6 +13,7 @@ Keys: `sweep`; `pod/<namespace>/<name>` for each pod that must go, so that one f
 `gone/<namespace>/<name>` for a pod that went, to count it.
 """
 
+import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -57,10 +58,9 @@ def decide_terminated(finished: Sequence[Pod], threshold: int) -> Sequence[Pod]:
     excess = len(finished) - threshold
     if threshold <= 0 or excess <= 0:
         return ()
-    order = sorted(
-        finished, key=lambda p: (p.status.reason != "Evicted", p.metadata.creation_timestamp, p.metadata.name)
+    return heapq.nsmallest(
+        excess, finished, key=lambda p: (p.status.reason != "Evicted", p.metadata.creation_timestamp, p.metadata.name)
     )
-    return order[:excess]
 
 
 def decide_out_of_service(deleting: Iterable[Pod], nodes: ListerOf[Node]) -> Iterator[Pod]:

@@ -138,7 +138,9 @@ class ReplicaEngine:
         claimant = owner.claimant
         reference = reference_to(meta, api_version=claimant.api_version, kind=claimant.kind)
         who = Owner(key=f"set/{key}", meta=meta, reference=reference)
-        claim = decide_claim(owner.claimant, owner.selector, "pods", self._candidates.of(key, meta))
+        # Those that have ended are nobody's business: there may be hundreds, until they are collected.
+        candidates = [pod for pod in self._candidates.of(key, meta) if not pod.is_finished]
+        claim = decide_claim(owner.claimant, owner.selector, "pods", candidates)
         pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
         active = [pod for pod in pods if is_active(pod)]
         coming = len(self._control.creating(who.key, now))

@@ -141,6 +141,19 @@ def test_orphan_is_adopted_instead_of_making_one() -> None:
     assert len(stage.done(Create, "pods")) == 1
 
 
+def test_pods_that_have_ended_are_neither_adopted_nor_released() -> None:
+    stage = stage_with("n1")
+    orphan = {"metadata": {"namespace": "a", "name": "o", "labels": {"app": "r"}}, "spec": {"containers": []}}
+    stage.create("pods", {**orphan, "status": {"phase": "Failed"}})
+    stage.create(SETS, replica_set(1))
+    stage.at(5)
+    assert "ownerReferences" not in stage.documents["pods"]["a/o"]["metadata"]
+    key = next(key for key in stage.documents["pods"] if key != "a/o")
+    stage.patch("pods", key, {"metadata": {"labels": {"app": "other"}}, "status": {"phase": "Failed"}})
+    stage.at(10)
+    assert stage.documents["pods"][key]["metadata"]["ownerReferences"]
+
+
 def test_set_that_is_being_deleted_only_counts() -> None:
     stage = stage_with("n1")
     stage.create(SETS, {**replica_set(2)})
