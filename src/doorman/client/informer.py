@@ -49,6 +49,8 @@ class InformerCache(Generic[T]):
         self._indexers = dict(indexers or {})
         self._indexes: dict[str, dict[str, dict[str, None]]] = {name: {} for name in self._indexers}
         """Keys only: a new version in the same places changes nothing here."""
+        self._orders: dict[tuple[str, str], list[str]] = {}
+        """The keys in one place in order, until one comes or goes."""
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -68,7 +70,12 @@ class InformerCache(Generic[T]):
         filed = self._indexes[index].get(value)
         if not filed:
             return []
-        return [self._objects[key] for key in (sorted(filed) if len(filed) > 1 else filed)]
+        if len(filed) == 1:
+            return [self._objects[key] for key in filed]
+        order = self._orders.get((index, value))
+        if order is None:
+            order = self._orders[index, value] = sorted(filed)
+        return [self._objects[key] for key in order]
 
     def places(self, index: str) -> Sequence[str]:
         return list(self._indexes[index])
@@ -93,8 +100,9 @@ class InformerCache(Generic[T]):
                 filed = index.get(place)
                 if filed is None:
                     index[place] = {key: None}
-                else:
+                elif key not in filed:
                     filed[key] = None
+                    self._orders.pop((name, place), None)
         return old
 
     def remove(self, key: str) -> T | None:
@@ -110,5 +118,6 @@ class InformerCache(Generic[T]):
         filed = self._indexes[name].get(place)
         if filed is not None:
             filed.pop(key, None)
+            self._orders.pop((name, place), None)
             if not filed:
                 del self._indexes[name][place]
