@@ -91,7 +91,7 @@ def answer(*request: Any, **more: Any) -> tuple[int, Any]:
             ("PATCH", MAPS + "/there", "text"),
             {"content-type": "application/strategic-merge-patch+json"},
             400,
-            "error decoding patch: json: cannot unmarshal string into Go value of type map[string]interface {}",
+            "json: cannot unmarshal string into Go value of type map[string]interface {}",
             id="a-patch-is-an-object",
         ),
         pytest.param(

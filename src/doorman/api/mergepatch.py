@@ -5,6 +5,7 @@ from typing import Any, Final
 import jsonpatch
 import jsonpointer
 
+from doorman.api.misfits import json_type
 from doorman.api.schema import Document
 from doorman.base.errors import ApiError, bad_request, too_large
 
@@ -31,8 +32,15 @@ def merge_patch(live: Document, patch: Document) -> Document:
 
 
 def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
-    if not isinstance(operations, list) or not all(isinstance(operation, dict) for operation in operations):
-        raise bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+    if not isinstance(operations, list):
+        found = json_type(operations)
+        raise bad_request(
+            f"error decoding patch: json: cannot unmarshal {found} into Go value of type []interface {{}}"
+        )
+    for operation in operations:
+        if not isinstance(operation, dict):
+            found = json_type(operation)
+            raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Operation")
     if len(operations) > OPERATIONS_MAX:
         allowed = f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}"
         raise too_large(allowed)

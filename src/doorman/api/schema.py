@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from doorman.api.kinds import traits
+from doorman.api.misfits import json_type, member_place, unmarshal_fault
 from doorman.api.quantity import QuantityError, canonical_quantity
 from doorman.api.structural import Structural, prune, type_rows
 from doorman.base.instants import from_time, to_micro_time, to_time
@@ -25,7 +26,6 @@ _MICRO_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
 
 _SIX_DIGITS: Final = re.compile(r"[.,]\d{6,9}(?:[Zz]|[+-]\d\d:\d\d)$", re.ASCII)
-_INDEX: Final = re.compile(r"\[\d+\]")
 
 _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
 _OR_STRUCT: Final = {f"{_SCHEMA}OrBool": _SCHEMA, f"{_SCHEMA}OrArray": _SCHEMA, f"{_SCHEMA}OrStringArray": _SCHEMA}
@@ -93,7 +93,7 @@ class Schema:
             checked: Document = doc
             return checked, []
         problems: list[str] = []
-        cleaned = self._clean_struct(doc, type_name, "", problems)
+        cleaned = self._clean_struct(doc, type_name, "", "", problems)
         return cleaned, problems
 
     def _clean_custom(self, doc: Any, structural: Structural) -> tuple[Document, list[str]]:
@@ -110,7 +110,8 @@ class Schema:
         if out.get("metadata") is None:
             out.pop("metadata", None)
         else:
-            out["metadata"] = self._clean_struct(out["metadata"], "meta.v1.ObjectMeta", "metadata", problems)
+            found = out["metadata"]
+            out["metadata"] = self._clean_struct(found, "meta.v1.ObjectMeta", "metadata", ".metadata", problems)
         return out, problems
 
     def _is_clean_beside(self, doc: Any, known: Document, type_name: str) -> bool:
@@ -182,11 +183,9 @@ class Schema:
 
     # The slow walk: the same types with paths, changes and messages.
 
-    def _clean_struct(self, value: Any, type_name: str, path: str, problems: list[str]) -> Document:
+    def _clean_struct(self, value: Any, type_name: str, path: str, place: str, problems: list[str]) -> Document:
         if type(value) is not dict:
-            raise DecodeError(
-                f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} of type {_go_struct(type_name)}"
-            )
+            raise DecodeError(unmarshal_fault(json_type(value), f"@{type_name}", place))
         fields = self.fields(type_name)
         out: Document = {}
         for name, member in value.items():
@@ -198,38 +197,31 @@ class Schema:
             spec = field if isinstance(field, dict) else {"t": field}
             if member is None:
                 continue
-            cleaned = self._clean(member, spec["t"], here, problems)
+            cleaned = self._clean(member, spec["t"], here, member_place(type_name, place, name), problems)
             if spec.get("req") or not _is_left_out(cleaned, spec["t"], name):
                 out[name] = cleaned
         return out
 
-    def _clean(self, value: Any, expression: Any, path: str, problems: list[str]) -> Any:
+    def _clean(self, value: Any, expression: Any, path: str, place: str, problems: list[str]) -> Any:
         if isinstance(expression, list):
             inner = expression[1]
+            if type(value) is not (list if expression[0] == "list" else dict):
+                raise DecodeError(unmarshal_fault(json_type(value), expression, place))
             if expression[0] == "list":
-                if type(value) is not list:
-                    raise DecodeError(
-                        f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} of type []{_go_type(inner)}"
-                    )
                 return [
-                    self._clean(member, inner, f"{path}[{i}]", problems) if member is not None else _zero(inner)
+                    self._clean(member, inner, f"{path}[{i}]", place, problems) if member is not None else _zero(inner)
                     for i, member in enumerate(value)
                 ]
-            if type(value) is not dict:
-                raise DecodeError(
-                    f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} "
-                    f"of type map[string]{_go_type(inner)}"
-                )
             return {
-                key: self._clean(member, inner, f"{path}.{key}", problems) if member is not None else _zero(inner)
-                for key, member in value.items()
+                name: self._clean(item, inner, f"{path}.{name}", place, problems) if item is not None else _zero(inner)
+                for name, item in value.items()
             }
         if expression.startswith("@"):
             struct = _OR_STRUCT.get(expression[1:])
             if struct is not None:
-                return self._clean_struct(value, struct, path, problems) if type(value) is dict else value
-            return self._clean_struct(value, expression[1:], path, problems)
-        return _clean_scalar(value, expression, path)
+                return self._clean_struct(value, struct, path, place, problems) if type(value) is dict else value
+            return self._clean_struct(value, expression[1:], path, place, problems)
+        return _clean_scalar(value, expression, place)
 
 
 def _scalar_check(expression: str, name: str, is_required: bool) -> Check:
@@ -283,7 +275,7 @@ def _map_check(inner: Check, is_required: bool) -> Check:
     return check
 
 
-def _clean_scalar(value: Any, expression: str, path: str) -> Any:  # noqa: C901  one branch a scalar type
+def _clean_scalar(value: Any, expression: str, place: str) -> Any:  # noqa: C901  one branch a scalar type
     if expression == "string":
         if type(value) is str:
             return value
@@ -292,9 +284,9 @@ def _clean_scalar(value: Any, expression: str, path: str) -> Any:  # noqa: C901 
         if type(value) is int:
             if low <= value <= high:
                 return value
-            raise DecodeError(f"json: cannot unmarshal number {value} into Go {_place(path)} of type {expression}")
+            raise DecodeError(unmarshal_fault(f"number {value}", expression, place))
         if type(value) is float:
-            raise DecodeError(f"json: cannot unmarshal number {value:g} into Go {_place(path)} of type {expression}")
+            raise DecodeError(unmarshal_fault(f"number {value:g}", expression, place))
     elif expression == "bool":
         if type(value) is bool:
             return value
@@ -315,9 +307,7 @@ def _clean_scalar(value: Any, expression: str, path: str) -> Any:  # noqa: C901 
             return value
     elif expression == "raw" or type(value) is str:
         return value
-    raise DecodeError(
-        f"json: cannot unmarshal {json_type(value)} into Go {_place(path)} of type {_go_type(expression)}"
-    )
+    raise DecodeError(unmarshal_fault(json_type(value), expression, place))
 
 
 def _clean_quantity(value: Any) -> str:
@@ -377,26 +367,3 @@ def _zero(expression: Any) -> Any:
     if expression == "quantity":
         return "0"
     return {} if expression.startswith("@") else ""
-
-
-def json_type(value: Any) -> str:
-    """What Go's decoder calls it."""
-    if isinstance(value, bool):
-        return "bool"
-    return {str: "string", int: "number", float: "number", dict: "object", list: "array"}.get(type(value), "null")
-
-
-def _place(path: str) -> str:
-    return "struct field ." + _INDEX.sub("", path) if path else "value"
-
-
-def _go_struct(type_name: str) -> str:
-    return ".".join(type_name.split(".")[-2:])
-
-
-def _go_type(expression: Any) -> str:
-    if isinstance(expression, list):
-        return f"[]{_go_type(expression[1])}" if expression[0] == "list" else f"map[string]{_go_type(expression[1])}"
-    if expression.startswith("@"):
-        return _go_struct(expression[1:])
-    return {"double": "float64", "intstr": "intstr.IntOrString", "bytes": "[]uint8"}.get(expression, str(expression))

@@ -1,7 +1,7 @@
 """PATCH: from a patch body to a function on the stored document."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -11,11 +11,12 @@ from doorman.api.fieldwalk import FieldWalker
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import Manager
 from doorman.api.mergepatch import json_patch, merge_patch
-from doorman.api.schema import DecodeError, Document, Schema, json_type
+from doorman.api.misfits import conversion_fault, json_type
+from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.strategic import strategic_merge
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
-from doorman.base.gotext import go_json
+from doorman.base.gotext import go_json, go_value, quote
 from doorman.server.bodies import Body, BodyError, media_type, read_json, read_yaml
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -60,12 +61,11 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
     try:
         read = read_json(body)
     except BodyError as error:
-        raise bad_request("invalid JSON patch" if wanted == JSON_PATCH else f"error decoding patch: {error}") from error
+        raise bad_request("invalid JSON patch") from error
     if wanted != JSON_PATCH and not isinstance(read.value, dict):
+        head = "error decoding patch: " if wanted == MERGE_PATCH else ""
         found = json_type(read.value)
-        raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
-        )
+        raise bad_request(f"{head}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     return Patch(type=wanted, body=read)
 
 
@@ -114,11 +114,12 @@ def _cleaned(
         try:
             patched, unknown = schema.clean(patched, kind.type_name, known=known)
         except DecodeError as error:
-            raise _invalid_patch(patched, str(error)) from error
-        problems += unknown
+            misfit = conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC else None
+            raise _invalid_patch(patch, patched, misfit or str(error)) from error
+        problems += sorted(unknown) if patch.type == STRATEGIC else unknown
     if problems:
         if validation == "Strict":
-            raise _invalid_patch(patched, f"strict decoding error: {', '.join(problems)}")
+            raise _invalid_patch(patch, patched, f"strict decoding error: {', '.join(problems)}")
         if validation == "Warn":
             warnings += problems
     patched = dict(patched)
@@ -127,8 +128,10 @@ def _cleaned(
     return patched
 
 
-def _invalid_patch(patched: Any, fault: str) -> ApiError:  # any JSON value
-    body = f"Invalid value: {go_json(go_json(patched))}: {fault}"
+def _invalid_patch(patch: Patch, patched: Document, fault: str) -> ApiError:
+    """A strategic merge patch is shown as it was sent; of the others, what they made."""
+    shown = quote(go_value(patch.body.value)) if patch.type == STRATEGIC else go_json(go_json(patched))
+    body = f"Invalid value: {shown}: {fault}"
     cause = Cause(reason="FieldValueInvalid", message=body, field="patch")
     return ApiError(422, "Invalid", f' "" is invalid: patch: {body}', details={}, causes=[cause])
 

@@ -46,7 +46,7 @@ def test_kind_and_version_are_not_kept() -> None:
         pytest.param(
             deployment(spec={"replicas": "3"}),
             'Deployment in version "v1" cannot be handled as a Deployment: '
-            "json: cannot unmarshal string into Go struct field",
+            "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
             id="type-of-a-field",
         ),
         pytest.param(b"[1]", "the object provided is unrecognized (must be of type Deployment)", id="list"),

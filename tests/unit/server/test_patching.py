@@ -54,6 +54,22 @@ def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
             id="test-that-fails",
         ),
         pytest.param(MERGE_PATCH, {"spec": {"bogus": 1}}, 422, ' "" is invalid: patch: Invalid value', id="strict"),
+        pytest.param(
+            STRATEGIC,
+            {"spec": {"taints": [{**TAINT, "key": 1}]}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[spec:map[taints:[map[effect:NoSchedule key:1]]]]": '
+            "cannot convert int64 to string",
+            id="strategic-wrong-type",
+        ),
+        pytest.param(
+            STRATEGIC,
+            {"spec": {"zz": 1, "bogus": None, "aa": "b"}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[spec:map[aa:b bogus:<nil> zz:1]]": strict decoding error: '
+            'unknown field "spec.aa", unknown field "spec.zz"',
+            id="strategic-strict",
+        ),
         pytest.param(MERGE_PATCH, {"kind": "Pod"}, 400, 'Pod in version "v1" cannot be handled as a Node', id="kind"),
         pytest.param(
             MERGE_PATCH, {"apiVersion": "v2"}, 400, "the API version in the data (v2) does not match", id="version"
@@ -65,6 +81,13 @@ def test_refused(media: str, patch: Any, code: int, message: str) -> None:
         patched(patch, media)
     assert caught.value.code == code
     assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("media", [JSON_PATCH, MERGE_PATCH, STRATEGIC])
+def test_what_is_no_json_is_no_patch(media: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        read_patch(NODES, b"{bad", media)
+    assert (caught.value.code, caught.value.message) == (400, "invalid JSON patch")
 
 
 def test_unknown_field_is_warned_about_each_time_anew() -> None:
