@@ -205,13 +205,13 @@ class Schema:
     def _clean(self, value: Any, expression: Any, path: str, place: str, problems: list[str]) -> Any:
         if isinstance(expression, list):
             inner = expression[1]
-            if type(value) is not (list if expression[0] == "list" else dict):
-                raise DecodeError(unmarshal_fault(json_type(value), expression, place))
-            if expression[0] == "list":
+            if expression[0] == "list" and type(value) is list:
                 return [
                     self._clean(member, inner, f"{path}[{i}]", place, problems) if member is not None else _zero(inner)
                     for i, member in enumerate(value)
                 ]
+            if expression[0] == "list" or type(value) is not dict:
+                raise DecodeError(unmarshal_fault(json_type(value), expression, place))
             return {
                 name: self._clean(item, inner, f"{path}.{name}", place, problems) if item is not None else _zero(inner)
                 for name, item in value.items()
