@@ -15,6 +15,9 @@ UNKNOWN: Final = 0
 CLEARS: Final = 1
 FAILS: Final = 2
 
+WINDOW: Final = 3
+"""So many times the rows that are enough are looked at first, and so many times more each time they do not do."""
+
 
 class Clearing(msgspec.Struct, frozen=True):
     """A node that would take the pod once the victims have left, most important first."""
@@ -63,17 +66,22 @@ class Clearings:
 
         Rows not known yet are cleared: a verdict says why that is no use.
         """
+        width = WINDOW * max(enough, 1)
         while True:
-            states = self._states[rows]
+            window = rows[:width]
+            states = self._states[window]
             clears = states == CLEARS
-            has_whole = (clears & (self._badness[0, rows] == 0)).cumsum() > 0
+            has_whole = (clears & (self._badness[0, window] == 0)).cumsum() > 0
             done = np.flatnonzero(has_whole & (clears.cumsum() >= enough))
-            end = int(done[0]) + 1 if len(done) else len(rows)
+            end = int(done[0]) + 1 if len(done) else len(window)
             unknown = np.flatnonzero(states[:end] == UNKNOWN)
-            if not len(unknown):
+            if len(unknown):
+                for row in window[unknown[: max(enough, 1)]].tolist():
+                    self._note(row, clear(row))
+            elif len(done) or width >= len(rows):
                 return rows[:end]
-            for row in rows[unknown[: max(enough, 1)]].tolist():
-                self._note(row, clear(row))
+            else:
+                width *= WINDOW
 
     def best(self, rows: RowArray) -> Clearing | None:
         """The first of the best among rows that were looked at."""

@@ -246,8 +246,10 @@ class Cycle:
         return found
 
     def judges_for(self, shape: Shape) -> tuple[Judges, list[FilterJudge]]:
-        """Fresh judges by node and row, and those that look at the whole cluster. Raises PluginReject."""
-        return self._plugins.judges(shape, self._cluster), self._plugins.cluster_filters(shape, self._cluster)
+        """Judges by node and row, and fresh ones that look at the whole cluster. Raises PluginReject."""
+        kept = self._evaluations.get(shape.demand.id)
+        judges = kept.judges if kept is not None else self._plugins.judges(shape, self._cluster)
+        return judges, self._plugins.cluster_filters(shape, self._cluster)
 
     def _verdict(self, pod: Candidate, judges: Judges, row: int) -> int:
         verdict = judges.verdict(row)

@@ -259,7 +259,8 @@ class Preemption:
             return found
 
         seen = known.look(rows, enough, clear)
-        best, failed = known.best(seen), known.failures(seen)
+        best = known.best(seen)
+        failed = known.failures(seen) if best is None else {}
         known.forget(tried)
         return best, failed
 
