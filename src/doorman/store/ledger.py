@@ -14,8 +14,9 @@ from itertools import islice
 
 from doorman.store.contract import ABSENT, Compacted, Conflict, Entry, Event, Write
 
-HISTORY_EVENTS_MAX = 20_000
-HISTORY_BYTES_MAX = 32 * 1024 * 1024
+HISTORY_EVENTS_MAX = 1000
+HISTORY_BYTES_MAX = 2 * 1024 * 1024
+"""Whoever follows is woken before anything is forgotten. What clients resume from is kept by the watch cache."""
 
 
 class Ledger:
@@ -75,9 +76,9 @@ class Ledger:
             self.unpublished.popleft()
             self._history.append(event)
             self._history_bytes += _weight(event)
-        self._forget()
         for waker in self._wakers:
             waker()
+        self._forget()
 
     def entries(self) -> Iterator[Entry]:
         """What is published, in order of keys: the newest values with what is not published yet undone."""

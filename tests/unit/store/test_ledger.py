@@ -41,3 +41,13 @@ def test_history_is_bounded_by_bytes() -> None:
         ledger.publish([event])
     assert ledger.oldest == 3
     assert len(ledger.events_after(3)) == 2
+
+
+def test_whoever_follows_sees_a_group_that_is_larger_than_what_is_kept() -> None:
+    ledger = Ledger(history_events_max=3)
+    seen: list[int] = []
+    ledger.add_waker(lambda: seen.extend(event.revision for event in ledger.events_after(len(seen))))
+    events = [ledger.append(Write(f"k{number}", b"v", ABSENT)) for number in range(10)]
+    ledger.publish(events)
+    assert seen == list(range(1, 11))
+    assert ledger.oldest == 7
