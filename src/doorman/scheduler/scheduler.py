@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from doorman.api.nodes import Node
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
@@ -44,6 +42,7 @@ from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.preemption import Budgets, PostFilterResult, Preemption
 from doorman.scheduler.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.queue import QueuedPod, SchedulingQueue
+from doorman.scheduler.residents import Residents, on_node
 from doorman.scheduler.resource_names import ResourceNames
 from doorman.scheduler.shapes import ShapeTable
 from doorman.scheduler.workloads import CONTROLLERS, Workloads
@@ -75,8 +74,7 @@ class Scheduler:
         self._workloads = Workloads()
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
-        self._records: dict[str, PodRecord] = {}
-        """Pods that hold a place on a node, bound or assumed."""
+        self._residents = Residents(self._cluster, self._shapes)
         self._preempting: set[str] = set()
         state = SharedState(
             cluster=self._cluster,
@@ -170,7 +168,7 @@ class Scheduler:
     def bind_done(self, pod_key: str) -> None:
         """The binding was made. Nothing to decide: the pod stays assumed until it is seen bound."""
         queued = self._queue.get(pod_key)
-        assert queued is None or pod_key in self._records, "a pod that was bound holds a place"
+        assert queued is None or pod_key in self._residents, "a pod that was bound holds a place"
 
     def bind_failed(self, pod_key: str, message: str, now: Instant, *, uid: str = "") -> Outcome | None:
         """The pod is not bound after all: others may have its place, and it is tried again after a while.
@@ -178,14 +176,14 @@ class Scheduler:
         None when that is not news: the pod has been seen bound meanwhile, or is gone. With `uid`, a namesake that came
         since is left alone.
         """
-        record = self._records.get(pod_key)
+        record = self._residents.get(pod_key)
         queued = self._queue.get(pod_key)
         if record is None or not record.assumed or queued is None:
             return None
         if uid and record.pod.metadata.uid != uid:
             return None
-        self._forget(record)
-        self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, _on_node(record), None), now)
+        self._residents.give_up(record)
+        self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, on_node(record), None), now)
         return self._broken(queued, message, now)
 
     def preempted(self, pod_key: str, now: Instant) -> None:
@@ -201,7 +199,7 @@ class Scheduler:
         if runner is None:
             return Explanation(pod=key, profile=pod.spec.scheduler_name, state="Unknown")
         candidate = Candidate(key, self._shapes.find(pod, placed=True), pod.spec.priority)
-        record = self._records.get(key)
+        record = self._residents.get(key)
         row = -1 if record is None else record.row
         if record is not None and row >= 0:
             self._cluster.try_remove(record)
@@ -239,8 +237,10 @@ class Scheduler:
         }
 
     def cache_sizes(self) -> dict[str, int]:
-        assumed = sum(1 for record in self._records.values() if record.assumed)
-        return {"nodes": self._cluster.node_count, "pods": len(self._records), "assumed_pods": assumed}
+        residents = self._residents
+        return {
+            "nodes": self._cluster.node_count, "pods": len(residents), "assumed_pods": residents.assumed_count,
+        }  # fmt: skip
 
     def _gate(self, queued: QueuedPod) -> str:
         for plugin in self._runners[queued.profile].plugins.pre_enqueue:
@@ -249,7 +249,7 @@ class Scheduler:
         return ""
 
     def _known_pod(self, key: str) -> Pod | None:
-        record = self._records.get(key)
+        record = self._residents.get(key)
         if record is not None:
             return record.pod
         queued = self._queue.get(key)
@@ -257,7 +257,7 @@ class Scheduler:
 
     def _pod_waits(self, key: str, new: Pod, now: Instant, *, was_leaving: bool) -> None:
         """An unbound pod was seen. One that was dropped because it is being deleted is not taken up again."""
-        record = self._records.get(key)
+        record = self._residents.get(key)
         if record is not None:
             if record.assumed:
                 record.pod = new
@@ -280,17 +280,17 @@ class Scheduler:
         """A pod was seen on a node: bound just now by whomever, or changed since."""
         self._nominator.remove(key)
         self._preempting.discard(key)
-        record = self._records.get(key)
+        record = self._residents.get(key)
         queued = self._queue.remove(key)
         if record is None:
             if queued is not None:
                 self._shapes.release(queued.shape)
-            self._place(key, new, new.spec.node_name, assumed=False)
+            self._residents.place(key, new)
             self._queue.happened(Event(Resource.ASSIGNED_POD, Change.ADD, None, new), now)
             return
         old = record.pod
         was_assumed = record.assumed
-        self._replace(record, new)
+        self._residents.replace(record, new)
         if was_assumed:
             self._queue.happened(Event(Resource.ASSIGNED_POD, Change.ADD, None, new), now)
         else:
@@ -302,11 +302,10 @@ class Scheduler:
         self._nominator.remove(key)
         self._preempting.discard(key)
         queued = self._queue.remove(key)
-        record = self._records.get(key)
+        record = self._residents.get(key)
         if record is not None:
-            gone = _on_node(record)
-            self._forget(record)
-            self._shapes.release(record.shape)
+            gone = on_node(record)
+            self._residents.remove(record)
             self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, gone, None), now)
         elif queued is not None:
             self._shapes.release(queued.shape)
@@ -326,45 +325,8 @@ class Scheduler:
             self._nominator.nominate(PodRecord(queued.key, queued.pod, queued.shape, node, assumed=True))
 
     def _room_given_up(self, nominated: PodRecord, now: Instant) -> None:
-        event = Event(Resource.ASSIGNED_POD, Change.DELETE, _on_node(nominated), None)
+        event = Event(Resource.ASSIGNED_POD, Change.DELETE, on_node(nominated), None)
         self._queue.happened(event, now, priority_max=nominated.priority)
-
-    def _place(self, key: str, pod: Pod, node: str, *, assumed: bool) -> None:
-        """Take a place on a node for a pod whose shape nobody holds yet."""
-        record = PodRecord(key, pod, self._shapes.take(pod, placed=True), node, assumed=assumed)
-        self._records[key] = record
-        self._cluster.add_pod(record)
-
-    def _replace(self, record: PodRecord, new: Pod) -> None:
-        """Take over the pod's new state; the columns change only if they would show it."""
-        if record.row >= 0 and record.pod.status.start_time != new.status.start_time:
-            self._cluster.starts.note(record.row)
-        leaving = _is_leaving(new)
-        if not record.assumed and not self._cluster.shows_pods and _has_same_shape(record.pod, new):
-            record.pod = new
-            if leaving is not record.leaving:
-                self._cluster.reshape(record, record.shape, leaving=leaving)
-            return
-        old_shape = record.shape
-        shape = self._shapes.take(new, placed=True)
-        node = new.spec.node_name
-        if (shape.demand, node, new.spec.priority) == (old_shape.demand, record.node, record.priority):
-            record.pod = new
-            record.assumed = False
-            if shape is not old_shape or leaving is not record.leaving:
-                # Usual when a pod is bound: it gets labels that say in which zone it is.
-                self._cluster.reshape(record, shape, leaving=leaving)
-            self._shapes.release(old_shape)
-            return
-        self._forget(record)
-        self._shapes.release(old_shape)
-        fresh = PodRecord(record.key, new, shape, node, assumed=False)
-        self._records[record.key] = fresh
-        self._cluster.add_pod(fresh)
-
-    def _forget(self, record: PodRecord) -> None:
-        del self._records[record.key]
-        self._cluster.remove_pod(record)
 
     def _try(self, queued: QueuedPod, now: Instant) -> Outcome:
         pod = queued.pod
@@ -417,9 +379,7 @@ class Scheduler:
     def _assume(self, queued: QueuedPod, fit: Fit) -> Outcome:
         node = self._cluster.node(fit.row).metadata.name
         self._nominator.remove(queued.key)
-        record = PodRecord(queued.key, queued.pod, queued.shape, node, assumed=True)
-        self._records[queued.key] = record
-        self._cluster.add_pod(record)
+        self._residents.assume(queued.key, queued.pod, queued.shape, node)
         return Placed(
             pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
             attempts=queued.attempts, began=queued.began, first_tried=queued.first_tried,
@@ -472,18 +432,5 @@ class Scheduler:
         )  # fmt: skip
 
 
-def _has_same_shape(old: Pod, new: Pod) -> bool:
-    """Most changes of a placed pod are of its status, which neither its shape nor the columns show."""
-    before, after = old.metadata, new.metadata
-    return before.labels == after.labels and before.owner_references == after.owner_references and old.spec == new.spec
-
-
 def _is_leaving(pod: Pod) -> bool:
     return bool(pod.metadata.deletion_timestamp)
-
-
-def _on_node(record: PodRecord) -> Pod:
-    """The pod as if it were bound to the node it was to go to."""
-    if record.pod.spec.node_name:
-        return record.pod
-    return msgspec.structs.replace(record.pod, spec=msgspec.structs.replace(record.pod.spec, node_name=record.node))
