@@ -34,6 +34,13 @@ _PATCHES: Final = (
     "application/strategic-merge-patch+json",
     "application/apply-patch+yaml",
 )
+_NAMED: Final = {
+    "quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
+    "intstr": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+    "time": "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+    "microtime": "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
+}
+"""Scalars that Kubernetes describes once and refers to: `kubectl explain` tells a member's type by that name."""
 _PREFIXES: Final = {"meta.v1": "io.k8s.apimachinery.pkg.apis.meta.v1"}
 
 
@@ -227,6 +234,9 @@ def _expression(expression: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     if expression.startswith("@"):
         _add_schema(expression[1:], schemas)
         return {"allOf": [{"$ref": f"#/components/schemas/{schema_name(expression[1:])}"}]}
+    if expression in _NAMED:
+        schemas[_NAMED[expression]] = _SCALARS[expression]
+        return {"allOf": [{"$ref": f"#/components/schemas/{_NAMED[expression]}"}]}
     return _SCALARS[expression]
 
 

@@ -81,3 +81,21 @@ def test_version_two_is_empty_for_old_kubectl_and_complete_for_others() -> None:
 
 def test_unknown_place_is_nobodys() -> None:
     assert OPENAPI.answer(Request(method="GET", path="/openapi/v3/apis/no/v1", query=Query(""), headers={})) is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "member", "named"),
+    [
+        pytest.param("io.k8s.api.core.v1.HTTPGetAction", "port", "util.intstr.IntOrString", id="number-or-text"),
+        pytest.param("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "creationTimestamp", "meta.v1.Time", id="time"),
+        pytest.param("io.k8s.api.core.v1.ResourceFieldSelector", "divisor", "api.resource.Quantity", id="quantity"),
+    ],
+)
+def test_scalars_with_a_name_are_referred_to(schema: str, member: str, named: str) -> None:
+    (reference,) = document()["components"]["schemas"][schema]["properties"][member]["allOf"]
+    assert reference["$ref"].endswith(f".{named}")
+
+
+def test_amounts_in_a_map_are_quantities() -> None:
+    requests = document()["components"]["schemas"]["io.k8s.api.core.v1.ResourceRequirements"]["properties"]["requests"]
+    assert requests["additionalProperties"]["allOf"][0]["$ref"].endswith(".api.resource.Quantity")
