@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.server.tables.column import Cell, Column, age_column, at, boolean, name_column, text
@@ -13,6 +15,10 @@ _MODES: Final = {
     "ReadWriteMany": "RWX",
     "ReadWriteOncePod": "RWOP",
 }
+_DEFAULT_MARKS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 
 
 def _modes(path: str) -> Column:
@@ -20,6 +26,13 @@ def _modes(path: str) -> Column:
         return ",".join(_MODES.get(mode, mode) for mode in at(doc, path) or [])
 
     return Column("Access Modes", cell)
+
+
+def _class_name(doc: Document, _now: Instant) -> Cell:
+    """The class that claims without one get says so."""
+    metadata = doc["metadata"]
+    is_default = any(metadata.get("annotations", {}).get(name) == "true" for name in _DEFAULT_MARKS)
+    return f"{metadata.get('name', '')} (default)" if is_default else metadata.get("name", "")
 
 
 def _phase(doc: Document, _now: Instant) -> Cell:
@@ -62,7 +75,7 @@ STORAGE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         text("VolumeMode", "spec.volumeMode", empty="<unset>", wide=True),
     ),
     "storageclasses.storage.k8s.io": (
-        name_column(),
+        msgspec.structs.replace(name_column(), cell=_class_name),
         text("Provisioner", "provisioner"),
         text("ReclaimPolicy", "reclaimPolicy"),
         text("VolumeBindingMode", "volumeBindingMode"),
