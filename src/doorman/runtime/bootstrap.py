@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.schema import Document
@@ -31,15 +31,16 @@ async def bootstrap(client: Client, existing: Existing, *, address: str, port: i
     await asyncio.gather(*(_ensure(client, "namespaces", "", {"metadata": {"name": name}}) for name in NAMESPACES))
     authentication = {"client-ca-file": ca_certificate.decode()}
     config: Document = {"metadata": {"name": "extension-apiserver-authentication"}, "data": authentication}
+    own = api_service(address, port)
     rest = [
         *(_ensure(client, "priorityclasses.scheduling.k8s.io", "", _class(*row)) for row in PRIORITY_CLASSES),
         _ensure(client, "servicecidrs.networking.k8s.io", "", _service_range()),
         _ensure(client, "configmaps", "kube-system", config),
-        _publish(client, address=address, port=port),
+        _publish(client, own),
     ]
     if existing("services", "default", API_SERVICE) is None:
         # A second one would be refused for its address, not for its name.
-        rest.append(_ensure(client, "services", "default", _api_service(port)))
+        rest.append(_ensure(client, "services", "default", own["services"]))
     await asyncio.gather(*rest)
 
 
@@ -51,8 +52,11 @@ def _class(name: str, value: int) -> Document:
     }
 
 
-def _api_service(port: int) -> Document:
-    return {
+def api_service(address: str, port: int) -> Mapping[str, Document]:
+    """The API's own service and where it leads, by resource."""
+    reached = _EVERYWHERE.get(address, address)
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    service: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"component": "apiserver", "provider": "kubernetes"}},
         "spec": {
             "type": "ClusterIP",
@@ -65,16 +69,6 @@ def _api_service(port: int) -> Document:
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
         },
     }
-
-
-def _service_range() -> Document:
-    return {"metadata": {"name": API_SERVICE}, "spec": {"cidrs": [str(SERVICE_RANGE)]}}
-
-
-async def _publish(client: Client, *, address: str, port: int) -> None:
-    """Say where the API's own service leads, as endpoints and as a slice. The port may be another than last time."""
-    reached = _EVERYWHERE.get(address, address)
-    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
     endpoints: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
         "subsets": [{"addresses": [{"ip": reached}], "ports": ports}],
@@ -85,10 +79,20 @@ async def _publish(client: Client, *, address: str, port: int) -> None:
         "endpoints": [{"addresses": [reached], "conditions": {"ready": True}}],
         "ports": ports,
     }
-    for resource, body, members in (
-        ("endpoints", endpoints, ("subsets",)),
-        ("endpointslices.discovery.k8s.io", slice_, ("endpoints", "ports")),
+    return {"services": service, "endpoints": endpoints, "endpointslices.discovery.k8s.io": slice_}
+
+
+def _service_range() -> Document:
+    return {"metadata": {"name": API_SERVICE}, "spec": {"cidrs": [str(SERVICE_RANGE)]}}
+
+
+async def _publish(client: Client, manifests: Mapping[str, Document]) -> None:
+    """Say where the API's own service leads, as endpoints and as a slice. The port may be another than last time."""
+    for resource, members in (
+        ("endpoints", ("subsets",)),
+        ("endpointslices.discovery.k8s.io", ("endpoints", "ports")),
     ):
+        body = manifests[resource]
         await _ensure(client, resource, "default", copy.deepcopy(body))
         change = {member: body[member] for member in members}
         await client.patch(

@@ -5,7 +5,7 @@ The same in real and in virtual time: it runs on whatever event loop it is start
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -38,6 +38,8 @@ from doorman.controllers.api_services import ApiServiceController
 from doorman.controllers.custom_resource_definition import CustomResourceDefinitionController
 from doorman.controllers.event_ttl import EventTtlController
 from doorman.controllers.garbage_collector import GarbageCollector
+from doorman.controllers.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
+from doorman.controllers.kubernetes_service import KubernetesServiceController
 from doorman.controllers.namespace import NamespaceController
 from doorman.controllers.node_lifecycle import NodeLifecycleController
 from doorman.controllers.resource_quota import ResourceQuotaController
@@ -52,7 +54,7 @@ from doorman.registry.registry import Registry
 from doorman.registry.renewals import Renewals
 from doorman.registry.selection import Selection
 from doorman.registry.watchcache import WatchCache
-from doorman.runtime.bootstrap import bootstrap
+from doorman.runtime.bootstrap import api_service, bootstrap
 from doorman.runtime.components import RESOURCE as COMPONENTS
 from doorman.runtime.components import component_statuses
 from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
@@ -101,6 +103,7 @@ _SERVERS_OWN: Final = (
     CustomResourceDefinitionController,
     ApiServiceController,
     ServiceAddressController,
+    KubernetesServiceController,
     EventTtlController,
 )
 """Upstream these are the API server's own work."""
@@ -154,6 +157,7 @@ class Cluster:
         """Custom kinds that controllers were told of."""
         self._names = names
         self._ca_certificate = b""
+        self._own_service: Mapping[str, Document] = {}
         self._ca_key = b""
         self._pods = PodOperations(self.registry, clock)
         self._rbac = RbacAuthorizer(self.cache)
@@ -272,6 +276,7 @@ class Cluster:
         address = self._settings.bind_address
         await bootstrap(client, self._existing, address=address, port=port, ca_certificate=ca_certificate)
         await ensure_roles(client, self._existing)
+        self._own_service = api_service(address, port)
         self._ca_certificate = ca_certificate
         self._ca_key = ca_key
 
@@ -350,6 +355,8 @@ class Cluster:
         yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
         yield ApiServiceController(builtin_kinds().group_versions(), lister(DEFINITIONS), lister(API_SERVICES))
         yield ServiceAddressController(lister("services"), lister(ADDRESSES))
+        own = {resource: lister(resource) for resource in API_SERVICE_RESOURCES}
+        yield KubernetesServiceController(own, self._own_service)
         yield EventTtlController(self.informers.live("events"))
         agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
