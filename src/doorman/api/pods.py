@@ -113,7 +113,6 @@ class ImageVolumeSource(View, frozen=True, kw_only=True):
 
 
 class Volume(View, frozen=True, kw_only=True):
-    name: str = ""
     image: ImageVolumeSource | None = None
 
 

@@ -8,16 +8,16 @@ the write. So an answer is a head, the revision and the kept bytes, joined:
     head                                                         revision  |    kept
 """
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.api.meta import Object, ObjectMeta
-from doorman.api.pods import Pod, PodSpec, PodStatus
+from doorman.api.meta import Object
+from doorman.api.pods import Pod
 from doorman.api.schema import Document
+from doorman.registry.pod_views import PodViews
 from doorman.store.contract import Entry
 
 _decode: Final = msgspec.json.Decoder().decode
@@ -39,19 +39,6 @@ def to_kept_bytes(doc: Document) -> bytes:
     rest = {key: value for key, value in doc.items() if key not in ("metadata", "kind", "apiVersion")}
     tail = _encode(rest)
     return _encode(metadata)[1:] + (b"," + tail[1:] if len(tail) > 2 else b"}")
-
-
-class _Parts(msgspec.Struct):
-    metadata: ObjectMeta = ObjectMeta()
-    spec: msgspec.Raw = msgspec.Raw(b"{}")
-    status: PodStatus = PodStatus()
-
-
-_decode_parts: Final = msgspec.json.Decoder(_Parts).decode
-_decode_spec: Final = msgspec.json.Decoder(PodSpec).decode
-_SPEC: Final = b',"spec":'
-_NODE: Final = re.compile(rb'\{"nodeName":"([a-z0-9.-]+)",')
-"""How a spec begins when the node was put in later (see `doorman.registry.cuts`)."""
 
 
 class Stored:
@@ -81,34 +68,12 @@ class Stored:
             self._view = self._decoder(self.json(ITEM_HEAD))
         return self._view
 
-    def view_like(self, before: "Stored") -> Pod:
-        """The view of a pod whose version before this one is known: what has not changed is shared with that one's.
-
-        Most writes leave a pod's spec alone. It is not decoded again, and whoever compares the two need not look
-        into it.
-        """
-        if self._view is None:
-            parts = _decode_parts(self.json(ITEM_HEAD))
-            spec = before._spec_like(bytes(parts.spec)) if before._view is not None else _decode_spec(parts.spec)
-            self._view = Pod(metadata=parts.metadata, spec=spec, status=parts.status)
-        view: Pod = self._view
+    def view_after(self, before: "Stored", views: PodViews) -> Pod:
+        """The view of a pod whose version before this one is known."""
+        if self._view is None and before._view is not None:
+            self._view = views.decode_after(self.json(ITEM_HEAD), before._view, before.value)
+        view: Pod = self.view
         return view
-
-    def _spec_like(self, spec: bytes) -> PodSpec:
-        """A spec as a view: this one's if it is the same, or one that differs from it by the node that was put in."""
-        if self._has_spec(spec):
-            own: PodSpec = self._view.spec
-            return own
-        placed = _NODE.match(spec)
-        if placed is not None and self._has_spec(b"{" + spec[placed.end() :]):
-            moved: PodSpec = msgspec.structs.replace(self._view.spec, node_name=placed[1].decode())
-            return moved
-        return _decode_spec(spec)
-
-    def _has_spec(self, spec: bytes) -> bool:
-        """Whether it is certain that these bytes are the spec."""
-        at = self.value.find(_SPEC) + len(_SPEC)
-        return self.value.startswith(spec, at) and self.value[at + len(spec) : at + len(spec) + 1] in (b",", b"}")
 
     def forget_view(self) -> None:
         """A version that is past is kept for its bytes; its view is made again should somebody want it."""

@@ -19,6 +19,7 @@ import msgspec
 from sortedcontainers import SortedDict
 
 from doorman.api.meta import Object
+from doorman.registry.pod_views import PodViews
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
 from doorman.store.contract import Entry, Store
@@ -124,6 +125,9 @@ class Collection:
         self._streams: dict[int, Stream] = {}
         self._pinned: dict[tuple[str, str], dict[int, Stream]] = {}
         self._by_node: dict[str, dict[str, Stored]] | None = {} if storage == "pods" else None
+        self._pod_views = PodViews()
+        if self._by_node is not None:
+            self.decoder = self._pod_views.decode
 
     @property
     def last_change(self) -> int:
@@ -284,10 +288,11 @@ class Collection:
     def _refile(self, change: Change) -> None:
         assert self._by_node is not None
         if change.old is not None:
-            if change.new is not None and change.new.view_like(change.old).spec is change.old.view.spec:
+            view = change.old.view
+            if change.new is not None and change.new.view_after(change.old, self._pod_views).spec is view.spec:
                 self._by_node[change.new.view.spec.node_name][change.new.key] = change.new
                 return
-            node = change.old.view.spec.node_name
+            node = view.spec.node_name
             if change.new is None or change.new.view.spec.node_name != node:
                 filed = self._by_node.get(node)
                 if filed is not None:

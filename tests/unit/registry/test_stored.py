@@ -6,8 +6,6 @@ import msgspec
 import pytest
 
 from doorman.api.meta import Object
-from doorman.api.pods import Pod
-from doorman.api.schema import Document
 from doorman.registry.stored import ITEM_HEAD, Stored, head_of, to_kept_bytes, unstored
 from doorman.store.contract import Entry
 
@@ -54,40 +52,3 @@ def test_documents_are_fresh_and_views_are_kept() -> None:
 
 def test_the_same_content_under_a_later_revision() -> None:
     assert stored({"metadata": {"name": "a"}}).at_revision(9).document()["metadata"]["resourceVersion"] == "9"
-
-
-def _pod(doc: Document, revision: int) -> Stored:
-    return Stored(Entry("pods/x/p", to_kept_bytes(doc), revision, 1), "x/p", msgspec.json.Decoder(Pod).decode)
-
-
-def test_view_of_a_bound_pod_shares_all_but_the_node() -> None:
-    containers = [{"name": "c", "image": "i"}]
-    old = _pod({"metadata": {"name": "p"}, "spec": {"containers": containers}, "status": {}}, 7)
-    assert old.view.spec.node_name == ""
-    doc: Document = {"metadata": {"name": "p"}, "spec": {"nodeName": "n-1", "containers": containers}, "status": {}}
-    found = _pod(doc, 8).view_like(old)
-    assert found == _pod(doc, 8).view
-    assert found.spec.containers is old.view.spec.containers
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "is_shared"),
-    [
-        pytest.param({}, {"status": {"phase": "Running"}}, True, id="status"),
-        pytest.param({}, {"metadata": {"name": "p", "deletionTimestamp": "t"}}, True, id="metadata"),
-        pytest.param({}, {"spec": {"nodeName": "n", "priority": 2}}, False, id="spec"),
-        pytest.param({"spec": {"nodeName": "n"}}, {"spec": {"nodeName": "n", "priority": 2}}, False, id="longer-spec"),
-        pytest.param({}, {"spec": {}}, False, id="no-spec"),
-        pytest.param(
-            {"metadata": {"name": "p", "labels": {"a": "b", "spec": "x"}}}, {}, False, id="label-that-is-called-spec"
-        ),
-    ],
-)
-def test_view_shares_a_spec_that_has_not_changed(before: Document, after: Document, is_shared: bool) -> None:
-    plain: Document = {"metadata": {"name": "p"}, "spec": {"nodeName": "n", "priority": 1}, "status": {}}
-    old, new = _pod({**plain, **before}, 7), _pod({**plain, **after}, 8)
-    assert old.view.metadata.resource_version == "7"
-    found = new.view_like(old)
-    assert (found.spec is old.view.spec) is is_shared
-    assert found == _pod({**plain, **after}, 8).view, "as if decoded alone"
-    assert new.view is found
