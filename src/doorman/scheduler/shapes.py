@@ -22,6 +22,7 @@ from doorman.semantics.host_ports import HostPort, host_ports
 from doorman.semantics.pod_resources import pod_requests, scoring_requests
 
 IDLE_SHAPES_MAX: Final = 1024
+KNOWN_DEMANDS_MAX: Final = 1024
 
 PodSignature = Callable[[Pod], object]
 """What a plugin of others reads of a pod beyond a demand, as something that can be encoded."""
@@ -74,6 +75,30 @@ class Shape:
         self.related: object = None
 
 
+class _KnownDemand:
+    """A spec and its key. Pods that look the same have specs of the same parts, whatever node they are on."""
+
+    __slots__ = ("_spec", "key", "node_name")
+
+    def __init__(self, spec: PodSpec, node_name: str, key: bytes) -> None:
+        self._spec = spec
+        self.node_name = node_name
+        self.key = key
+
+    def has_parts_of(self, spec: PodSpec) -> bool:
+        own = self._spec
+        return (
+            own.containers is spec.containers
+            and own.tolerations is spec.tolerations
+            and own.affinity is spec.affinity
+            and own.node_selector is spec.node_selector
+            and own.init_containers is spec.init_containers
+            and own.overhead is spec.overhead
+            and own.resources is spec.resources
+            and own.volumes is spec.volumes
+        )
+
+
 class ShapeTable:
     """Interns shapes and demands.
 
@@ -86,6 +111,8 @@ class ShapeTable:
     def __init__(self, resources: ResourceNames, signatures: Sequence[PodSignature] = ()) -> None:
         self._resources = resources
         self._signatures = tuple(signatures)
+        self._known: dict[int, _KnownDemand] = {}
+        """By the identity of the containers, which are kept alive here."""
         self._encoder = msgspec.msgpack.Encoder()
         self._shapes: dict[bytes, Shape] = {}
         self._keys: dict[int, bytes] = {}
@@ -145,6 +172,17 @@ class ShapeTable:
         return shape
 
     def _demand_key(self, pod: Pod, node_name: str) -> bytes:
+        known = self._known.get(id(pod.spec.containers))
+        if known is not None and known.node_name == node_name and known.has_parts_of(pod.spec):
+            return known.key
+        key = self._encoded_demand(pod, node_name)
+        if not self._signatures:
+            if len(self._known) >= KNOWN_DEMANDS_MAX:
+                self._known.clear()
+            self._known[id(pod.spec.containers)] = _KnownDemand(pod.spec, node_name, key)
+        return key
+
+    def _encoded_demand(self, pod: Pod, node_name: str) -> bytes:
         spec = pod.spec
         return self._encoder.encode(
             (

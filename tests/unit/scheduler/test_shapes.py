@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from doorman.api.pods import Pod
 from doorman.scheduler.resource_names import ResourceNames
 from doorman.scheduler.shapes import ShapeTable, normalised_image
 from support.scheduling import make_pod
@@ -79,3 +81,22 @@ def test_signatures_of_plugins_set_pods_apart() -> None:
 )
 def test_image_without_tag_is_the_latest(name: str, expected: str) -> None:
     assert normalised_image(name) == expected
+
+
+def test_specs_of_the_same_parts_have_one_demand_wherever_they_are() -> None:
+    table = ShapeTable(ResourceNames())
+    pod = make_pod("p", requests={"cpu": "1"}, tolerations="a:Exists")
+    first = table.find(pod)
+    cases: list[tuple[dict[str, Any], bool]] = [
+        ({"node_name": "n"}, True),
+        ({"tolerations": make_pod("q", tolerations="b:Exists").spec.tolerations}, False),
+        ({"node_selector": {"a": "b"}}, False),
+        ({"overhead": {"cpu": "1"}}, False),
+        ({"containers": make_pod("q", requests={"cpu": "2"}).spec.containers}, False),
+    ]
+    for changed, is_same in cases:
+        other = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **changed))
+        found = table.find(other, placed=True)
+        assert (found.demand is first.demand) is is_same, changed
+        apart = msgspec.convert(msgspec.to_builtins(other), Pod)
+        assert table.find(apart, placed=True).demand is found.demand, "as if no part were shared"
