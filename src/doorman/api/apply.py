@@ -39,7 +39,10 @@ class Applier:
 
         All documents are as this version of the kind shows them.
         """
-        wanted = recorded(self._walker.held(config, kind.type_name))
+        unheeded = _unheeded(kind, manager.subresource)
+        wanted = recorded(self._walker.held(_but(config, unheeded), kind.type_name))
+        if live is not None:
+            config = _but(config, unheeded)
         before = live or {"metadata": {}}
         entries = entries_of(before)
         if live is not None and not entries:
@@ -155,7 +158,8 @@ class Applier:
                 del out[name]
                 continue
             out[name] = self._prune(self._field(type_name, name), out[name], node)
-            if is_member(node) and not out[name]:
+            is_struct = shape_of(value[name], self._field(type_name, name)) is Shape.STRUCT
+            if not out[name] and (is_member(node) or not is_struct):
                 del out[name]
         return out
 
@@ -226,3 +230,14 @@ def _described(entry: ManagedEntry) -> str:
 def _unmanaged(doc: Document) -> Document:
     hidden = ("managedFields",)
     return {**doc, "metadata": {name: value for name, value in doc["metadata"].items() if name not in hidden}}
+
+
+def _unheeded(kind: Kind, subresource: str) -> tuple[str, ...]:
+    """Members that an endpoint leaves as they are, whatever is applied through it: nobody owns them for that."""
+    if subresource == "status":
+        return ("spec",)
+    return ("status",) if not subresource and kind.has_status else ()
+
+
+def _but(config: Document, members: tuple[str, ...]) -> Document:
+    return {name: value for name, value in config.items() if name not in members} if members else config

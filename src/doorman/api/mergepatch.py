@@ -1,5 +1,6 @@
 """JSON merge patch (RFC 7386) and JSON patch (RFC 6902)."""
 
+from types import MappingProxyType
 from typing import Any, Final
 
 import jsonpatch
@@ -7,10 +8,9 @@ import jsonpointer
 
 from doorman.api.misfits import json_type
 from doorman.api.schema import Document
-from doorman.base.errors import ApiError, bad_request, too_large
+from doorman.base.errors import bad_request, rejected, too_large
 
 OPERATIONS_MAX: Final = 10_000
-_REJECTED: Final = "the server rejected our request due to an error in our request"
 
 
 def merge_patch(live: Document, patch: Document) -> Document:
@@ -32,22 +32,44 @@ def merge_patch(live: Document, patch: Document) -> Document:
 
 
 def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
-    if not isinstance(operations, list):
-        found = json_type(operations)
-        raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {found} into Go value of type []interface {{}}"
-        )
-    for operation in operations:
-        if not isinstance(operation, dict):
-            found = json_type(operation)
-            raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Operation")
+    operations = _operations(operations)
     if len(operations) > OPERATIONS_MAX:
         allowed = f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}"
         raise too_large(allowed)
     try:
-        patched = jsonpatch.apply_patch(live, operations)
+        patched = _Operations(operations).apply(live)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, KeyError, TypeError, IndexError) as error:
-        raise ApiError(422, "Invalid", _REJECTED) from error
+        raise rejected() from error
     if not isinstance(patched, dict):
-        raise ApiError(422, "Invalid", _REJECTED)
+        raise rejected()
     return patched
+
+
+def _operations(patch: Any) -> list[Document]:  # any JSON value
+    if patch is None:
+        return []
+    if not isinstance(patch, list):
+        found = json_type(patch)
+        raise bad_request(
+            f"error decoding patch: json: cannot unmarshal {found} into Go value of type []interface {{}}"
+        )
+    for operation in patch:
+        if not isinstance(operation, dict):
+            found = json_type(operation)
+            raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Operation")
+    return patch
+
+
+class _Test(jsonpatch.TestOperation):
+    """What is not there equals null: so clients make sure that nobody has set a field meanwhile."""
+
+    def apply(self, obj: Any) -> Any:  # any JSON value
+        if "value" in self.operation and self.operation["value"] is None:
+            holder, member = self.pointer.to_last(obj)
+            if isinstance(holder, dict) and member is not None and holder.get(member) is None:
+                return obj
+        return super().apply(obj)
+
+
+class _Operations(jsonpatch.JsonPatch):
+    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test})

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from doorman.api.schema import Document, Schema
-from doorman.base.errors import ApiError, bad_request
+from doorman.base.errors import ApiError, bad_request, rejected
 from doorman.base.gotext import go_value
 
 PATCH: Final = "$patch"
@@ -88,23 +88,27 @@ class _Merger:
         merge_key = _merge_key(field)
         if order is not None:
             _check_order(patch, order, merge_key)
+        if any(isinstance(item, list) for item in patch):
+            raise rejected()
         if merge_key is None:
+            if any(isinstance(item, dict) for item in patch):
+                raise _fault("cannot merge lists without merge key for []string")
             fresh = list(dict.fromkeys(patch))
             merged = [*fresh, *(value for value in live if value not in fresh)]
             return _ordered(merged, live, order, None) if order is not None else merged
         element = _struct_of(field)
-        if any(isinstance(item, dict) and item.get(PATCH) == "replace" for item in patch):
+        if not all(isinstance(item, dict) for item in patch):
+            raise bad_request("invalid JSON document")
+        if any(item.get(PATCH) == "replace" for item in patch):
             return [_without_nulls(item) for item in patch if item.get(PATCH) != "replace"]
         merged = list(live)
         touched: list[Json] = []
         for item in patch:
-            if not isinstance(item, dict):
-                raise bad_request("invalid JSON document")
             if item.get(PATCH) == "merge":
                 raise _fault("merging lists not supported")
             if item.get(PATCH) not in (None, "delete"):
                 raise _fault(f"unknown patch type: {go_value(item[PATCH])} in map: {go_value(item)}")
-            if merge_key not in item:
+            if isinstance(item.get(merge_key, {}), dict | list):
                 raise _fault(f"map: {go_value(item)} does not contain declared merge key: {merge_key}")
             key = item[merge_key]
             if item.get(PATCH) == "delete":
@@ -183,13 +187,13 @@ def _delete_primitives(out: Document, name: str, values: Json) -> None:
 
 def interleaved(merged: list[Json], live: list[Json], touched: list[Json], merge_key: str) -> list[Json]:
     """Patched elements in patch order among the untouched ones in live order; new ones come first."""
-    by_key = {item[merge_key]: item for item in merged}
+    by_key = {item.get(merge_key): item for item in merged}
     patched = [by_key[key] for key in dict.fromkeys(touched) if key in by_key]
-    rest = [item for item in merged if item[merge_key] not in touched]
+    rest = [item for item in merged if item.get(merge_key) not in touched]
     place = {item.get(merge_key): i for i, item in enumerate(live)}
     out: list[Json] = []
     while patched and rest:
-        first, other = patched[0][merge_key], rest[0][merge_key]
+        first, other = patched[0].get(merge_key), rest[0].get(merge_key)
         if first in place and other in place and place[other] < place[first]:
             out.append(rest.pop(0))
         else:
@@ -203,12 +207,14 @@ def _ordered(merged: list[Json], live: list[Json], order: Json, merge_key: str |
         raise bad_request("invalid patch format of setElementOrder list")
 
     def key_of(item: Json) -> Json:
-        return item[merge_key] if merge_key is not None else item
+        return item.get(merge_key) if merge_key is not None else item
 
     try:
         wanted = [item[merge_key] if merge_key is not None else item for item in order]
     except (KeyError, TypeError) as error:
         raise bad_request("invalid patch format of setElementOrder list") from error
+    if any(isinstance(key, dict | list) for key in wanted):
+        raise bad_request("invalid patch format of setElementOrder list")
     by_key = {key_of(item): item for item in merged}
     named = [by_key[key] for key in wanted if key in by_key]
     rest = [item for item in merged if key_of(item) not in wanted]

@@ -202,6 +202,11 @@ def stale(what: GroupResource, name: str) -> ApiError:
     return conflict(what, name, STALE)
 
 
+def rejected() -> ApiError:
+    """422 for a patch that cannot be followed."""
+    return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", details={})
+
+
 def method_not_allowed() -> ApiError:
     return ApiError(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource", details={}

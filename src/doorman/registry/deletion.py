@@ -74,7 +74,7 @@ def check_options(options: DeleteOptions) -> None:
     if options.propagation_policy is not None and options.orphan_dependents is not None:
         both = "orphanDependents and deletionPropagation cannot be both set"
         errors.append(invalid("propagationPolicy", options.propagation_policy, both))
-    elif options.propagation_policy is not None and options.propagation_policy not in _POLICIES:
+    if options.propagation_policy is not None and options.propagation_policy not in _POLICIES:
         supported = (*_POLICIES, "nil")
         errors.append(not_supported("propagationPolicy", options.propagation_policy, supported))
     if options.dry_run and options.dry_run != ("All",):

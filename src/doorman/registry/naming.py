@@ -27,6 +27,12 @@ def settle_namespace(kind: Kind, namespace: str, metadata: Document) -> None:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
+def check_place(kind: Kind, namespace: str, name: str, metadata: Document) -> None:
+    """The body's name and namespace are the path's."""
+    settle_namespace(kind, namespace, metadata)
+    check_name(metadata, name)
+
+
 def check_identity(
     kind: Kind, namespace: str, name: str, metadata: Document, before: Document, *, is_unconditional: bool
 ) -> None:
@@ -34,8 +40,7 @@ def check_identity(
 
     `is_unconditional`: it need not say which version it means.
     """
-    check_name(metadata, name)
-    settle_namespace(kind, namespace, metadata)
+    check_place(kind, namespace, name, metadata)
     uid = metadata.get("uid", "")
     if uid and uid != before["uid"]:
         detail = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"

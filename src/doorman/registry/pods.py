@@ -86,6 +86,16 @@ def pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None: 
     for name in ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration"):
         if name not in status and name in was:
             status[name] = was[name]
+    _settle_addresses(status)
+
+
+def _settle_addresses(status: Document) -> None:
+    """The one address is the first of all; who writes both and differs knows only the one."""
+    address, addresses = status.get("podIP"), status.get("podIPs")
+    if address and not (addresses and addresses[0].get("ip") == address):
+        status["podIPs"] = [{"ip": address}]
+    elif addresses and not address:
+        status["podIP"] = addresses[0].get("ip", "")
 
 
 def ephemeral_containers(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001

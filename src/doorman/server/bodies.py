@@ -6,11 +6,16 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from doorman.api.misfits import json_type
 from doorman.api.schema import Document
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
 from doorman.server.negotiation import JSON, PROTOBUF, YAML
 
 BODY_BYTES_MAX: Final = 3 * 1024 * 1024
+_VERSION_AND_KIND: Final = (
+    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+)
+"""The type that Kubernetes reads first of every body: its messages name it."""
 
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
@@ -74,8 +79,10 @@ def read_yaml(body: bytes) -> Body:
 
 
 def as_document(body: Body, expected_kind: str, raw: bytes) -> Document:
+    if body.value is None:
+        return {}  # what says nothing is no fault: it has no name yet
     if not isinstance(body.value, dict):
-        fault = f"json: cannot unmarshal {_shape(body.value)} into Go value of type struct"
+        fault = f"json: cannot unmarshal {json_type(body.value)} into Go value of type {_VERSION_AND_KIND}"
         raise unrecognized(expected_kind, fault, raw)
     return body.value
 
@@ -186,12 +193,6 @@ def _plain_key(key: Any) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
     return str(key)
-
-
-def _shape(value: Any) -> str:
-    if isinstance(value, list):
-        return "array"
-    return {str: "string", bool: "bool", int: "number", float: "number"}.get(type(value), "null")
 
 
 def _first_line(error: Exception) -> str:

@@ -20,6 +20,7 @@ from doorman.base.errors import (
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.proposal import Caller
 from doorman.server.bodies import BodyError, read_body
+from doorman.server.decoding import FIELD_VALIDATIONS
 from doorman.server.patching import APPLY
 from doorman.server.request import Query, Request, RequestInfo
 
@@ -42,7 +43,7 @@ def caller_of(call: Call, options_kind: str, *, patch_type: str = "", given: Del
     """On whose behalf the call writes, and how. Raises when its options are wrong."""
     query = call.request.query
     manager = query.get("fieldManager")
-    errors = _option_errors(query, manager, patch_type)
+    errors = _option_errors(query, options_kind, manager, patch_type)
     if errors:
         raise invalid_object(options_kind, "meta.k8s.io", "", errors)
     agent = call.request.headers.get("user-agent", "").partition("/")[0]
@@ -65,7 +66,7 @@ def delete_options_of(call: Call, schema: Schema) -> DeleteOptions:
         query = request.query
         return DeleteOptions(
             grace_period_seconds=query.integer_or_none("gracePeriodSeconds"),
-            propagation_policy=query.get("propagationPolicy") or None,
+            propagation_policy=query.get("propagationPolicy") if query.has("propagationPolicy") else None,
             orphan_dependents=query.flag_or_none("orphanDependents"),
             dry_run=tuple(query.all("dryRun")),
         )
@@ -74,6 +75,8 @@ def delete_options_of(call: Call, schema: Schema) -> DeleteOptions:
         if isinstance(body.value, dict) and body.value.get("kind") not in (None, "", "DeleteOptions"):
             raise bad_request("decoded object cannot be converted to DeleteOptions")
         doc, _ = schema.clean(body.value, "meta.v1.DeleteOptions")
+        if body.value.get("propagationPolicy") == "":
+            doc = {**doc, "propagationPolicy": ""}  # an empty one is one, and wrong
         return msgspec.convert(doc, DeleteOptions)
     except (BodyError, DecodeError, msgspec.ValidationError) as error:
         raise bad_request(f"decoded object cannot be converted to DeleteOptions: {error}") from error
@@ -99,11 +102,8 @@ def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, 
     return found
 
 
-def _option_errors(query: Query, manager: str, patch_type: str) -> list[FieldError]:
+def _option_errors(query: Query, options_kind: str, manager: str, patch_type: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    dry_run = query.all("dryRun")
-    if dry_run and any(value != "All" for value in dry_run):
-        errors.append(not_supported("dryRun", dry_run, ("All",)))
     if patch_type == APPLY and not manager:
         errors.append(required("fieldManager", "is required for apply patch"))
     if patch_type and patch_type != APPLY and query.has("force"):
@@ -115,4 +115,9 @@ def _option_errors(query: Query, manager: str, patch_type: str) -> list[FieldErr
         for i, c in enumerate(manager)
         if not c.isprintable()
     )
+    dry_run = query.all("dryRun")
+    if dry_run and any(value != "All" for value in dry_run):
+        errors.append(not_supported("dryRun", dry_run, ("All",)))
+    if options_kind != "DeleteOptions" and (wanted := query.get("fieldValidation")) not in FIELD_VALIDATIONS:
+        errors.append(not_supported("fieldValidation", wanted, FIELD_VALIDATIONS))
     return errors

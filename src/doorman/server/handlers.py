@@ -9,7 +9,7 @@ import msgspec
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.managed import Manager
-from doorman.api.schema import DecodeError, Document
+from doorman.api.schema import Document
 from doorman.base.clock import Clock
 from doorman.base.errors import (
     ApiError,
@@ -17,14 +17,14 @@ from doorman.base.errors import (
     method_not_allowed,
     no_such_resource,
 )
-from doorman.registry.naming import check_name
+from doorman.registry.naming import check_name, check_place, settle_namespace
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry, Transform
 from doorman.registry.stored import Stored
 from doorman.server.access import Access
-from doorman.server.bodies import Body, BodyError, read_body
+from doorman.server.bodies import Body
 from doorman.server.call import Call, caller_of, delete_options_of
-from doorman.server.decoding import decode_object, field_validation
+from doorman.server.decoding import decode_object, decode_posted, field_validation
 from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
 from doorman.server.patching import ApplyPlan, Patch, checked_config, read_patch, transform_of
 from doorman.server.pods import PodOperations
@@ -64,6 +64,8 @@ class ResourceHandlers:
 
     async def handle(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
+        if _is_misplaced(call):
+            raise no_such_resource()
         if info.subresource:
             return await self._subresource(call, renderer)
         if kind.namespaced and not info.namespace and info.verb not in ("list", "watch"):
@@ -151,6 +153,7 @@ class ResourceHandlers:
         info, kind = call.info, call.kind
         caller = caller_of(call, "UpdateOptions")
         doc = self._decode(call, "UpdateOptions")
+        check_place(kind, info.namespace, info.name, doc.setdefault("metadata", {}))
         written = await self._registry.update(
             kind,
             info.namespace,
@@ -261,7 +264,7 @@ class ResourceHandlers:
             raise no_such_resource()
         if info.subresource in _NO_RUNTIME:
             return self._no_runtime(call)
-        if info.verb not in row.verbs or (kind.namespaced and not info.namespace):
+        if info.verb not in row.verbs:
             raise method_not_allowed()
         if info.subresource == "binding":
             return await self._bind(call, renderer)
@@ -270,7 +273,7 @@ class ResourceHandlers:
         if info.subresource == "scale":
             return await self._scale(call, renderer)
         if info.subresource == "token":
-            body = self._plain_body(call, "TokenRequest")
+            body = self._posted(call, "TokenRequest")
             caller = caller_of(call, "CreateOptions")
             answer = await self._access.token_requests.answer(info.namespace, info.name, body, caller)
             return renderer.document(answer, status=201)
@@ -296,16 +299,16 @@ class ResourceHandlers:
 
     async def _bind(self, call: Call, renderer: Renderer) -> Response:
         info = call.info
-        binding = self._plain_body(call, "Binding")
+        binding = self._posted(call, "Binding")
         name = info.name or binding.get("metadata", {}).get("name", "")
         if not name:
-            raise bad_request("name is required")
+            raise bad_request("Name parameter required.")
         answer = await self._pods.bind(info.namespace, name, binding, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
 
     async def _evict(self, call: Call, renderer: Renderer) -> Response:
         info = call.info
-        eviction = self._plain_body(call, "Eviction")
+        eviction = self._posted(call, "Eviction")
         answer = await self._pods.evict(info.namespace, info.name, eviction, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
 
@@ -319,7 +322,7 @@ class ResourceHandlers:
 
     def _scaled_by_update(self, call: Call) -> tuple[Caller, Transform]:
         caller = caller_of(call, "UpdateOptions")
-        body = self._plain_body(call, "Scale")
+        body = self._posted(call, "Scale", "UpdateOptions")
         return caller, lambda workload: with_scale(workload, body, call.kind.scale)
 
     def _scaled_by_patch(self, call: Call) -> tuple[Caller, Transform]:
@@ -347,26 +350,18 @@ class ResourceHandlers:
         content_type = request.headers.get("content-type", "")
         return decode_object(self._registry.schema, call.kind, request.body, content_type, validation, call.warnings)
 
-    def _plain_body(self, call: Call, kind: str) -> Document:
-        try:
-            body = read_body(call.request.body, call.request.headers.get("content-type", ""))
-        except BodyError as error:
-            raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {error}") from error
-        if not isinstance(body.value, dict):
-            raise bad_request(f"the object provided is unrecognized (must be of type {kind})")
-        doc: Document = {name: value for name, value in body.value.items() if value is not None}
-        if doc.get("kind", kind) != kind:
-            raise bad_request(f'{doc["kind"]} in version "v1" cannot be handled as a {kind}')
-        type_name = _PLAIN_TYPES[kind]
-        try:
-            return self._registry.schema.clean(doc, type_name)[0]
-        except DecodeError as error:
-            raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from error
+    def _posted(self, call: Call, kind: str, options_kind: str = "CreateOptions") -> Document:
+        request, schema = call.request, self._registry.schema
+        validation = field_validation(request.query, options_kind)
+        content_type = request.headers.get("content-type", "")
+        doc = decode_posted(schema, kind, request.body, content_type, validation, call.warnings)
+        settle_namespace(call.kind, call.info.namespace, doc.setdefault("metadata", {}))
+        return doc
 
 
-_PLAIN_TYPES: Final = {
-    "Binding": "core.v1.Binding",
-    "Eviction": "policy.v1.Eviction",
-    "Scale": "autoscaling.v1.Scale",
-    "TokenRequest": "authentication.v1.TokenRequest",
-}
+def _is_misplaced(call: Call) -> bool:
+    """Whether the path names a namespace for what has none, or none for one object of what has one."""
+    info, kind = call.info, call.kind
+    if kind.namespaced:
+        return bool(info.name) and not info.namespace
+    return bool(info.namespace) and (kind.resource != "namespaces" or info.name != info.namespace)

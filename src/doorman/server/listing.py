@@ -20,6 +20,7 @@ from doorman.base.errors import (
     not_supported,
     timeout,
 )
+from doorman.base.gotext import quote
 from doorman.registry.registry import Registry
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
@@ -32,6 +33,8 @@ _CONTINUE_TOO_OLD: Final = (
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
+
+_TOKEN_VERSION: Final = "meta.k8s.io/v1"
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +53,9 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Token(msgspec.Struct, frozen=True):
-    v: str
-    rv: int
-    start: str
+    v: str = ""
+    rv: int = 0
+    start: str = ""
 
 
 def parse_selection(kind: Kind, namespace: str, query: Query, *, name: str = "") -> Selection:
@@ -163,6 +166,8 @@ def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
     if options.resource_version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
     token = _read_token(options.continue_token)
+    if token.rv > registry.cache.revision:
+        raise too_new(token.rv, registry.cache.revision)
     collection = registry.collection(kind)
     start = token.start.rstrip("\0")
     if token.rv < 0:
@@ -200,13 +205,26 @@ def _page(
 
 
 def _write_token(revision: int, last_key: str) -> str:
-    token = msgspec.json.encode(_Token("meta.k8s.io/v1", revision, last_key + "\0"))
+    token = msgspec.json.encode(_Token(_TOKEN_VERSION, revision, last_key + "\0"))
     return base64.urlsafe_b64encode(token).decode().rstrip("=")
 
 
 def _read_token(text: str) -> _Token:
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return msgspec.json.decode(raw, type=_Token)
+        token = msgspec.json.decode(raw, type=_Token)
     except (ValueError, msgspec.DecodeError) as error:
-        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+        raise _bad_token(str(error)) from error
+    if token.v != _TOKEN_VERSION:
+        raise _bad_token(f"server does not recognize this encoded version {quote(token.v)}")
+    if not token.rv:
+        raise _bad_token(f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
+    if not token.start:
+        raise _bad_token(f"encoded start key empty (version {_TOKEN_VERSION})")
+    if any(part in ("", ".", "..") for part in token.start.removeprefix("/").split("/")):
+        raise _bad_token(token.start)
+    return token
+
+
+def _bad_token(fault: str) -> ApiError:
+    return bad_request(f"invalid continue token: continue key is not valid: {fault}")

@@ -18,6 +18,7 @@ from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
 from doorman.base.gotext import go_json, go_value, quote
 from doorman.server.bodies import Body, BodyError, media_type, read_json, read_yaml
+from doorman.server.decoding import misfit
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -44,10 +45,10 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
         accepted.remove(STRATEGIC)
     wanted = media_type(content_type)
     if wanted not in accepted:
-        if wanted in ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf", ""):
-            # A type the route does not take at all, as against a patch type the kind does not take.
-            raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-        raise unsupported_media_type(accepted)
+        if kind.is_custom:
+            raise unsupported_media_type(accepted)
+        # The route of a built-in kind does not take it at all.
+        raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
     if wanted == APPLY:
         try:
             read = read_yaml(body)
@@ -102,13 +103,7 @@ def _cleaned(
     warnings: list[str],
     known: Document | None,
 ) -> Document:
-    kind_named, version = patched.get("kind"), patched.get("apiVersion")
-    if kind_named != kind.kind or version != kind.group_version:
-        raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({kind.group_version})"
-            if version != kind.group_version
-            else f'{kind_named} in version "{kind.version}" cannot be handled as a {kind.kind}'
-        )
+    patched = _as_kind(kind, patched, patch)
     problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
     if kind.type_name:
         try:
@@ -126,6 +121,22 @@ def _cleaned(
     patched.pop("kind", None)
     patched.pop("apiVersion", None)
     return patched
+
+
+def _as_kind(kind: Kind, patched: Document, patch: Patch) -> Document:
+    """The object of the kind that was patched: what a strategic patch says of that is not looked at."""
+    version, name = patched.get("apiVersion"), patched.get("kind")
+    if (version, name) == (kind.group_version, kind.kind):
+        return patched
+    if patch.type != STRATEGIC:
+        for member, found in (("apiVersion", version), ("kind", name)):
+            if found is not None and not isinstance(found, str):
+                fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
+                raise _invalid_patch(patch, patched, f"couldn't get version/kind; json parse error: {fault}")
+        fault = misfit(kind, version or kind.group_version, name or kind.kind)
+        if fault:
+            raise _invalid_patch(patch, patched, fault)
+    return {**patched, "kind": kind.kind, "apiVersion": kind.group_version}
 
 
 def _invalid_patch(patch: Patch, patched: Document, fault: str) -> ApiError:
@@ -198,7 +209,7 @@ def checked_config(schema: Schema, kind: Kind, patch: Patch, namespace: str, nam
     metadata = config.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise bad_request("error decoding YAML: metadata must be an object")
-    if metadata.get("managedFields"):
+    if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     if patch.body.duplicates:
         problems = ", ".join(f'duplicate field "{path}"' for path in patch.body.duplicates)

@@ -20,7 +20,7 @@ from doorman.base.errors import (
 )
 from doorman.base.instants import to_time
 from doorman.registry.cuts import Cut, read, written
-from doorman.registry.deletion import DeleteOptions
+from doorman.registry.deletion import DeleteOptions, check_preconditions
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
 from doorman.registry.selection import Selection
@@ -45,7 +45,7 @@ class PodOperations:
     async def bind(self, namespace: str, name: str, binding: Document, caller: Caller) -> Document:
         """Place a pod on a node, in one write."""
         metadata = binding.get("metadata", {})
-        if metadata.get("name") and metadata["name"] != name:
+        if metadata.get("name") != name:
             raise bad_request("name in URL does not match name in Binding object")
         check_binding(binding)
         await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
@@ -60,7 +60,7 @@ class PodOperations:
     async def evict(self, namespace: str, name: str, eviction: Document, caller: Caller) -> Document:
         """Delete a pod if its disruption budget allows."""
         metadata = eviction.get("metadata", {})
-        if metadata.get("name") and metadata["name"] != name:
+        if metadata.get("name") != name:
             raise bad_request("name in URL does not match name in Eviction object")
         options = msgspec.convert(eviction.get("deleteOptions", {}), DeleteOptions)
         pod = self._registry.get(self._pods, namespace, name).document()
@@ -70,7 +70,18 @@ class PodOperations:
         if not _ignores_budgets(pod):
             await self._take_from_budget(pod, namespace, caller)
         now = self._clock.now()
-        await self._registry.write_pod(self._pods, namespace, name, lambda _, cut: _mark_evicted(cut, now), caller)
+        wanted = options.preconditions
+
+        def mark(_: Stored, cut: Cut) -> None:
+            found = {"uid": cut.metadata.uid, "resourceVersion": cut.metadata.resource_version}
+            check_preconditions(self._pods, name, {"metadata": found}, wanted)
+            _mark_evicted(cut, now)
+
+        marked = await self._registry.write_pod(self._pods, namespace, name, mark, caller)
+        if wanted.resource_version is not None:
+            # It was so when the pod was marked, which made it another one.
+            wanted = msgspec.structs.replace(wanted, resource_version=str(marked.revision))
+            options = msgspec.structs.replace(options, preconditions=wanted)
         await self._registry.delete(self._pods, namespace, name, options, caller)
         return success()
 

@@ -193,7 +193,7 @@ def _list_meta(page: Page) -> Document:
 
 
 def _object_meta(stored: Stored) -> Document:
-    return {"resourceVersion": str(stored.revision)}
+    return {"resourceVersion": str(stored.revision)} if stored.revision else {}  # a dry run gives it none
 
 
 def _item(doc: Document) -> Document:

@@ -46,7 +46,7 @@ def parse_watch_options(query: Query, rng: random.Random) -> WatchOptions:
         if initial is None:
             detail = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
             errors.append(forbidden("resourceVersionMatch", detail))
-        elif match != "NotOlderThan":
+        if match != "NotOlderThan":
             errors.append(not_supported("resourceVersionMatch", match, ("NotOlderThan",)))
     if errors:
         raise invalid_object("ListOptions", "meta.k8s.io", "", errors)

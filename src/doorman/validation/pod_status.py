@@ -1,14 +1,17 @@
 """What a write of a pod's status may say: the spec comes from the store and is not looked at again."""
 
 from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from typing import Any, Final
 
 from doorman.api.schema import Document
-from doorman.base.errors import FieldError, Json, forbidden, invalid
+from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid
 from doorman.semantics.names import qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import IMMUTABLE, validate_metadata_update
+from doorman.validation.pod_network import NO_ADDRESS
 
 _NOMINATED_ON_BOUND: Final = "may not be set on pods that are already bound to a node"
+_ONE_OF_EACH: Final = "may specify no more than one IP for each IP family"
 _RESTARTED: Final = "may not be transitioned to non-terminated state"
 _SYSTEM_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized"})
 
@@ -37,7 +40,42 @@ def status_errors(
     errors.extend(_restart_errors(after, before, "containerStatuses", restart_policy))
     # Nobody ever restarts an ephemeral container.
     errors.extend(_restart_errors(after, before, "ephemeralContainerStatuses", "Never"))
+    for field in ("podIPs", "hostIPs"):
+        if (addresses := after.get(field)) and addresses != before.get(field):
+            errors.extend(_address_errors(addresses, before.get(field) or (), f"status.{field}"))
     return errors
+
+
+def _address_errors(
+    addresses: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], path: str
+) -> list[FieldError]:
+    """Addresses, at most one of each family."""
+    known = {one.get("ip", "") for one in before}
+    errors: list[FieldError] = []
+    families = []
+    for index, one in enumerate(addresses):
+        text = one.get("ip", "")
+        family = _family(text)
+        families.append(family)
+        if not family and text not in known:
+            errors.append(invalid(f"{path}[{index}]", text, NO_ADDRESS))
+    if len(addresses) > 1:
+        if len(set(families)) < len(families):
+            errors.append(invalid(path, Json([{"IP": one.get("ip", "")} for one in addresses]), _ONE_OF_EACH))
+        seen: list[str] = []
+        for index, one in enumerate(addresses):
+            if (text := one.get("ip", "")) in seen:
+                errors.append(duplicate(f"{path}[{index}]", Json({"IP": text})))
+            seen.append(text)
+    return errors
+
+
+def _family(text: str) -> int:
+    """4 or 6; 0 for what is no address."""
+    try:
+        return ip_address(text).version
+    except ValueError:
+        return 0
 
 
 def _condition_errors(conditions: Sequence[Mapping[str, Any]]) -> list[FieldError]:

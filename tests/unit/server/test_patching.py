@@ -33,6 +33,12 @@ def patched(patch: Any, media: str, validation: str = "Strict", warnings: list[s
             JSON_PATCH, [{"op": "add", "path": "/spec/taints/-", "value": {**TAINT, "key": "l"}}], ["k", "l"], id="json"
         ),
         pytest.param(STRATEGIC, {}, ["k"], id="nothing"),
+        pytest.param(STRATEGIC, {"kind": "Pod", "apiVersion": "v2"}, ["k"], id="strategic-of-whatever-kind"),
+        pytest.param(MERGE_PATCH, {"kind": None}, ["k"], id="without-kind"),
+        pytest.param(JSON_PATCH, None, ["k"], id="no-operations"),
+        pytest.param(
+            JSON_PATCH, [{"op": "test", "path": "/spec/podCIDR", "value": None}], ["k"], id="what-is-not-there-is-null"
+        ),
     ],
 )
 def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
@@ -44,7 +50,26 @@ def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
     ("media", "patch", "code", "message"),
     [
         pytest.param("application/json", {}, 415, "415: Unsupported Media Type", id="json-is-no-patch"),
-        pytest.param("text/x", {}, 415, "the body of the request was in an unknown format", id="unknown"),
+        pytest.param("text/x", {}, 415, "415: Unsupported Media Type", id="unknown"),
+        pytest.param(JSON_PATCH, {}, 400, "error decoding patch: json: cannot unmarshal object into", id="map"),
+        pytest.param(JSON_PATCH, [1], 400, "json: cannot unmarshal number into Go value of", id="list-of-numbers"),
+        pytest.param(
+            JSON_PATCH,
+            [{"op": "test", "path": "/spec/a/b", "value": None}],
+            422,
+            "the server rejected our request due to an error in our request",
+            id="test-of-null-below-what-is-not-there",
+        ),
+        pytest.param(STRATEGIC, {"metadata": {"finalizers": [["a"]]}}, 422, "the server rejected", id="list-of-lists"),
+        pytest.param(
+            STRATEGIC, {"metadata": {"finalizers": [{"a": 1}]}}, 500, "cannot merge lists without merge key", id="maps"
+        ),
+        pytest.param(
+            STRATEGIC, {"metadata": {"ownerReferences": ["a", {"$patch": "replace"}]}}, 400, "invalid JSON", id="mixed"
+        ),
+        pytest.param(
+            STRATEGIC, {"metadata": {"ownerReferences": [{"uid": {}}]}}, 500, "map: map[uid:map[]] does not", id="key"
+        ),
         pytest.param(MERGE_PATCH, [], 400, "error decoding patch", id="merge-with-a-list"),
         pytest.param(
             JSON_PATCH,
@@ -70,10 +95,9 @@ def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
             'unknown field "spec.aa", unknown field "spec.zz"',
             id="strategic-strict",
         ),
-        pytest.param(MERGE_PATCH, {"kind": "Pod"}, 400, 'Pod in version "v1" cannot be handled as a Node', id="kind"),
-        pytest.param(
-            MERGE_PATCH, {"apiVersion": "v2"}, 400, "the API version in the data (v2) does not match", id="version"
-        ),
+        pytest.param(MERGE_PATCH, {"kind": "Pod"}, 422, ' "" is invalid: patch: Invalid value', id="kind"),
+        pytest.param(MERGE_PATCH, {"kind": 5}, 422, ' "" is invalid: patch: Invalid value', id="kind-of-a-number"),
+        pytest.param(MERGE_PATCH, {"apiVersion": "v2"}, 422, ' "" is invalid: patch: Invalid value', id="version"),
     ],
 )
 def test_refused(media: str, patch: Any, code: int, message: str) -> None:

@@ -23,6 +23,29 @@ RESTARTED = "status.containerStatuses[0].state: Forbidden: may not be transition
     [
         pytest.param({"phase": "Running"}, {"phase": "Pending"}, "Always", [], id="phase"),
         pytest.param(
+            {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "::1"}]}, {}, "Always", [], id="one-address-of-each-family"
+        ),
+        pytest.param(
+            {"podIPs": [{"ip": "x"}]},
+            {},
+            "Always",
+            ['status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'],
+            id="no-address",
+        ),
+        pytest.param(
+            {"podIPs": [{"ip": "x"}], "phase": "Q"}, {"podIPs": [{"ip": "x"}]}, "Always", [], id="kept-as-it-was"
+        ),
+        pytest.param(
+            {"hostIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]},
+            {},
+            "Always",
+            [
+                'status.hostIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: '
+                "may specify no more than one IP for each IP family"
+            ],
+            id="two-addresses-of-a-family",
+        ),
+        pytest.param(
             {"qosClass": "Guaranteed"},
             {"qosClass": "BestEffort"},
             "Always",

@@ -1,0 +1,230 @@
+"""What the API answers at its edges: odd paths, bodies that nearly fit, tokens nobody gave out."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.server import Server, fetch
+
+PODS = "/api/v1/namespaces/default/pods"
+NODES = "/api/v1/nodes"
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+NO_SUCH_RESOURCE = "the server could not find the requested resource"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder: Path = tmp_path_factory.mktemp("server")
+    with Server(folder, "--nodes", "0") as running:
+        yield running
+
+
+def ask(server: Server, method: str, path: str, body: Any = None, media: str = "application/json") -> tuple[int, Any]:
+    sent = None if body is None else json.dumps(body).encode()
+    status, _, answer = fetch(server, method, path, body=sent, headers={"Content-Type": media})
+    return status, json.loads(answer)
+
+
+def create_pod(server: Server, name: str, **spec: Any) -> Any:
+    pod = {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+    status, made = ask(server, "POST", PODS, pod)
+    assert status == 201, made
+    return made
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        pytest.param("/api/v1/namespaces/default/nodes", 404, id="nodes-of-a-namespace"),
+        pytest.param("/api/v1/namespaces/default/nodes/n", 404, id="a-node-of-a-namespace"),
+        pytest.param("/api/v1/namespaces/default/namespaces", 404, id="namespaces-of-a-namespace"),
+        pytest.param("/api/v1/pods/p", 404, id="a-pod-of-no-namespace"),
+        pytest.param("/api/v1/pods/p/status", 404, id="its-status"),
+        pytest.param("/api/v1/namespaces/default", 200, id="a-namespace"),
+        pytest.param("/api/v1/namespaces/default/status", 200, id="status-of-a-namespace"),
+    ],
+)
+def test_path_fits_the_scope_of_its_kind(server: Server, path: str, status: int) -> None:
+    found, answer = ask(server, "GET", path)
+    assert found == status
+    if status == 404:
+        assert answer["message"] == NO_SUCH_RESOURCE
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param({"metadata": {"name": "other"}}, "the name of the object (other) does not match", id="other-name"),
+        pytest.param({}, "the name of the object (ghost based on URL) was undeterminable", id="no-name"),
+    ],
+)
+def test_name_in_a_put_comes_before_whether_it_exists(server: Server, body: Any, message: str) -> None:
+    status, answer = ask(server, "PUT", f"{NODES}/ghost", body)
+    assert (status, answer["reason"]) == (400, "BadRequest")
+    assert answer["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        pytest.param(None, 422, 'Node "" is invalid: metadata.name: Required value', id="null"),
+        pytest.param([], 400, "the object provided is unrecognized (must be of type Node)", id="list"),
+        pytest.param({"kind": "Pod"}, 400, 'Pod in version "v1" cannot be handled as a Node: converting', id="kind"),
+        pytest.param({"kind": 1}, 400, "the object provided is unrecognized", id="kind-of-a-number"),
+        pytest.param(
+            {"apiVersion": "v2"},
+            400,
+            'Node in version "v2" cannot be handled as a Node: no kind "Node" is',
+            id="version",
+        ),
+    ],
+)
+def test_body_that_is_no_node(server: Server, body: Any, status: int, message: str) -> None:
+    found, _, text = fetch(server, "POST", NODES, body=json.dumps(body).encode())
+    answer = json.loads(text)
+    assert found == status
+    assert answer["message"].startswith(message)
+
+
+def test_version_that_is_known_but_not_served_here(server: Server) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    status, answer = ask(server, "POST", path, {"kind": "Deployment", "apiVersion": "apps/v1beta1"})
+    assert status == 400
+    assert answer["message"] == (
+        "the API version in the data (apps/v1beta1) does not match the expected API version (apps/v1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("token", "fault"),
+    [
+        pytest.param({}, "server does not recognize this encoded version", id="empty"),
+        pytest.param({"v": "meta.k8s.io/v2"}, "server does not recognize this encoded version", id="version"),
+        pytest.param(
+            {"v": "meta.k8s.io/v1", "start": "a"}, "incorrect encoded start resourceVersion", id="no-revision"
+        ),
+        pytest.param({"v": "meta.k8s.io/v1", "rv": 1}, "encoded start key empty", id="no-start"),
+        pytest.param({"v": "meta.k8s.io/v1", "rv": 1, "start": "../a"}, "../a", id="way-up"),
+    ],
+)
+def test_token_that_no_list_gave_out(server: Server, token: Any, fault: str) -> None:
+    text = base64.urlsafe_b64encode(json.dumps(token).encode()).decode().rstrip("=")
+    status, answer = ask(server, "GET", f"{NODES}?continue={text}")
+    assert status == 400
+    assert answer["message"].startswith(f"invalid continue token: continue key is not valid: {fault}")
+
+
+def test_options_are_told_wrong_all_at_once(server: Server) -> None:
+    status, answer = ask(server, "POST", f"{NODES}?dryRun=x&fieldValidation=y&fieldManager=%07", {})
+    assert status == 422
+    assert [cause["field"] for cause in answer["details"]["causes"]] == ["fieldManager", "dryRun", "fieldValidation"]
+
+
+def test_match_that_a_watch_does_not_know(server: Server) -> None:
+    status, answer = ask(server, "GET", f"{NODES}?watch=1&resourceVersion=1&resourceVersionMatch=Exact")
+    assert status == 422
+    reasons = [cause["reason"] for cause in answer["details"]["causes"]]
+    assert reasons == ["FieldValueForbidden", "FieldValueNotSupported"]
+
+
+@pytest.mark.parametrize("subresource", ["binding", "eviction"])
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param({}, "name in URL does not match name in", id="no-name"),
+        pytest.param({"metadata": {"name": "x"}}, "name in URL does not match name in", id="other-name"),
+        pytest.param(
+            {"metadata": {"name": "posted", "namespace": "x"}},
+            "the namespace of the provided object does not match the namespace sent on the request",
+            id="other-namespace",
+        ),
+        pytest.param({"apiVersion": "nobody/v7"}, "", id="version"),
+        pytest.param({"kind": "Pod", "apiVersion": "v1"}, 'Pod in version "v1" cannot be handled as a', id="kind"),
+    ],
+)
+def test_posted_for_a_pod_by_mistake(server: Server, subresource: str, body: Any, message: str) -> None:
+    status, answer = ask(server, "POST", f"{PODS}/posted/{subresource}", body)
+    assert (status, answer["reason"]) == (400, "BadRequest")
+    assert message in answer["message"]
+
+
+def test_unknown_field_of_a_binding(server: Server) -> None:
+    body = {"metadata": {"name": "p"}, "target": {"name": "n"}, "odd": 1}
+    status, answer = ask(server, "POST", f"{PODS}/p/binding?fieldValidation=Strict", body)
+    assert status == 400
+    assert answer["message"].endswith('strict decoding error: unknown field "odd"')
+
+
+def test_eviction_of_the_version_that_was_read(server: Server) -> None:
+    made = create_pod(server, "evicted", nodeName="n")
+    uid, version = made["metadata"]["uid"], made["metadata"]["resourceVersion"]
+
+    def evict(**wanted: str) -> int:
+        body = {"metadata": {"name": "evicted"}, "deleteOptions": {"preconditions": wanted}}
+        return ask(server, "POST", f"{PODS}/evicted/eviction", body)[0]
+
+    assert evict(uid="other") == 409
+    assert evict(uid=uid, resourceVersion="1") == 409
+    untouched = ask(server, "GET", f"{PODS}/evicted")[1]
+    assert untouched["metadata"]["resourceVersion"] == version
+    assert evict(uid=uid, resourceVersion=version) == 201
+    assert "deletionTimestamp" in ask(server, "GET", f"{PODS}/evicted")[1]["metadata"]
+
+
+def test_policy_of_a_delete_is_not_empty(server: Server) -> None:
+    create_pod(server, "kept")
+    for path, body in ((f"{PODS}/kept?propagationPolicy=", None), (f"{PODS}/kept", {"propagationPolicy": ""})):
+        status, answer = ask(server, "DELETE", path, body)
+        assert status == 422
+        assert 'propagationPolicy: Unsupported value: ""' in answer["message"]
+
+
+def test_apply_through_status_owns_nothing_of_spec(server: Server) -> None:
+    create_pod(server, "applied")
+    config = {"apiVersion": "v1", "kind": "Pod", "spec": {"nodeName": "n"}, "status": {"message": "m"}}
+    status, answer = ask(server, "PATCH", f"{PODS}/applied/status?fieldManager=m", config, APPLY)
+    assert status == 200
+    assert "nodeName" not in answer["spec"]
+    entry = next(one for one in answer["metadata"]["managedFields"] if one["manager"] == "m")
+    assert entry["fieldsV1"] == {"f:status": {"f:message": {}}}
+
+
+def test_list_whose_last_element_an_apply_gave_up_goes(server: Server) -> None:
+    create_pod(server, "emptied", schedulerName="nobody")
+    path = f"{PODS}/emptied/status?fieldManager=m"
+    config = {"apiVersion": "v1", "kind": "Pod", "status": {"conditions": [{"type": "a.b/c", "status": "True"}]}}
+    assert "conditions" in ask(server, "PATCH", path, config, APPLY)[1]["status"]
+    assert "conditions" not in ask(server, "PATCH", path, {"apiVersion": "v1", "kind": "Pod"}, APPLY)[1]["status"]
+
+
+@pytest.mark.parametrize(
+    ("said", "address", "addresses"),
+    [
+        pytest.param({"podIP": "10.0.0.1"}, "10.0.0.1", ["10.0.0.1"], id="one"),
+        pytest.param({"podIPs": [{"ip": "10.0.0.2"}]}, "10.0.0.2", ["10.0.0.2"], id="all"),
+        pytest.param(
+            {"podIP": "10.0.0.3", "podIPs": [{"ip": "10.0.0.4"}]}, "10.0.0.3", ["10.0.0.3"], id="both-and-different"
+        ),
+    ],
+)
+def test_address_of_a_pod_is_the_first_of_its_addresses(
+    server: Server, said: Any, address: str, addresses: list[str]
+) -> None:
+    name = address.replace(".", "-")
+    create_pod(server, name)
+    status, answer = ask(server, "PATCH", f"{PODS}/{name}/status", {"status": said}, MERGE)
+    assert status == 200
+    assert answer["status"]["podIP"] == address
+    assert [one["ip"] for one in answer["status"]["podIPs"]] == addresses
+
+
+def test_table_of_a_dry_run_has_no_version(server: Server) -> None:
+    headers = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
+    status, _, text = fetch(server, "POST", f"{NODES}?dryRun=All", body=b'{"metadata":{"name":"n"}}', headers=headers)
+    assert status == 201
+    assert json.loads(text)["metadata"] == {}
