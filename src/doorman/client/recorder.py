@@ -93,6 +93,8 @@ class EventRecorder:
                 if write is not None:
                     with contextlib.suppress(ApiError):
                         await write()
+                    # A store that answers at once leaves nobody else a turn.
+                    await asyncio.sleep(0)
         finally:
             self._busy -= 1
 
