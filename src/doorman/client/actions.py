@@ -28,6 +28,8 @@ class Create(Action, frozen=True, kw_only=True):
     resource: str
     namespace: str = ""
     body: dict[str, Any]
+    is_given_away: bool = False
+    """Nobody else has the body, and it is as the server would keep it: no empty members, the right types."""
 
 
 class Update(Action, frozen=True, kw_only=True):

@@ -154,7 +154,9 @@ class EventRecorder:
                 if error.code != 404:
                     raise
                 # It has expired meanwhile: it is told anew, and goes on counting.
-                await self._client.create(Create(resource="events", namespace=known.namespace, body=body))
+                await self._client.create(
+                    Create(resource="events", namespace=known.namespace, body=body, is_given_away=True)
+                )
 
         return write
 
@@ -206,7 +208,7 @@ class EventRecorder:
 
     def _create(self, resource: str, namespace: str, body: dict[str, Any]) -> Callable[[], Awaitable[None]]:
         async def write() -> None:
-            await self._client.create(Create(resource=resource, namespace=namespace, body=body))
+            await self._client.create(Create(resource=resource, namespace=namespace, body=body, is_given_away=True))
 
         return write
 

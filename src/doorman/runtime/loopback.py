@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.faces import to_stored
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
@@ -49,9 +50,14 @@ class LoopbackClient:
     async def create(self, action: Create) -> Stored:
         kind = self._kind(action.resource)
         self._authorize("create", kind, action.namespace)
-        # The registry changes what it is given, and a controller's body shares lists with the template it is made of.
-        body = _decode(_encode(action.body))
-        doc = clean_object(self._registry.schema, kind, body, Body(body), "Ignore", [])
+        if action.is_given_away:
+            action.body.pop("kind", None)
+            action.body.pop("apiVersion", None)
+            doc = to_stored(kind.face, action.body)
+        else:
+            # The registry changes what it is given, and a controller's body shares lists with its template.
+            body = _decode(_encode(action.body))
+            doc = clean_object(self._registry.schema, kind, body, Body(body), "Ignore", [])
         if self._guard.is_about(kind):
             self._guard.check(kind, action.namespace, doc, None, self._caller.user)
         return await self._registry.create(kind, action.namespace, doc, self._caller)

@@ -5,7 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from doorman.client.actions import Delete, ObjectReference, RecordEvent
+import pytest
+
+from doorman.api.kinds import type_table
+from doorman.api.schema import Schema
+from doorman.base.clock import ManualClock
+from doorman.client.actions import Create, Delete, ObjectReference, RecordEvent
 from doorman.client.recorder import EventRecorder
 from support.api import Api, running_api
 
@@ -110,3 +115,34 @@ async def test_newer_style_starts_a_series() -> None:
             await events.tell("m", action="Looking")
         (event,) = await events.events()
         assert (event["series"]["count"], event["reportingInstance"]) == (2, "watcher-me")
+
+
+class Taker:
+    """Takes what is to be created, and nothing else."""
+
+    def __init__(self) -> None:
+        self.taken: list[Create] = []
+
+    async def create(self, action: Create) -> None:
+        self.taken.append(action)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({}, id="classic"),
+        pytest.param({"host": "n1"}, id="of-a-node"),
+        pytest.param({"action": "Looking"}, id="newer"),
+        pytest.param({"action": "Looking", "related": ObjectReference(kind="Node", name="n1")}, id="related"),
+    ],
+)
+async def test_what_is_given_away_is_as_the_server_keeps_it(more: dict[str, Any]) -> None:
+    taker = Taker()
+    recorder = EventRecorder(taker, ManualClock())  # type: ignore[arg-type]  # all it asks of a client here
+    recorder.record(RecordEvent(regarding=POD, reason="Seen", message="m", component="watcher", **more))
+    while not recorder.is_idle:
+        await asyncio.sleep(0)
+    (action,) = taker.taken
+    assert action.is_given_away
+    type_name = "core.v1.Event" if action.resource == "events" else "events.v1.Event"
+    assert Schema(type_table()).clean(action.body, type_name) == (action.body, [])
