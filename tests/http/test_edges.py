@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from support.server import Server, fetch
 
@@ -228,3 +229,72 @@ def test_table_of_a_dry_run_has_no_version(server: Server) -> None:
     status, _, text = fetch(server, "POST", f"{NODES}?dryRun=All", body=b'{"metadata":{"name":"n"}}', headers=headers)
     assert status == 201
     assert json.loads(text)["metadata"] == {}
+
+
+@pytest.mark.parametrize("path", ["/version", "/api", "/apis", "/api/v1", "/apis/apps/v1"])
+def test_discovery_is_only_read(server: Server, path: str) -> None:
+    assert fetch(server, "POST", path, body=b"{}")[0] == 405
+
+
+@pytest.mark.parametrize("path", ["/api", "/apis", "/apis/apps/v1"])
+def test_discovery_comes_as_it_is_accepted(server: Server, path: str) -> None:
+    status, headers, text = fetch(server, "GET", path, headers={"Accept": "application/yaml"})
+    assert (status, headers["content-type"]) == (200, "application/yaml")
+    assert yaml.safe_load(text)["kind"].startswith("API")
+    assert fetch(server, "GET", path, headers={"Accept": "text/html"})[0] == 406
+
+
+@pytest.fixture(scope="module")
+def scale(server: Server) -> str:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    assert ask(server, "POST", path, {"metadata": {"name": "scaled"}, "spec": spec})[0] == 201
+    return f"{path}/scaled/scale"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        pytest.param({}, 400, "the name of the object (scaled based on URL) was undeterminable", id="no-name"),
+        pytest.param({"metadata": {"name": "x"}}, 400, "the name of the object (x) does not match", id="other-name"),
+        pytest.param(
+            {"metadata": {"name": "scaled"}, "spec": {"replicas": -1}},
+            422,
+            'Scale.autoscaling "scaled" is invalid: spec.replicas: Invalid value: -1: must be greater',
+            id="negative",
+        ),
+        pytest.param(
+            {"metadata": {"name": "scaled", "uid": "x"}},
+            409,
+            "Operation cannot be fulfilled on deployments.apps",
+            id="uid",
+        ),
+    ],
+)
+def test_scale_that_is_refused(server: Server, scale: str, body: Any, status: int, message: str) -> None:
+    for method, media in (("PUT", "application/json"), ("PATCH", MERGE)):
+        if method == "PATCH" and not body:
+            continue  # which changes nothing
+        found, answer = ask(server, method, scale, body, media)
+        assert found == status
+        assert answer["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [
+        pytest.param("log", 400, "a container name must be specified for pod two, choose one of: [a b]", id="which"),
+        pytest.param("log?container=z", 400, "container z is not valid for pod two", id="unknown"),
+        pytest.param("exec?container=a", 400, "pod two does not have a host assigned", id="exec-nowhere"),
+        pytest.param("portforward", 400, "pod two does not have a host assigned", id="forward-nowhere"),
+        pytest.param("log?container=a", 204, "", id="log-of-what-runs-nowhere"),
+    ],
+)
+def test_container_to_talk_to(server: Server, path: str, status: int, message: str) -> None:
+    containers = [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]
+    spec = {"containers": containers, "schedulerName": "nobody"}
+    ask(server, "POST", PODS, {"metadata": {"name": "two"}, "spec": spec})
+    found, _, text = fetch(server, "GET", f"{PODS}/two/{path}")
+    assert found == status
+    assert (json.loads(text)["message"] if text else "") == message

@@ -27,10 +27,10 @@ from doorman.server.call import Call, caller_of, delete_options_of
 from doorman.server.decoding import decode_object, decode_posted, field_validation
 from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
 from doorman.server.patching import ApplyPlan, Patch, checked_config, read_patch, transform_of
-from doorman.server.pods import PodOperations
+from doorman.server.pods import PodOperations, check_streamed
 from doorman.server.rendering import Renderer
 from doorman.server.request import Response
-from doorman.server.scale import SCALE, applied_replicas, scale_part, to_scale, with_scale
+from doorman.server.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 
 _ON_COLLECTIONS: Final = ("create", "list", "watch", "deletecollection")
@@ -294,7 +294,11 @@ class ResourceHandlers:
         info = call.info
         if call.request.query.all("dryRun"):
             raise bad_request("dryRun is not supported")
-        self._registry.get(call.kind, info.namespace, info.name)
+        stored = self._registry.get(call.kind, info.namespace, info.name)
+        if call.kind.storage == "pods":
+            check_streamed(stored.document(), info.subresource, call.request.query.get("container"))
+            if info.subresource == "log" and not stored.view.spec.node_name:
+                return Response(status=204)
         raise ApiError(501, "", _NO_RUNTIME[info.subresource])
 
     async def _bind(self, call: Call, renderer: Renderer) -> Response:
@@ -323,6 +327,7 @@ class ResourceHandlers:
     def _scaled_by_update(self, call: Call) -> tuple[Caller, Transform]:
         caller = caller_of(call, "UpdateOptions")
         body = self._posted(call, "Scale", "UpdateOptions")
+        check_scale(body, call.info.name)
         return caller, lambda workload: with_scale(workload, body, call.kind.scale)
 
     def _scaled_by_patch(self, call: Call) -> tuple[Caller, Transform]:
@@ -335,7 +340,13 @@ class ResourceHandlers:
             return caller, self._plan(call, whole, caller, "scale")
         validation = field_validation(call.request.query, "PatchOptions")
         patched = transform_of(schema, SCALE, patch, validation, call.warnings)
-        return caller, lambda workload: with_scale(workload, patched(to_scale(workload, kind.scale)), kind.scale)
+
+        def scaled(workload: Document) -> Document:
+            scale = patched(to_scale(workload, kind.scale))
+            check_scale(scale, info.name)
+            return with_scale(workload, scale, kind.scale)
+
+        return caller, scaled
 
     async def _scale_of(self, kind: Kind, stored: Stored, renderer: Renderer) -> Response:
         if kind.is_custom:

@@ -4,9 +4,11 @@ import random
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from doorman.api.identity import User
 from doorman.base.clock import Clock
-from doorman.base.errors import ApiError, internal, no_such_resource
+from doorman.base.errors import ApiError, internal, method_not_allowed, no_such_resource
 from doorman.base.names import Names
 from doorman.registry.registry import Registry
 from doorman.server.access import Access
@@ -21,13 +23,14 @@ from doorman.server.handlers import Compute, ResourceHandlers
 from doorman.server.health import Health
 from doorman.server.impersonation import impersonated
 from doorman.server.metrics import Metrics
-from doorman.server.negotiation import Accepted, negotiate
+from doorman.server.negotiation import JSON, Accepted, negotiate
 from doorman.server.openapi import OpenApi
 from doorman.server.rendering import Renderer
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.version import VERSION
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
+_READING: Final = ("GET", "HEAD")
 
 
 class Pipeline:
@@ -141,14 +144,17 @@ class Pipeline:
     def _plain(self, request: Request) -> Response:
         """Paths that are no resources."""
         path = request.path.rstrip("/") or "/"
-        found = self._health.answer(request) or self._discovery.answer(request) or self._openapi.answer(request)
-        if found is not None:
+        if (found := self._discovery.answer(request)) is not None:
+            return _discovered(request, found)
+        if (found := self._health.answer(request) or self._openapi.answer(request)) is not None:
             return found
         if path.startswith(("/.well-known", "/openid")):
             return self._issuer.answer(request) or _page_not_found()
         if path == "/metrics":
             return self._metrics.answer()
         if path == "/version":
+            if request.method not in _READING:
+                raise method_not_allowed()
             return json_response(VERSION, pretty=True)
         if path == "/":
             return json_response({"paths": self._discovery.paths()}, pretty=True)
@@ -178,6 +184,20 @@ def server_fault(error: Exception) -> Response:
     status = internal("the server could not handle the request").status()
     assert error is not None
     return json_response(status, status=500)
+
+
+def _discovered(request: Request, found: Response) -> Response:
+    """Discovery in the form the client takes."""
+    if request.method not in _READING:
+        raise method_not_allowed()
+    accept = request.headers.get("accept", "")
+    if found.content_type != JSON or "as=" in accept:
+        return found
+    accepted = negotiate(accept)
+    if accepted.media_type == JSON:
+        return found
+    renderer = Renderer(accepted, pretty=False, include_object="", now=0.0)
+    return renderer.document(msgspec.json.decode(found.body))
 
 
 def _page_not_found() -> Response:

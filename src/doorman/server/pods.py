@@ -112,6 +112,24 @@ class PodOperations:
         await self._registry.update(self._budgets, namespace, name, take, caller, subresource="status")
 
 
+def check_streamed(pod: Document, subresource: str, container: str) -> None:
+    """Whether there is one container to talk to, on a node."""
+    name, spec = pod["metadata"]["name"], pod.get("spec", {})
+    if subresource in ("log", "exec", "attach"):
+        names = [one["name"] for one in spec.get("containers", ())]
+        first = [one["name"] for one in spec.get("initContainers", ())]
+        others = [one["name"] for one in spec.get("ephemeralContainers", ())]
+        if not container and len(names) != 1:
+            text = f"a container name must be specified for pod {name}, choose one of: [{' '.join(names)}]"
+            if first:
+                text += f" or one of the init containers: [{' '.join(first)}]"
+            raise bad_request(text)
+        if container and container not in (*names, *first, *others):
+            raise bad_request(f"container {container} is not valid for pod {name}")
+    if subresource in ("exec", "attach", "portforward") and not spec.get("nodeName"):
+        raise bad_request(f"pod {name} does not have a host assigned")
+
+
 def bind_to(pod: Pod, cut: Cut, binding: Document, now: Instant) -> None:
     """Put the pod on its node. Taints are not looked at, nor whether the node exists."""
     metadata = cut.metadata

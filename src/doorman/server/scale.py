@@ -8,8 +8,9 @@ from doorman.api.kinds import Kind, ScalePaths
 from doorman.api.labels import format_selector
 from doorman.api.meta import LabelSelector
 from doorman.api.schema import Document
-from doorman.base.errors import internal
+from doorman.base.errors import internal, invalid, invalid_object
 from doorman.base.gotext import quote
+from doorman.registry.naming import check_name
 from doorman.registry.parts import Part
 
 SCALE: Final = Kind(
@@ -105,12 +106,22 @@ def _with_value(value: Any, steps: tuple[str, ...], wanted: Any) -> Any:  # any 
     return {**found, steps[0]: _with_value(found.get(steps[0]), steps[1:], wanted)}
 
 
+def check_scale(scale: Document, name: str) -> None:
+    check_name(scale.get("metadata", {}), name)
+    replicas = scale.get("spec", {}).get("replicas", 0)
+    if replicas < 0:
+        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid_object(SCALE.kind, SCALE.group, name, [error])
+
+
 def with_scale(workload: Document, scale: Document, paths: ScalePaths | None = None) -> Document:
     """The workload with the replicas (and the lock) of a Scale."""
     metadata = dict(workload["metadata"])
     wanted = scale.get("metadata", {}).get("resourceVersion")
     if wanted:
         metadata["resourceVersion"] = wanted
+    if uid := scale.get("metadata", {}).get("uid"):
+        metadata["uid"] = uid
     replicas = scale.get("spec", {}).get("replicas", 0)
     if paths is not None:
         changed: Document = _with_value({**workload, "metadata": metadata}, paths.replicas, replicas)
