@@ -5,9 +5,19 @@ import msgspec
 from doorman.api.meta import ObjectMeta, View
 
 
+class ServicePort(View, frozen=True, kw_only=True):
+    name: str = ""
+    port: int = 0
+    protocol: str = "TCP"
+    target_port: int | str = 0
+    app_protocol: str = ""
+
+
 class ServiceSpec(View, frozen=True, kw_only=True):
     selector: dict[str, str] = {}
     type: str = ""
+    ports: tuple[ServicePort, ...] = ()
+    publish_not_ready_addresses: bool = False
     cluster_ips: tuple[str, ...] = msgspec.field(default=(), name="clusterIPs")
 
 
@@ -35,3 +45,9 @@ def addresses_of(service: Service) -> tuple[str, ...]:
     """Also the index in which the service of an address is found."""
     spec = service.spec
     return () if spec.type == "ExternalName" else tuple(one for one in spec.cluster_ips if one not in ("", "None"))
+
+
+def selecting_in(service: Service) -> tuple[str, ...]:
+    """The namespace of a service that selects pods: the index in which those a pod may belong to are found."""
+    is_selecting = service.spec.selector and service.spec.type != "ExternalName"
+    return (service.metadata.namespace,) if is_selecting else ()

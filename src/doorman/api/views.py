@@ -10,6 +10,7 @@ from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.customresourcedefinitions import CustomResourceDefinition
 from doorman.api.dedicated_nodes import RESOURCE as DEDICATED_NODES
 from doorman.api.dedicated_nodes import DedicatedNodes
+from doorman.api.endpoints import Endpoints, EndpointSlice
 from doorman.api.events import Event
 from doorman.api.leases import Lease
 from doorman.api.namespaces import Namespace
@@ -44,6 +45,8 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "configmaps": ConfigMap,
     "resourcequotas": ResourceQuota,
     "services": Service,
+    "endpoints": Endpoints,
+    "endpointslices.discovery.k8s.io": EndpointSlice,
     "ipaddresses.networking.k8s.io": IpAddress,
     "replicationcontrollers": ReplicationController,
     "leases.coordination.k8s.io": Lease,

@@ -20,6 +20,10 @@ from doorman.controllers.daemonset import DaemonSetController, DaemonSetSettings
 from doorman.controllers.dedicated_nodes import DedicatedNodesController
 from doorman.controllers.deployment import DeploymentController
 from doorman.controllers.disruption import DisruptionController, Workloads
+from doorman.controllers.endpoint_slices import RESOURCE as SLICES
+from doorman.controllers.endpoint_slices import EndpointSliceController
+from doorman.controllers.endpoints import RESOURCE as ENDPOINTS
+from doorman.controllers.endpoints import EndpointsController
 from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.job import JobController
 from doorman.controllers.namespace import NamespaceController
@@ -130,6 +134,10 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
             p.lister("replicationcontrollers"),
         ),
     ),
+    "endpoints-controller": lambda p: EndpointsController(p.lister("services"), p.lister("pods"), p.lister(ENDPOINTS)),
+    "endpointslice-controller": lambda p: EndpointSliceController(
+        p.lister("services"), p.lister("pods"), p.lister(SLICES), p.lister("nodes")
+    ),
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
@@ -153,6 +161,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "certificatesigningrequest-signing-controller": "certificate-controller",
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
+    "endpoints-controller": "endpoint-controller",
     "daemonset-controller": "daemon-set-controller",
     "replicationcontroller-controller": "replication-controller",
     "serviceaccount-controller": "service-account-controller",

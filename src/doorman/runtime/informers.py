@@ -7,7 +7,7 @@ from typing import Any, Final
 from doorman.api.kinds import Kinds
 from doorman.api.meta import orphanage_of, owner_uids
 from doorman.api.pods import end_of
-from doorman.api.services import addresses_of
+from doorman.api.services import addresses_of, selecting_in
 from doorman.client.controller import Change
 from doorman.client.informer import Indexer, InformerCache
 from doorman.registry.selection import Selection
@@ -22,7 +22,7 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
         "orphan": orphanage_of,
     },
     "replicasets.apps": {"orphan": orphanage_of},
-    "services": {"address": addresses_of},
+    "services": {"address": addresses_of, "selecting": selecting_in},
 }
 """By group resource. Every kind has `namespace` and `owner` besides its own."""
 

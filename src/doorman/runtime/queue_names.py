@@ -15,6 +15,8 @@ QUEUE_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "daemonset-controller": {"": "daemonset", "node": "daemonset-node-updates"},
     "deployment-controller": {"": "deployment"},
     "disruption-controller": {"": "disruption", "pod": "stale_pod_disruption"},
+    "endpoints-controller": {"": "endpoint"},
+    "endpointslice-controller": {"": "endpoint_slice"},
     "garbage-collector-controller": {
         "": "garbage_collector_attempt_to_delete",
         "owner": "garbage_collector_graph_changes",
