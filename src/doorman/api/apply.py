@@ -10,7 +10,16 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.fieldset import SELF, FieldSet, difference, intersection, is_member, paths, without_below
+from doorman.api.fieldset import (
+    SELF,
+    FieldSet,
+    difference,
+    intersection,
+    is_member,
+    paths,
+    with_named_fields,
+    without_below,
+)
 from doorman.api.fieldwalk import FieldType, FieldWalker, Shape, shape_of
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.managed import Differences, ManagedEntry, Manager, entries_of, recorded, set_entries
@@ -40,7 +49,8 @@ class Applier:
         All documents are as this version of the kind shows them.
         """
         unheeded = _unheeded(kind, manager.subresource)
-        wanted = recorded(self._walker.held(_but(config, unheeded), kind.type_name))
+        said = self._walker.held(_but(config, unheeded), kind.type_name)
+        wanted = recorded(said)
         if live is not None:
             config = _but(config, unheeded)
         before = live or {"metadata": {}}
@@ -52,7 +62,7 @@ class Applier:
         own = next((entry for entry in entries if entry.manager == manager), None)
         others = [entry for entry in entries if entry is not own]
         merged = self._merge_struct(kind.type_name, _unmanaged(before), config)
-        dropped = self._dropped(own, wanted, others)
+        dropped = self._dropped(own, said, others)
         if dropped is not None:
             pruned = self._prune_struct(kind.type_name, merged, dropped)
             if not self._is_missed(kind, pruned, merged, others):
@@ -68,12 +78,12 @@ class Applier:
         set_entries(merged, [*others, ManagedEntry(manager=manager, time=time, fields=wanted)])
         return merged
 
-    def _dropped(
-        self, own: ManagedEntry | None, wanted: FieldSet | None, others: list[ManagedEntry]
-    ) -> FieldSet | None:
-        gone = difference(own.fields, wanted) if own is not None else None
-        for entry in others:
-            gone = difference(gone, entry.fields)
+    def _dropped(self, own: ManagedEntry | None, said: FieldSet | None, others: list[ManagedEntry]) -> FieldSet | None:
+        """What was applied and is nobody's now. A field is somebody's as long as anything below it is: the entry that
+        `kubectl apply` left behind names a map besides its members, a configuration only the members."""
+        gone = own.fields if own is not None else None
+        for kept in (said, *(entry.fields for entry in others)):
+            gone = difference(gone, with_named_fields(kept))
         return gone
 
     def _is_missed(self, kind: Kind, pruned: Document, merged: Document, others: list[ManagedEntry]) -> bool:

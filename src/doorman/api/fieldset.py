@@ -47,6 +47,21 @@ def difference(one: FieldSet | None, other: FieldSet | None) -> FieldSet | None:
     return _node(is_member(one) and not is_member(other), children)
 
 
+def with_named_fields(node: FieldSet | None) -> FieldSet | None:
+    """With every field that has something below it in the set: whoever owns a label holds on to the labels.
+
+    >>> with_named_fields({"f:metadata": {"f:labels": {"f:a": {}}}})
+    {'f:metadata': {'.': {}, 'f:labels': {'.': {}, 'f:a': {}}}}
+    """
+    if node is None:
+        return None
+    out: FieldSet = {}
+    for name, child in node.items():
+        inner = with_named_fields(child) if name != SELF else child
+        out[name] = {SELF: {}, **inner} if inner and name.startswith("f:") else inner
+    return out
+
+
 def without_below(one: FieldSet | None, gone: FieldSet | None) -> FieldSet | None:
     """Without the paths of the other set and everything below them."""
     if one is None or gone is None:

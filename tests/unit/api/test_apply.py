@@ -72,6 +72,39 @@ def test_what_is_left_out_goes() -> None:
     assert "taints" not in after.get("spec", {})
 
 
+def test_last_label_that_is_left_out_leaves_the_rest_of_the_metadata() -> None:
+    live = apply(None, {"metadata": {"name": "n", "labels": {"x": "1"}}, "spec": {"unschedulable": True}}, "a")
+    after = apply(live, {"metadata": {"name": "n"}}, "a")
+    assert after["metadata"]["name"] == "n"
+    assert "labels" not in after["metadata"]
+    assert after["spec"] == {}, "a struct that is always shown"
+
+
+@pytest.mark.parametrize(
+    ("moved", "labels"),
+    [
+        pytest.param({".": {}, "f:x": {}}, {"x": "1", "y": "2"}, id="the-map-and-what-is-applied-again"),
+        pytest.param({".": {}, "f:x": {}, "f:y": {}}, {"x": "1"}, id="and-one-that-is-not"),
+    ],
+)
+def test_entry_that_was_moved_from_client_side_apply_takes_nothing_away(moved: Any, labels: dict[str, str]) -> None:
+    """kubectl hands the entry of `apply` over to `apply --server-side`: it names the map, a configuration does not."""
+    live = apply(None, {"metadata": {"name": "n", "labels": {"x": "1"}}}, "a")
+    live["metadata"]["labels"] = {"x": "1", "y": "2"}
+    live["metadata"]["managedFields"][0]["fieldsV1"] = {"f:metadata": {"f:labels": moved}}
+    after = apply(live, {"metadata": {"name": "n", "labels": {"x": "1"}}}, "a")
+    assert after["metadata"]["labels"] == labels
+    assert owners(after) == {"a": {"f:metadata": {"f:labels": {"f:x": {}}}}}
+
+
+def test_map_stays_as_long_as_somebody_owns_a_member() -> None:
+    live = apply(None, {"metadata": {"name": "n", "labels": {"x": "1"}}}, "a")
+    live = apply(live, {"metadata": {"name": "n", "labels": {"y": "2"}}}, "b")
+    live["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:labels"]["."] = {}
+    after = apply(live, {"metadata": {"name": "n"}}, "a")
+    assert after["metadata"]["labels"] == {"y": "2"}
+
+
 def test_no_change_keeps_the_time() -> None:
     live = apply(None, node(taints=[K1]), "a")
     assert apply(live, node(taints=[K1]), "a", now=NOW + 60) == live
