@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.controllers.taint_eviction import TaintEvictionSettings
 from doorman.nodes.marks import RUNS_FOR, STARTUP
@@ -216,3 +218,33 @@ def test_finished_job_goes_with_its_pods_when_its_time_is_over() -> None:
 def is_ready(pod: Any) -> bool:
     condition = pod.status.condition("Ready")
     return condition is not None and condition.status == "True"
+
+
+@pytest.mark.parametrize(
+    ("resource", "spec", "ready"),
+    [
+        pytest.param("statefulsets.apps", {"serviceName": "web", "replicas": 2}, "readyReplicas", id="stateful-set"),
+        pytest.param("daemonsets.apps", {}, "numberReady", id="daemon-set"),
+    ],
+)
+def test_set_that_is_made_again_adopts_its_pods_and_its_history(
+    resource: str, spec: dict[str, Any], ready: str
+) -> None:
+    async def story(cluster: Story) -> None:
+        def history() -> list[tuple[str, str]]:
+            found = cluster.cluster.informers.lister("controllerrevisions.apps").list()
+            return [(one.metadata.name, one.metadata.owner_references[0].uid) for one in found]
+
+        await given(cluster, resource, {**spec, "template": TEMPLATE})
+        before, names = history(), staying(cluster)
+        gone = Delete(resource=resource, namespace="default", name="web", propagation="Orphan")
+        await cluster.client.delete(gone)
+        await cluster.advance(10)
+        await given(cluster, resource, {**spec, "template": TEMPLATE})
+        assert staying(cluster) == names
+        assert [name for name, _ in history()] == [name for name, _ in before]
+        assert history() != before, "it is the new one's"
+        stored = cluster.cluster.cache.collection(resource).objects["default/web"]
+        assert stored.document()["status"][ready] == 2
+
+    run_story(story, nodes=2)

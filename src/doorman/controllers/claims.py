@@ -79,6 +79,11 @@ class Claim(Generic[T]):
         self.actions = actions
 
 
+def candidates_of(objects: ListerOf[T], meta: ObjectMeta) -> list[T]:
+    """Whom an owner may claim, where there are few: its own, and the orphans of its namespace."""
+    return [*objects.by(BY_OWNER, meta.uid), *objects.by(BY_ORPHANAGE, meta.namespace)]
+
+
 class Candidates(Generic[T]):
     """Whom an owner may claim: its own by index, and the orphans that were pointed out to it.
 

@@ -21,7 +21,7 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_OWNER, Claimant, decide_claim, owned_keys, set_keys
+from doorman.controllers.claims import Claimant, candidates_of, decide_claim, owned_keys, set_keys
 from doorman.controllers.daemon_nodes import Placements, daemon_pod
 from doorman.controllers.daemon_rollout import (
     Ended,
@@ -152,7 +152,8 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
         claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=daemon_set.metadata)
         owner = Owner(key=f"set/{key}", meta=daemon_set.metadata, reference=_reference(daemon_set.metadata))
         claim = decide_claim(claimant, selector, "pods", self._candidates.of(key, daemon_set.metadata))
-        revisions = self._revisions.by(BY_OWNER, daemon_set.metadata.uid)
+        kept = decide_claim(claimant, selector, REVISIONS, candidates_of(self._revisions, daemon_set.metadata))
+        revisions = kept.mine
         template, collisions = daemon_set.spec.template, daemon_set.status.collision_count
         reference = claimant.reference()
         history = decide_history(daemon_set.metadata, template, collisions, revisions, reference=reference)
@@ -164,7 +165,7 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
         grouped = group_by_node(pods)
         nodes = self._nodes.list()
         plan = self._plan(owner, daemon_set, nodes, grouped, history.hash, now)
-        actions: list[Action] = [*claim.actions, *history.actions]
+        actions: list[Action] = [*claim.actions, *kept.actions, *history.actions]
         actions.extend(self._control.failure_events(owner, self._control.failures(owner.key)))
         actions.extend(_ended_event(daemon_set.metadata, ended) for ended in plan.ended)
         new = template_of(daemon_set, history.hash)

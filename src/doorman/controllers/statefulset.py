@@ -18,7 +18,7 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, ObjectReference, Patch
 from doorman.client.controller import Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_OWNER, Claimant, decide_claim, owned_keys, set_keys
+from doorman.controllers.claims import Claimant, candidates_of, decide_claim, owned_keys, set_keys
 from doorman.controllers.pod_control import Owner, PodControl, Texts
 from doorman.controllers.pod_facts import next_available
 from doorman.controllers.pod_owner import PodOwnerController
@@ -119,9 +119,11 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
         candidates = [
             pod for pod in self._candidates.of(key, meta) if ordinal_of(stateful_set, pod.metadata.name) is not None
         ]
-        claim = decide_claim(claimant, selector_of(stateful_set.spec.selector), "pods", candidates)
+        selector = selector_of(stateful_set.spec.selector)
+        claim = decide_claim(claimant, selector, "pods", candidates)
         pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
-        revisions = self._revisions.by(BY_OWNER, meta.uid)
+        kept = decide_claim(claimant, selector, REVISIONS, candidates_of(self._revisions, meta))
+        revisions = kept.mine
         collisions = stateful_set.status.collision_count
         history = decide_history(
             meta, stateful_set.spec.template, collisions, revisions, reference=claimant.reference()
@@ -132,7 +134,7 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
             return Result(actions=(patch,) if patch is not None else ())
         versions = decide_versions(stateful_set, history, revisions)
         coming = self._control.creating(owner.key, now)
-        actions: list[Action] = [*claim.actions, *history.actions]
+        actions: list[Action] = [*claim.actions, *kept.actions, *history.actions]
         actions.extend(self._control.failure_events(owner, self._control.failures(owner.key)))
         wakes: list[tuple[str, Instant]] = []
         if not meta.deletion_timestamp:

@@ -22,6 +22,7 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
         "orphan": orphanage_of,
     },
     "replicasets.apps": {"orphan": orphanage_of},
+    "controllerrevisions.apps": {"orphan": orphanage_of},
     "services": {"address": addresses_of, "selecting": selecting_in},
 }
 """By group resource. Every kind has `namespace` and `owner` besides its own."""
