@@ -89,6 +89,12 @@ def pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None: 
     _settle_addresses(status)
 
 
+def has_settled_addresses(status: Document) -> bool:
+    """Whether the one address is the first of all, or there are none."""
+    addresses = status.get("podIPs")
+    return (addresses[0].get("ip") if addresses else None) == status.get("podIP")
+
+
 def _settle_addresses(status: Document) -> None:
     """The one address is the first of all; who writes both and differs knows only the one."""
     address, addresses = status.get("podIP"), status.get("podIPs")

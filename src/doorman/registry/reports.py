@@ -21,6 +21,7 @@ from doorman.api.strategic import interleaved
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.cuts import NOTHING, Cut, read, written
+from doorman.registry.pods import has_settled_addresses
 from doorman.validation.pod_status import status_errors
 
 TYPES: Final = frozenset(
@@ -126,7 +127,7 @@ class Reports:
         wanted = dict(status)
         shape: list[object] = [_CONDITIONS in status]
         mentions = _set_members(wanted, report.members, shape)
-        if mentions is None:
+        if mentions is None or not has_settled_addresses(wanted):
             return None
         touched = _set_conditions(wanted, report, shape)
         if touched is None:
