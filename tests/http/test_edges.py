@@ -298,3 +298,68 @@ def test_container_to_talk_to(server: Server, path: str, status: int, message: s
     found, _, text = fetch(server, "GET", f"{PODS}/two/{path}")
     assert found == status
     assert (json.loads(text)["message"] if text else "") == message
+
+
+def test_lock_that_is_given_back_has_an_empty_holder(server: Server) -> None:
+    path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = {"metadata": {"name": "lock"}, "spec": {"holderIdentity": "me", "leaseDurationSeconds": 15}}
+    assert ask(server, "POST", path, lease)[0] == 201
+    status, answer = ask(server, "PATCH", f"{path}/lock", {"spec": {"holderIdentity": ""}}, MERGE)
+    assert (status, answer["spec"]) == (200, {"holderIdentity": "", "leaseDurationSeconds": 15})
+
+
+def apply(server: Server, manager: str, config: Any, query: str = "") -> tuple[int, Any]:
+    name = config["metadata"]["name"]
+    return ask(server, "PATCH", f"{NODES}/{name}?fieldManager={manager}{query}", config, APPLY)
+
+
+def node(name: str, **labels: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def test_empty_list_of_taints_that_is_applied_is_meant(server: Server) -> None:
+    config = {**node("bare"), "spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}}
+    assert apply(server, "a", config)[0] == 201
+    assert apply(server, "b", {**node("bare"), "spec": {"taints": []}})[0] == 409
+    status, answer = apply(server, "b", {**node("bare"), "spec": {"taints": []}}, "&force=true")
+    assert status == 200
+    assert "taints" not in answer["spec"]
+    entry = next(one for one in answer["metadata"]["managedFields"] if one["manager"] == "b")
+    assert entry["fieldsV1"] == {"f:spec": {"f:taints": {}}}
+
+
+def test_conflicts_with_several(server: Server) -> None:
+    apply(server, "b", node("shared", x="1"))
+    apply(server, "a", node("shared", y="1"))
+    status, answer = apply(server, "c", node("shared", x="2", y="2"))
+    assert status == 409
+    assert answer["message"] == (
+        'Apply failed with 2 conflicts: conflicts with "a":\n- .metadata.labels.y\n'
+        'conflicts with "b":\n- .metadata.labels.x'
+    )
+
+
+def test_element_without_its_key(server: Server) -> None:
+    config = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"image": "i"}]}}
+    status, answer = ask(server, "PATCH", f"{PODS}/keyless?fieldManager=m", config, APPLY)
+    assert status == 500
+    assert answer["message"] == (
+        "failed to create typed patch object (default/keyless; /v1, Kind=Pod): .spec.containers: element 0: "
+        'associative list with keys has an element that omits key field "name" (and doesn\'t have default value)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("validation", "status", "warnings"),
+    [
+        pytest.param("Strict", 400, 0, id="strict"),
+        pytest.param("Warn", 200, 1, id="warn"),
+        pytest.param("Ignore", 200, 0, id="ignore"),
+    ],
+)
+def test_key_that_is_applied_twice(server: Server, validation: str, status: int, warnings: int) -> None:
+    apply(server, "m", node("doubled"))
+    body = b"{apiVersion: v1, kind: Node, metadata: {name: doubled, labels: {a: x, a: y}}}"
+    path = f"{NODES}/doubled?fieldManager=m&dryRun=All&fieldValidation={validation}"
+    found, headers, _ = fetch(server, "PATCH", path, body=body, headers={"Content-Type": APPLY})
+    assert (found, int("warning" in headers)) == (status, warnings)

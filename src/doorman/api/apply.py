@@ -218,10 +218,9 @@ def conflict_error(conflicts: list[tuple[ManagedEntry, list[str]]]) -> ApiError:
     else:
         lines = [f"Apply failed with {len(causes)} conflicts: "]
         texts = []
-        for entry, contested in conflicts:
+        for entry, contested in sorted(conflicts, key=lambda found: found[0].manager.name):
             listed = "".join(f"\n- {path}" for path in contested)
-            head = "conflicts" if len(contested) > 1 else "conflict"
-            texts.append(f"{head} with {_described(entry)}:{listed}")
+            texts.append(f"conflicts with {_described(entry)}:{listed}")
         message = lines[0] + "\n".join(texts)
     return ApiError(409, "Conflict", message, causes=causes)
 
@@ -240,6 +239,22 @@ def _described(entry: ManagedEntry) -> str:
 def _unmanaged(doc: Document) -> Document:
     hidden = ("managedFields",)
     return {**doc, "metadata": {name: value for name, value in doc["metadata"].items() if name not in hidden}}
+
+
+def with_empty_lists(walker: FieldWalker, type_name: str | None, cleaned: Document, config: Document) -> Document:
+    """`cleaned` with the empty lists of a configuration that count as a whole: who applies one means it."""
+    out = dict(cleaned)
+    for name, value in config.items():
+        field = walker.field(type_name, name)
+        if value == [] and field.shape is Shape.LEAF:
+            out[name] = []
+        elif field.shape is Shape.STRUCT and isinstance(value, dict):
+            if inner := with_empty_lists(walker, field.struct, out.get(name, {}), value):
+                out[name] = inner
+        elif field.shape is Shape.KEYED and isinstance(value, list) and len(out.get(name, ())) == len(value):
+            pairs = zip(out[name], value, strict=True)
+            out[name] = [with_empty_lists(walker, field.struct, *pair) for pair in pairs]
+    return out
 
 
 def _unheeded(kind: Kind, subresource: str) -> tuple[str, ...]:

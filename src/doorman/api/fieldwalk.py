@@ -62,7 +62,7 @@ class FieldWalker:
         return self._held_struct(value, type_name) or None
 
     def repeated(self, value: Document, type_name: str) -> list[str]:
-        """Keys that occur twice in a keyed list or a set, as `.spec.containers: duplicate entries for key [...]`."""
+        """Elements of keyed lists without their key, and keys that occur twice there or in a set."""
         found: list[str] = []
         self._find_repeated(value, FieldType(Shape.STRUCT, struct=type_name), "", found)
         return found
@@ -77,7 +77,9 @@ class FieldWalker:
                     self._find_repeated(member, field.inner or _LEAF, f"{path}.{name}", found)
             case Shape.KEYED:
                 seen: set[str] = set()
-                for item in value:
+                for index, item in enumerate(value):
+                    if len(field.keys) == 1 and field.keys[0][1] is None and field.keys[0][0] not in item:
+                        found.append(_KEYLESS.format(path, index, field.keys[0][0]))
                     key = written(self.key(item, field))
                     if key in seen:
                         found.append(f"{path}: duplicate entries for key {key}")
@@ -265,6 +267,7 @@ def _single_key(name: str, value: str) -> str:
     return "k:" + _encode({name: value}).decode()
 
 
+_KEYLESS: Final = '{}: element {}: associative list with keys has an element that omits key field "{}" (and doesn\'t have default value)'
 _LEAF: Final = FieldType(Shape.LEAF)
 _FREE: Final = FieldType(Shape.MAP)
 """Of no known shape: objects are followed member by member, everything else is one field."""

@@ -206,6 +206,8 @@ class ResourceHandlers:
             force=call.request.query.flag("force"),
             namespace=call.info.namespace,
             name=call.info.name,
+            validation=field_validation(call.request.query, "PatchOptions"),
+            warnings=call.warnings,
         )
         return lambda live: plan.on(live, self._clock.now())
 
@@ -335,7 +337,8 @@ class ResourceHandlers:
         patch = read_patch(SCALE, call.request.body, call.request.headers.get("content-type", ""))
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
-            config = checked_config(schema, SCALE, patch, info.namespace, info.name)
+            validation = field_validation(call.request.query, "PatchOptions")
+            config = checked_config(schema, SCALE, patch, info.namespace, info.name, validation, call.warnings)
             whole = Patch(type=patch.type, body=Body(applied_replicas(config, kind)))
             return caller, self._plan(call, whole, caller, "scale")
         validation = field_validation(call.request.query, "PatchOptions")

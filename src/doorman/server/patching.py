@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.apply import LAST_APPLIED, Applier
+from doorman.api.apply import LAST_APPLIED, Applier, with_empty_lists
 from doorman.api.faces import from_stored, to_stored
 from doorman.api.fieldwalk import FieldWalker
 from doorman.api.kinds import Kind, Kinds
@@ -161,13 +161,16 @@ class ApplyPlan:
         force: bool,
         namespace: str,
         name: str,
+        validation: str,
+        warnings: list[str],
     ) -> None:
         self._applier = Applier(schema, kinds)
         self._kind = kind
         self._manager = manager
         self._force = force
         self._name = name
-        self.config = checked_config(schema, kind, patch, namespace, name)
+        self._schema = schema
+        self.config = checked_config(schema, kind, patch, namespace, name, validation, warnings)
 
     def on(self, live: Document | None, now: Instant) -> Document:
         face = self._kind.face
@@ -182,6 +185,8 @@ class ApplyPlan:
             applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}
             text = msgspec.json.encode(applied, order="sorted").decode() + "\n"
             merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
+        if not self._kind.is_custom:
+            merged, _ = self._schema.clean(merged, self._kind.type_name)  # of lists that were applied empty
         return to_stored(face, merged)
 
 
@@ -190,7 +195,9 @@ def _untyped(where: str, faults: list[str]) -> ApiError:
     return ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
 
 
-def checked_config(schema: Schema, kind: Kind, patch: Patch, namespace: str, name: str) -> Document:
+def checked_config(
+    schema: Schema, kind: Kind, patch: Patch, namespace: str, name: str, validation: str, warnings: list[str]
+) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
     version = config.get("apiVersion", "")
@@ -211,9 +218,11 @@ def checked_config(schema: Schema, kind: Kind, patch: Patch, namespace: str, nam
         raise bad_request("error decoding YAML: metadata must be an object")
     if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    if patch.body.duplicates:
-        problems = ", ".join(f'duplicate field "{path}"' for path in patch.body.duplicates)
-        raise bad_request(f"error strict decoding patch: {problems}")
+    problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
+    if problems and validation == "Strict":
+        raise bad_request(f"error strict decoding patch: {', '.join(problems)}")
+    if validation == "Warn":
+        warnings += problems
     where = f"{namespace}/{name}; {kind.group}/{kind.version}, Kind={kind.kind}"
     if not kind.type_name:
         cleaned = dict(config)
@@ -226,9 +235,12 @@ def checked_config(schema: Schema, kind: Kind, patch: Patch, namespace: str, nam
             fields = [problem.removeprefix('unknown field "').rstrip('"') for problem in unknown]
             listed = [f".{field}: field not declared in schema" for field in fields]
             raise _untyped(where, listed)
-        repeated = FieldWalker(schema).repeated(cleaned, kind.type_name)
-        if repeated:
-            raise _untyped(where, repeated)
+        walker = FieldWalker(schema)
+        faults = walker.repeated(cleaned, kind.type_name)
+        if faults:
+            raise _untyped(where, faults)
+        if not kind.is_custom:
+            cleaned = with_empty_lists(walker, kind.type_name, cleaned, config)
     out = {member: value for member, value in cleaned.items() if member not in ("kind", "apiVersion")}
     out["metadata"] = {**out.get("metadata", {}), "name": metadata.get("name", name)}
     return out
