@@ -267,7 +267,10 @@ def _single_key(name: str, value: str) -> str:
     return "k:" + _encode({name: value}).decode()
 
 
-_KEYLESS: Final = '{}: element {}: associative list with keys has an element that omits key field "{}" (and doesn\'t have default value)'
+_KEYLESS: Final = (
+    "{}: element {}: associative list with keys has an element that omits key field "
+    '"{}" (and doesn\'t have default value)'
+)
 _LEAF: Final = FieldType(Shape.LEAF)
 _FREE: Final = FieldType(Shape.MAP)
 """Of no known shape: objects are followed member by member, everything else is one field."""
