@@ -37,8 +37,8 @@ WORKERS: Final = 5
 
 
 def endpoints_keys(change: Change) -> Iterable[str]:
-    """When somebody changed or deleted it."""
-    return (change.newest.metadata.key,) if change.old is not None else ()
+    """When somebody deleted it. Those without a service are their makers' to change, and may be there before it."""
+    return (change.newest.metadata.key,) if change.new is None else ()
 
 
 def decide_subsets(service: Service, pods: Iterable[Pod]) -> list[dict[str, Any]]:  # JSON

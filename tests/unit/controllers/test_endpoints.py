@@ -9,10 +9,11 @@ from doorman.api.endpoints import Endpoints
 from doorman.api.pods import Pod
 from doorman.api.services import Service, selecting_in
 from doorman.base.clock import Instant
-from doorman.client.actions import Create, Delete, Update
+from doorman.client.actions import Create, Delete, Patch, PatchType, Update
 from doorman.client.controller import DONE
 from doorman.client.informer import InformerCache
 from doorman.controllers.endpoints import MANAGED_BY, MANAGER, EndpointsController, decide_labels, decide_subsets
+from support.cluster import Story, run_story
 
 NOW = Instant(0)
 SPEC = {"selector": {"app": "web"}, "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}
@@ -94,3 +95,41 @@ def test_what_is_done(views: list[Any], action: type[Any] | None) -> None:
     result = controller(*views).reconcile("team/web", NOW)
     assert [type(one) for one in result.actions] == ([action] if action else [])
     assert action is not None or result == DONE
+
+
+def test_endpoints_without_a_service_stay_when_they_are_changed() -> None:
+    """Who makes them by hand may do so before the service, and locks were kept in them once."""
+
+    async def story(cluster: Story) -> None:
+        def there() -> list[str]:
+            return [one.metadata.name for one in cluster.cluster.informers.lister("endpoints").list()]
+
+        where = {"resource": "endpoints", "namespace": "default"}
+        await cluster.client.create(Create(**where, body={"metadata": {"name": "mine"}}))
+        for count in ("1", "2"):
+            body = {"metadata": {"annotations": {"lock": count}}}
+            await cluster.client.patch(Patch(**where, name="mine", body=body, type=PatchType.MERGE))
+            await cluster.advance(5)
+        assert "mine" in there()
+        spec = {"ports": [{"port": 80}]}
+        service_of_mine = {"metadata": {"name": "mine"}, "spec": spec}
+        await cluster.client.create(Create(resource="services", namespace="default", body=service_of_mine))
+        await cluster.advance(5)
+        assert "mine" in there()
+        await cluster.client.delete(Delete(resource="services", namespace="default", name="mine"))
+        await cluster.advance(5)
+        assert "mine" not in there(), "they go with the service"
+
+    run_story(story, nodes=0)
+
+
+def test_endpoints_of_a_service_come_back() -> None:
+    async def story(cluster: Story) -> None:
+        body = {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+        await cluster.client.create(Create(resource="services", namespace="default", body=body))
+        await cluster.advance(5)
+        await cluster.client.delete(Delete(resource="endpoints", namespace="default", name="web"))
+        await cluster.advance(5)
+        assert cluster.cluster.informers.lister("endpoints").get("default/web") is not None
+
+    run_story(story, nodes=0)
