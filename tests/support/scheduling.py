@@ -166,6 +166,9 @@ class Desk:
         if rejected.nominated is not None:
             self.change_pod(rejected.pod.metadata.name, status={"nominatedNodeName": rejected.nominated})
         if rejected.victims and self.binds:
-            for victim in rejected.victims:
-                self.remove_pod(victim.pod.metadata.name)
+            *others, last = [victim.pod.metadata for victim in rejected.victims]
+            for victim in others:
+                self.remove_pod(victim.name)
+            self.scheduler.preempting_last(rejected.pod.metadata.key, last.key, self.now)
+            self.remove_pod(last.name)
             self.scheduler.preempted(rejected.pod.metadata.key, self.now)

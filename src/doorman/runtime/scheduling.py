@@ -16,7 +16,7 @@ from doorman.client.recorder import EventRecorder
 from doorman.runtime.extending import ExtenderCaller, ExtenderError
 from doorman.scheduler.extenders import Extender
 from doorman.scheduler.measures import EVENTS_PER_SAMPLE
-from doorman.scheduler.outcomes import Consult, ConsultOnVictims, Outcome, Placed, Rejected, Skipped, Victim
+from doorman.scheduler.outcomes import Consult, ConsultOnVictims, Outcome, Placed, Rejected, Skipped
 from doorman.scheduler.scheduler import Scheduler
 
 PODS_PER_TURN_MAX: Final = 64
@@ -39,6 +39,9 @@ _EVENT_KINDS: Final = {
     "replicasets.apps": "ReplicaSet",
     "statefulsets.apps": "StatefulSet",
 }
+
+_GONE: Final = (404, 409)
+"""What a deletion is answered when the pod is not there, or is another of that name."""
 
 _log: Final = logging.getLogger("doorman.scheduler")
 
@@ -210,24 +213,30 @@ class SchedulerRunner:
             await self._patch_status(pod, body)
         if rejected.victims:
             began = self._stopwatch()
-            failed = await self._preempt(rejected)
+            failed = not await self._preempt(rejected)
             result = "error" if failed else "success"
             self.scheduler.measures.preempting_seconds.observe((result,), self._stopwatch() - began)
-            self.scheduler.preempted(pod.metadata.key, self._clock.now())
+            self.scheduler.preempted(pod.metadata.key, self._clock.now(), failed=failed)
             self.soon()
 
     async def _preempt(self, rejected: Rejected) -> bool:
-        """Whether some victim could not be deleted."""
+        """Whether all victims could be asked to leave."""
         for other in rejected.unnominated:
             await self._patch_status(other, {"status": {"nominatedNodeName": None}})
-        *others, last = rejected.victims
-        gone = await asyncio.gather(*(self._evict(rejected, victim) for victim in others))
-        return not (await self._evict(rejected, last) and all(gone))
-
-    async def _evict(self, rejected: Rejected, victim: Victim) -> bool:
-        if victim.terminating:
+        victims = [victim.pod for victim in rejected.victims if not victim.terminating]
+        if not victims:
             return True
-        pod, preemptor = victim.pod, rejected.pod
+        *others, last = victims
+        errors = await asyncio.gather(*(self._evict(rejected, victim) for victim in others)) if others else ()
+        if any(error is not None and error.code not in _GONE for error in errors):
+            return False
+        self.scheduler.preempting_last(rejected.pod.metadata.key, last.metadata.key, self._clock.now())
+        # One that is gone already will not bring the preemptor back by leaving.
+        return await self._evict(rejected, last) is None
+
+    async def _evict(self, rejected: Rejected, pod: Pod) -> ApiError | None:
+        """What went wrong, if anything did."""
+        preemptor = rejected.pod
         condition = {
             "type": "DisruptionTarget",
             "status": "True",
@@ -242,10 +251,10 @@ class SchedulerRunner:
             await self._client.delete(Delete(resource="pods", namespace=meta.namespace, name=meta.name, uid=meta.uid))
         except ApiError as error:
             _log.info("victim %s could not be deleted: %s", meta.key, error)
-            return False
+            return error
         note = f"Preempted by pod {preemptor.metadata.uid} on node {rejected.node}"
         self._record(pod, rejected.profile, "Normal", "Preempted", "Preempting", note, related=reference(preemptor))
-        return True
+        return None
 
     async def _patch_status(self, pod: Pod, body: dict[str, Any]) -> None:  # a strategic patch
         meta = pod.metadata

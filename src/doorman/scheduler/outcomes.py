@@ -52,7 +52,10 @@ class Rejected(Outcome, frozen=True, kw_only=True):
     node: str = ""
     """Where the victims are; set when there are any."""
     victims: tuple[Victim, ...] = ()
-    """To be deleted in this order, the last one after all the others; then `Scheduler.preempted` must be called."""
+    """To be deleted, but for those that terminate already, in this order, the last one after all the others.
+
+    `Scheduler.preempting_last` must be called before that, and `Scheduler.preempted` afterwards.
+    """
     unnominated: tuple[Pod, ...] = ()
     """Pods of lower priority that were nominated to `node` and lose that nomination."""
     broken_budgets: int = 0

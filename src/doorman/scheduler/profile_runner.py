@@ -1,7 +1,6 @@
 """What decides for one profile: its plugins, its cycle, its preemption."""
 
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Container, Mapping
 
 import msgspec
 
@@ -25,7 +24,7 @@ class SharedState(msgspec.Struct, frozen=True, kw_only=True):
     workloads: Workloads
     nominator: Nominator
     budgets: Budgets
-    preempting: AbstractSet[str]
+    preempting: Container[str]
     comparison_operators: bool
 
 

@@ -26,7 +26,6 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from enum import Enum, auto
 from typing import Any, Final
 
@@ -106,14 +105,13 @@ class SchedulingQueue:
         *,
         hints: Mapping[str, Mapping[str, Sequence[Hint]]],
         gate: Gate,
-        announced: AbstractSet[str] = frozenset(),
         initial_backoff_seconds: float = 1,
         max_backoff_seconds: float = 10,
         unschedulable_seconds_max: float = 300,
         stopwatch: Callable[[], float] = float,
         hint_seconds: Tallies | None = None,
     ) -> None:
-        """`hints` are by profile, then by plugin. `announced` are gates of which `ungate` tells when they open.
+        """`hints` are by profile, then by plugin.
 
         `hint_seconds` takes how long hints took by the `stopwatch`, of some of them.
         """
@@ -122,7 +120,6 @@ class SchedulingQueue:
         self._asked = 0
         self._hints = hints
         self._gate = gate
-        self._announced = announced
         self._initial_backoff_seconds = initial_backoff_seconds
         self._max_backoff_seconds = max_backoff_seconds
         self._unschedulable_seconds_max = unschedulable_seconds_max
@@ -262,8 +259,6 @@ class SchedulingQueue:
         for pod in [*self._by_all.values(), *concerned.values()]:
             if priority_max is not None and pod.priority > priority_max:
                 continue
-            if pod.missed_event and pod.gate in self._announced:
-                continue  # it waits behind its gate with a reason to be tried: one more changes nothing
             if self._is_worth_a_try(pod, event, known):
                 self._requeue(pod)
 
@@ -279,6 +274,14 @@ class SchedulingQueue:
         if pod.missed_event and not pod.gate:
             self._cause = "ForceActivate"
             self._requeue(pod)
+
+    def retry(self, key: str, now: Instant) -> None:
+        """Nothing may happen that would wake the pod: let it be tried again, but not before its penalty is over."""
+        pod = self._pods.get(key)
+        if pod is not None and pod.place is Place.UNSCHEDULABLE:
+            self._now = now
+            self._cause = "ForceActivate"
+            self._enter(pod, Place.ERROR_BACKOFF if self._is_backing_off(pod) else Place.ACTIVE)
 
     def flush(self, now: Instant) -> None:
         """Rules 2 and 7: what time alone brings about."""

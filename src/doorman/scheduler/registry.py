@@ -8,8 +8,7 @@ Plugins of kube-scheduler that do nothing here, and why:
     PrioritySort, DefaultBinder                                       built into the queue and the outcomes
 """
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Container, Mapping
 from typing import Final
 
 import msgspec
@@ -39,7 +38,7 @@ class PluginContext(msgspec.Struct, frozen=True, kw_only=True):
     comparison_operators: bool
     relations: Relations
     workloads: Workloads
-    preempting: AbstractSet[str]
+    preempting: Container[str]
 
 
 PluginFactory = Callable[[PluginContext], Plugin]

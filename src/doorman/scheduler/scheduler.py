@@ -39,6 +39,7 @@ from doorman.scheduler.outcomes import (
     Victim,
 )
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
+from doorman.scheduler.preempting import Preempting
 from doorman.scheduler.preemption import Budgets, PostFilterResult, Preemption
 from doorman.scheduler.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.queue import QueuedPod, SchedulingQueue
@@ -75,7 +76,7 @@ class Scheduler:
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
         self._residents = Residents(self._cluster, self._shapes)
-        self._preempting: set[str] = set()
+        self._preempting = Preempting()
         state = SharedState(
             cluster=self._cluster,
             workloads=self._workloads,
@@ -88,7 +89,6 @@ class Scheduler:
         self._queue = SchedulingQueue(
             hints={name: runner.plugins.hints() for name, runner in self._runners.items()},
             gate=self._gate,
-            announced=frozenset({DefaultPreemption.name}),
             initial_backoff_seconds=config.pod_initial_backoff_seconds,
             max_backoff_seconds=config.pod_max_backoff_seconds,
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
@@ -186,10 +186,19 @@ class Scheduler:
         self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, on_node(record), None), now)
         return self._broken(queued, message, now)
 
-    def preempted(self, pod_key: str, now: Instant) -> None:
-        """The deletion of the pod's victims has been asked for."""
-        self._preempting.discard(pod_key)
+    def preempting_last(self, pod_key: str, victim_key: str, now: Instant) -> None:
+        """The deletion of all the pod's victims but this one has been asked for. Its leaving brings the pod back."""
+        self._preempting.last(pod_key, victim_key)
+        record = self._residents.get(victim_key)
+        if record is None or record.leaving:
+            self._victim_leaves(victim_key, now)
+
+    def preempted(self, pod_key: str, now: Instant, *, failed: bool = False) -> None:
+        """The deletion of the pod's victims has been asked for; `failed` if that could not be done for all of them."""
+        self._preempting.end(pod_key)
         self._queue.ungate(pod_key, now)
+        if failed:
+            self._queue.retry(pod_key, now)
 
     def explain(self, pod: Pod, now: Instant) -> Explanation:
         """Why the pod fits where it fits, now. A pod that has a node is judged as if it had none yet."""
@@ -279,7 +288,9 @@ class Scheduler:
     def _pod_bound(self, key: str, new: Pod, now: Instant) -> None:
         """A pod was seen on a node: bound just now by whomever, or changed since."""
         self._nominator.remove(key)
-        self._preempting.discard(key)
+        self._preempting.end(key)
+        if _is_leaving(new):
+            self._victim_leaves(key, now)
         record = self._residents.get(key)
         queued = self._queue.remove(key)
         if record is None:
@@ -300,7 +311,8 @@ class Scheduler:
     def _pod_gone(self, key: str, now: Instant) -> None:
         nominated = self._nominator.record_or_none(key)
         self._nominator.remove(key)
-        self._preempting.discard(key)
+        self._preempting.end(key)
+        self._victim_leaves(key, now)
         queued = self._queue.remove(key)
         record = self._residents.get(key)
         if record is not None:
@@ -311,6 +323,10 @@ class Scheduler:
             self._shapes.release(queued.shape)
             if nominated is not None:
                 self._room_given_up(nominated, now)
+
+    def _victim_leaves(self, key: str, now: Instant) -> None:
+        for preemptor in self._preempting.seen_leaving(key):
+            self._queue.ungate(preemptor, now)
 
     def _update_nomination(self, queued: QueuedPod, old: Pod | None, now: Instant) -> None:
         """Follow `status.nominatedNodeName`. What was nominated in memory stays until the API's copy has caught up."""
@@ -412,7 +428,8 @@ class Scheduler:
                 unnominated = tuple(self._nominator.lower_on_node(node, queued.priority))
                 for other in unnominated:
                     self._nominator.remove(other.metadata.key)
-                self._preempting.add(queued.key)
+                if not all(victim.terminating for victim in victims):
+                    self._preempting.begin(queued.key)
         if nominated == "":
             self._nominator.remove(queued.key)
         elif nominated is not None:

@@ -124,16 +124,63 @@ def test_victims_that_still_fail_report_the_filter_reason() -> None:
 def test_preemptor_is_gated_until_its_victims_are_asked_to_leave_and_takes_their_place() -> None:
     desk = Desk(binds=False)
     desk.node("n1")
-    desk.put_pod(low("a", "n1"))
+    desk.put_pod(low("a", "n1", cpu="2"))
+    desk.put_pod(low("b", "n1", cpu="2"))
     desk.pod("high", requests=FULL, priority=100)
     desk.run()
     desk.remove_pod("a")
     assert desk.run() == []
     assert desk.scheduler.pending()["gated"] == 1
-    desk.scheduler.preempted("default/high", desk.now)
+    desk.scheduler.preempting_last("default/high", "default/b", desk.now)
+    desk.remove_pod("b")
     (outcome,) = desk.run()
     assert isinstance(outcome, Placed)
     assert outcome.node == "n1"
+
+
+def test_victim_asked_to_leave_opens_the_gate_but_only_its_end_wakes_the_preemptor() -> None:
+    desk = Desk(binds=False)
+    desk.node("n1")
+    desk.put_pod(low("a", "n1"))
+    desk.pod("high", requests=FULL, priority=100)
+    desk.run()
+    desk.scheduler.preempting_last("default/high", "default/a", desk.now)
+    desk.change_pod("a", metadata={"deletionTimestamp": "2026-01-02T00:00:00Z"})
+    assert desk.scheduler.pending()["gated"] == 0
+    assert desk.run() == []
+    desk.remove_pod("a")
+    (outcome,) = desk.run()
+    assert isinstance(outcome, Placed)
+
+
+def test_last_victim_that_is_gone_before_its_turn_leaves_the_preemptor_to_a_later_try() -> None:
+    desk = Desk(binds=False)
+    desk.node("n1")
+    desk.put_pod(low("a", "n1"))
+    desk.pod("high", requests=FULL, priority=100)
+    desk.run()
+    desk.remove_pod("a")
+    desk.scheduler.preempting_last("default/high", "default/a", desk.now)
+    assert desk.run() == []
+    desk.scheduler.preempted("default/high", desk.now, failed=True)
+    desk.now += 10
+    (outcome,) = desk.run()
+    assert isinstance(outcome, Placed)
+
+
+def test_victims_that_all_terminate_already_leave_the_gate_open() -> None:
+    desk = Desk(binds=False)
+    desk.node("n1")
+    desk.put_pod(low("a", "n1"))
+    desk.change_pod("a", metadata={"deletionTimestamp": "2026-01-02T00:00:00Z"})
+    desk.pod("high", requests=FULL, priority=100)
+    (outcome,) = desk.run()
+    assert isinstance(outcome, Rejected)
+    assert [victim.terminating for victim in outcome.victims] == [True]
+    assert desk.scheduler.pending()["gated"] == 0
+    desk.remove_pod("a")
+    (placed,) = desk.run()
+    assert isinstance(placed, Placed)
 
 
 def test_victim_that_leaves_after_the_gate_opened_wakes_the_preemptor() -> None:

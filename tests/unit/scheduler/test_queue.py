@@ -190,6 +190,19 @@ def test_new_pod_with_a_shut_gate_waits_and_goes_on_when_it_opens_rule_6() -> No
     assert queued.place is Place.ACTIVE
 
 
+def test_pod_that_nothing_may_wake_is_tried_again_after_its_penalty_and_not_early() -> None:
+    line = Line()
+    line.add("p")
+    line.pop(0.0)
+    line.reject("p", 0.0)
+    line.queue.retry("p", 0.0)
+    assert line.pop(1.0) == ""
+    assert line.pop(2.0) == "p"
+    line.queue.retry("p", 2.0)
+    line.reject("p", 2.0)
+    assert line.pop(60.0) == "", "a pod that is being tried is not queued"
+
+
 def test_flush_after_five_minutes_at_a_tick_rule_7() -> None:
     line = Line()
     line.add("p", 10.0)

@@ -3,17 +3,16 @@
 The choice of victims is in `doorman.scheduler.preemption`.
 """
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Container, Sequence
 
 from doorman.api.pods import Pod
-from doorman.scheduler.framework import Change, Hint, Resource
+from doorman.scheduler.framework import Hint
 
 
 class DefaultPreemption:
     name = "DefaultPreemption"
 
-    def __init__(self, preempting: AbstractSet[str]) -> None:
+    def __init__(self, preempting: Container[str]) -> None:
         self._preempting = preempting
         """Keys of pods whose victims' deletion is under way; owned by the scheduler."""
 
@@ -22,5 +21,5 @@ class DefaultPreemption:
         return "waiting for the preemption for this pod to be finished" if under_way else ""
 
     def hints(self) -> Sequence[Hint]:
-        """The deletion of pods concerns it, but is never by itself a reason to try again."""
-        return (Hint(Resource.ASSIGNED_POD, Change.DELETE, lambda _shape, _event: False),)
+        """None: the scheduler itself tells the queue when the gate opens, and no event is a reason to try again."""
+        return ()
