@@ -15,7 +15,8 @@ import msgspec
 
 from doorman.api.meta import View, orphanage_of
 from doorman.api.nodes import Node
-from doorman.api.pods import Pod, end_of
+from doorman.api.pod_indexes import POD_INDEXERS
+from doorman.api.pods import Pod
 from doorman.base.clock import VIRTUAL_START, Instant
 from doorman.base.errors import ApiError, GroupResource, already_exists, conflict, not_found, stale
 from doorman.base.instants import to_micro_time, to_time
@@ -47,10 +48,6 @@ COMMON_INDEXERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
 }
 
 
-def pods_by_node(pod: Pod) -> list[str]:
-    return [pod.spec.node_name] if pod.spec.node_name else []
-
-
 class Stage:
     """Objects, controllers and the time."""
 
@@ -73,7 +70,7 @@ class Stage:
         self._revision = 0
         self._uid = 0
         self._suffix = 0
-        self.add_kind("pods", Pod, {"nodeName": pods_by_node, "end": end_of})
+        self.add_kind("pods", Pod, POD_INDEXERS)
         self.add_kind("nodes", Node)
         for resource, view in (kinds or {}).items():
             self.add_kind(resource, view)

@@ -6,6 +6,8 @@ them: keyword-only, frozen, camelCase on the wire, and not tracked by the garbag
 hold no cycles.
 """
 
+from typing import Protocol
+
 import msgspec
 
 
@@ -76,6 +78,13 @@ class LabelSelector(View, frozen=True, kw_only=True):
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 
+class HasMeta(Protocol):
+    """Any view of an object."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
 def controller_of(meta: ObjectMeta) -> OwnerReference | None:
     """The one owner that manages the object, if any."""
     for owner in meta.owner_references:
@@ -84,7 +93,7 @@ def controller_of(meta: ObjectMeta) -> OwnerReference | None:
     return None
 
 
-def owner_uids(obj: Object) -> tuple[str, ...]:
+def owner_uids(obj: HasMeta) -> tuple[str, ...]:
     """The index in which dependents are found. It asks at every write, and most objects have one owner or none."""
     owners = obj.metadata.owner_references
     if len(owners) == 1:
@@ -92,6 +101,11 @@ def owner_uids(obj: Object) -> tuple[str, ...]:
     return tuple(owner.uid for owner in owners) if owners else ()
 
 
-def orphanage_of(obj: Object) -> tuple[str, ...]:
+def orphanage_of(obj: HasMeta) -> tuple[str, ...]:
     """The namespace of an object that nobody manages: the index in which owners look for what they may adopt."""
     return () if controller_of(obj.metadata) is not None else (obj.metadata.namespace,)
+
+
+def has_same_owners(one: HasMeta, other: HasMeta) -> bool:
+    """Of two versions of an object."""
+    return one.metadata.owner_references == other.metadata.owner_references

@@ -42,11 +42,17 @@ class InformerCache(Generic[T]):
     (['avocado'], ['banana'], [])
     """
 
-    def __init__(self, indexers: Mapping[str, Indexer[T]] | None = None) -> None:
+    def __init__(
+        self,
+        indexers: Mapping[str, Indexer[T]] | None = None,
+        is_filed_alike: Callable[[T, T], bool] = lambda _one, _other: False,
+    ) -> None:
+        """`is_filed_alike`: whether it is certain that two versions are in the same places of all indexes."""
         self._objects: dict[str, T] = {}
         self._keys: list[str] | None = []
         """In order; None when they have changed since they were last asked for."""
         self._indexers = dict(indexers or {})
+        self._is_filed_alike = is_filed_alike
         self._indexes: dict[str, dict[str, dict[str, None]]] = {name: {} for name in self._indexers}
         """Keys only: a new version in the same places changes nothing here."""
         self._orders: dict[tuple[str, str], list[str]] = {}
@@ -83,9 +89,11 @@ class InformerCache(Generic[T]):
     def put(self, key: str, value: T) -> T | None:
         """Store the newest view; gives the one before."""
         old = self._objects.get(key)
+        self._objects[key] = value
         if old is None:
             self._keys = None
-        self._objects[key] = value
+        elif self._is_filed_alike(old, value):
+            return old
         for name, indexer in self._indexers.items():
             places = indexer(value)
             if old is not None:

@@ -9,12 +9,12 @@ Rules
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from doorman.api.labels import Selector
-from doorman.api.meta import ObjectMeta, controller_of
+from doorman.api.meta import HasMeta, ObjectMeta, controller_of
 from doorman.client.actions import Action, Patch
 from doorman.client.controller import Change
 from doorman.client.informer import ListerOf
@@ -47,11 +47,6 @@ def owned_keys(kind: str) -> Callable[[Change], Iterable[str]]:
         return dict.fromkeys(keys)
 
     return keys_of
-
-
-class HasMeta(Protocol):
-    @property
-    def metadata(self) -> ObjectMeta: ...
 
 
 T = TypeVar("T", bound=HasMeta)
@@ -90,8 +85,10 @@ class Candidates(Generic[T]):
     Orphans are pointed out as they appear; an owner that is new looks through those of its namespace once.
     """
 
-    def __init__(self, objects: ListerOf[T]) -> None:
+    def __init__(self, objects: ListerOf[T], *, by_owner: str = BY_OWNER) -> None:
+        """`by_owner`: the index in which it looks for its own."""
         self._objects = objects
+        self._by_owner = by_owner
         self._orphans: dict[str, set[str]] = {}
         self._uids: dict[str, str] = {}
 
@@ -99,7 +96,7 @@ class Candidates(Generic[T]):
         if self._uids.get(owner_key) != meta.uid:
             self._uids[owner_key] = meta.uid
             self._orphans[owner_key] = {one.metadata.key for one in self._objects.by(BY_ORPHANAGE, meta.namespace)}
-        owned = list(self._objects.by(BY_OWNER, meta.uid))
+        owned = list(self._objects.by(self._by_owner, meta.uid))
         orphans = [self._objects.get(key) for key in sorted(self._orphans.get(owner_key, ()))]
         still = [one for one in orphans if one is not None and controller_of(one.metadata) is None]
         self._orphans[owner_key] = {one.metadata.key for one in still}

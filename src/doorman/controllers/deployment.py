@@ -13,6 +13,7 @@ import msgspec
 
 from doorman.api.labels import matches, selector_of
 from doorman.api.meta import ObjectMeta, controller_of
+from doorman.api.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.pods import Pod
 from doorman.api.workloads import Deployment, DeploymentStatus, ReplicaSet, Template
 from doorman.base.clock import Instant
@@ -21,7 +22,7 @@ from doorman.base.gotext import quote
 from doorman.client.actions import Action, Create, Delete, Patch, PatchType, RecordEvent
 from doorman.client.controller import DONE, Change, Result, Source
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates, Claimant, decide_claim
+from doorman.controllers.claims import BY_NAMESPACE, Candidates, Claimant, decide_claim
 from doorman.controllers.deployment_sizes import (
     DESIRED,
     MAX,
@@ -300,7 +301,7 @@ class DeploymentController:
         return [_patch_set(new, body)] if body else []
 
     def _any_runs(self, old: Iterable[ReplicaSet]) -> bool:
-        return any(not pod.is_finished for one in old for pod in self._pods.by(BY_OWNER, one.metadata.uid))
+        return any(self._pods.by(UNFINISHED_BY_OWNER, one.metadata.uid) for one in old)
 
 
 def _refusal(deployment: Deployment, text: str, now: Instant) -> list[Action]:

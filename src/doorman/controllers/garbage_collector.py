@@ -173,7 +173,7 @@ class GarbageCollector:
         if new is None:
             assert old is not None, "a change has an old or a new object"
             self._note_gone(old.metadata.uid)
-            return (f"owner/{old.metadata.uid}", *self._blocked_owners(old.metadata))
+            return (*self._owner_keys(old.metadata), *self._blocked_owners(old.metadata))
         meta = new.metadata
         if meta.owner_references and change.resource not in self._owned:
             bisect.insort(self._owned, change.resource)
@@ -185,10 +185,17 @@ class GarbageCollector:
         if meta.deletion_timestamp and (
             before.deletion_timestamp != meta.deletion_timestamp or before.finalizers != meta.finalizers
         ):
-            keys += [_key(change.resource, meta), f"owner/{meta.uid}"]
+            if meta.owner_references or _is_held(meta):
+                keys.append(_key(change.resource, meta))
+            keys += self._owner_keys(meta)
         if before.owner_references != meta.owner_references:
             keys += [_key(change.resource, meta), *self._blocked_owners(before)]
         return keys
+
+    def _owner_keys(self, meta: ObjectMeta) -> Iterable[str]:
+        """Most own nothing. Dependents that come later are looked at because they come."""
+        is_owner = any(self._objects[resource].by(BY_OWNER, meta.uid) for resource in self._owned)
+        return (f"owner/{meta.uid}",) if is_owner else ()
 
     def _judge(self, key: str, resource: str, namespace: str, name: str, now: Instant) -> Result:
         found = self._objects[resource].get(f"{namespace}/{name}" if namespace else name)

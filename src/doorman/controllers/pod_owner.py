@@ -6,23 +6,26 @@ Keys: `set/<namespace>/<name>`, `orphan/<namespace>/<pod>`, those of `pod_contro
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from doorman.api.meta import controller_of
+from doorman.api.meta import HasMeta, controller_of
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.client.controller import DONE, Result
 from doorman.client.informer import ListerOf
-from doorman.controllers.claims import BY_NAMESPACE, Candidates, HasMeta
+from doorman.controllers.claims import BY_NAMESPACE, BY_OWNER, Candidates
 from doorman.controllers.pod_control import PodControl
 
 T = TypeVar("T", bound=HasMeta)
 
 
 class PodOwnerController(ABC, Generic[T]):
-    def __init__(self, owners: ListerOf[T], pods: ListerOf[Pod], control: PodControl) -> None:
+    def __init__(
+        self, owners: ListerOf[T], pods: ListerOf[Pod], control: PodControl, *, by_owner: str = BY_OWNER
+    ) -> None:
+        """`by_owner`: the index of pods in which an owner's own are found."""
         self._owners = owners
         self._pods = pods
         self._control = control
-        self._candidates: Candidates[Pod] = Candidates(pods)
+        self._candidates: Candidates[Pod] = Candidates(pods, by_owner=by_owner)
         self._uids: dict[str, str] = {}
 
     @abstractmethod

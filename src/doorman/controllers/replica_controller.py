@@ -10,6 +10,7 @@ import msgspec
 
 from doorman.api.labels import matches, selector_of
 from doorman.api.meta import LabelSelector, ObjectMeta, controller_of
+from doorman.api.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.pods import Pod
 from doorman.api.workloads import ReplicaSetStatus, Template
 from doorman.base.clock import Instant
@@ -58,7 +59,8 @@ class ReplicaKind(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 class ReplicaController(PodOwnerController[T]):
     def __init__(self, kind: ReplicaKind[T], owners: ListerOf[T], pods: ListerOf[Pod]) -> None:
-        super().__init__(owners, pods, PodControl(kind.component or kind.name, pods))
+        # Those that have ended are nobody's business: there may be hundreds, until they are collected.
+        super().__init__(owners, pods, PodControl(kind.component or kind.name, pods), by_owner=UNFINISHED_BY_OWNER)
         self.name: Final = kind.name
         self.sources: Final[Sequence[Source]] = (
             Source(kind.resource, set_keys),

@@ -20,6 +20,7 @@ import msgspec
 
 from doorman.api.labels import Selector
 from doorman.api.meta import ObjectMeta
+from doorman.api.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.pods import Pod
 from doorman.api.workloads import ReplicaSetStatus, Template, template_labels
 from doorman.base.clock import Instant
@@ -138,7 +139,6 @@ class ReplicaEngine:
         claimant = owner.claimant
         reference = reference_to(meta, api_version=claimant.api_version, kind=claimant.kind)
         who = Owner(key=f"set/{key}", meta=meta, reference=reference)
-        # Those that have ended are nobody's business: there may be hundreds, until they are collected.
         candidates = [pod for pod in self._candidates.of(key, meta) if not pod.is_finished]
         claim = decide_claim(owner.claimant, owner.selector, "pods", candidates)
         pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
@@ -169,7 +169,7 @@ class ReplicaEngine:
     def _kin(self, uids: Iterable[str]) -> Kin:
         counts: dict[str, int] = {}
         for uid in uids:
-            for pod in self._pods.by("owner", uid):
+            for pod in self._pods.by(UNFINISHED_BY_OWNER, uid):
                 if is_active(pod) and pod.spec.node_name:
                     counts[pod.spec.node_name] = counts.get(pod.spec.node_name, 0) + 1
         return counts

@@ -8,13 +8,14 @@ their deletion late.
 Keys: `leases/<slot>` (all nodes that renew then), `lease/<node>`, `node/<node>` and `pod/<namespace>/<name>`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
 from doorman.api.leases import Lease
 from doorman.api.nodes import Node
+from doorman.api.pod_indexes import UNFINISHED_BY_NODE
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
@@ -68,20 +69,10 @@ def node_keys(change: Change) -> Iterable[str]:
     return (f"node/{name}",)
 
 
-def pod_keys(change: Change) -> Iterable[str]:
-    """Only pods that have a node; whose node it is the agent knows."""
-    newest: Pod = change.newest
-    return (f"pod/{newest.metadata.namespace}/{newest.metadata.name}",) if newest.spec.node_name else ()
-
-
-SOURCES: Final = (Source("nodes", node_keys), Source("pods", pod_keys))
-
-
 class SimulatedNodes:
     """Remembers what a kubelet remembers: which pods it took, when their present stretch began, what it saw go."""
 
     name = NAME
-    sources = SOURCES
     workers = WORKERS
 
     def __init__(
@@ -91,6 +82,7 @@ class SimulatedNodes:
         leases: ListerOf[Lease],
         settings: AgentSettings | None = None,
     ) -> None:
+        self.sources: Final[Sequence[Source]] = (Source("nodes", node_keys), Source("pods", self._pod_keys))
         self._nodes = nodes
         self._pods = pods
         self._leases = leases
@@ -130,6 +122,13 @@ class SimulatedNodes:
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives them
         """The next slot, or the next change, tries again."""
         return
+
+    def _pod_keys(self, change: Change) -> Iterable[str]:
+        """Pods of its nodes, and those it remembers: others are other kubelets' business."""
+        newest: Pod = change.newest
+        key = newest.metadata.key
+        is_mine = key in self._uids or (newest.spec.node_name and self._owned(newest.spec.node_name) is not None)
+        return (f"pod/{key}",) if is_mine else ()
 
     def _owned(self, name: str) -> Node | None:
         node = self._nodes.get(name)
@@ -239,11 +238,7 @@ class SimulatedNodes:
             wakes.extend((f"pod/{pod.metadata.key}", self._shutdowns.end_of(pod) or now) for pod in pods)
 
     def _running_on(self, node: str) -> list[Pod]:
-        return [
-            pod
-            for pod in self._pods.by(PODS_BY_NODE, node)
-            if self._loads.has(pod.metadata.uid) and not pod.is_finished
-        ]
+        return [pod for pod in self._pods.by(UNFINISHED_BY_NODE, node) if self._loads.has(pod.metadata.uid)]
 
     def _tell_of_cordon(self, node: Node, actions: list[Action]) -> None:
         name = node.metadata.name
@@ -266,7 +261,7 @@ class SimulatedNodes:
         at = self._next_eviction.setdefault(name, now)
         if now < at:
             return at
-        victim = decide_victim(shortage, self._pods.by(PODS_BY_NODE, name))
+        victim = decide_victim(shortage, self._pods.by(UNFINISHED_BY_NODE, name))
         if victim is not None:
             message = eviction_message(shortage, victim)
             actions.append(pod_event(victim, "Evicted", message))

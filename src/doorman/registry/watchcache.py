@@ -35,6 +35,9 @@ CHANGES_BYTES_MAX: Final = 16 * 1024 * 1024
 assert CHANGES_MAX < STREAM_EVENTS_MAX, "a stream that begins with all kept changes has room for them"
 assert CHANGES_BYTES_MAX < STREAM_BYTES_MAX, "a stream that begins with all kept changes has room for them"
 
+PAST_VIEWS_MAX: Final = 256
+"""Of each kind: so many versions that are past keep their views, because informers are about to be told of them."""
+
 WINDOW_KEYS: Final = 1000
 
 PINNED_FIELDS: Final = ("metadata.name", "spec.nodeName")
@@ -120,6 +123,7 @@ class Collection:
         self.objects: SortedDict = SortedDict()
         self._changes: deque[Change] = deque()
         self._changes_bytes = 0
+        self._past: deque[Stored] = deque()
         self.oldest = oldest
         """Changes after this revision are kept."""
         self._streams: dict[int, Stream] = {}
@@ -233,7 +237,9 @@ class Collection:
             self.oldest = gone.revision
         self._dispatch(change)
         if change.old is not None:
-            change.old.forget_view()
+            self._past.append(change.old)
+            if len(self._past) > PAST_VIEWS_MAX:
+                self._past.popleft().forget_view()
 
     def load(self, stored: Stored) -> None:
         """An object that was there before this process: no change to anybody."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import Kinds
-from doorman.api.meta import orphanage_of, owner_uids
-from doorman.api.pods import end_of
+from doorman.api.meta import has_same_owners, orphanage_of, owner_uids
+from doorman.api.pod_indexes import POD_INDEXERS, is_filed_alike
 from doorman.api.services import addresses_of, selecting_in
 from doorman.client.controller import Change
 from doorman.client.informer import Indexer, InformerCache
@@ -16,16 +16,18 @@ from doorman.registry.watchcache import Collection, EventType, Stream, WatchCach
 Listener = Callable[[Change], None]
 
 INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
-    "pods": {
-        "nodeName": lambda pod: (pod.spec.node_name,),
-        "end": end_of,
-        "orphan": orphanage_of,
-    },
+    "pods": POD_INDEXERS,
     "replicasets.apps": {"orphan": orphanage_of},
     "controllerrevisions.apps": {"orphan": orphanage_of},
     "services": {"address": addresses_of, "selecting": selecting_in},
 }
 """By group resource. Every kind has `namespace` and `owner` besides its own."""
+
+ALIKE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "pods": is_filed_alike,
+    "services": lambda _one, _other: False,
+}
+"""Whether it is certain that no index tells two versions apart. All others ask for nothing but the owners."""
 
 _COMMON: Final[Mapping[str, Indexer[Any]]] = {
     "namespace": lambda obj: (obj.metadata.namespace,),
@@ -36,7 +38,8 @@ _COMMON: Final[Mapping[str, Indexer[Any]]] = {
 class Informer:
     def __init__(self, cache: WatchCache, resource: str, storage: str) -> None:
         self.resource = resource
-        self.cache: InformerCache[Any] = InformerCache({**_COMMON, **INDEXERS.get(resource, {})})
+        indexers = {**_COMMON, **INDEXERS.get(resource, {})}
+        self.cache: InformerCache[Any] = InformerCache(indexers, ALIKE.get(resource, has_same_owners))
         self._watch_cache = cache
         self._storage = storage
         self._listeners: list[Listener] = []
