@@ -61,6 +61,11 @@ class InformerCache(Generic[T]):
     def __len__(self) -> int:
         return len(self._objects)
 
+    @property
+    def objects(self) -> Mapping[str, T]:
+        """By key, in no order that means something; always the newest."""
+        return self._objects
+
     def __iter__(self) -> Iterator[T]:
         return iter(self.list())
 

@@ -106,11 +106,18 @@ class ControllerRunner:
         for task in list(self._under_way.values()):
             task.cancel()
 
-    def changed(self, change: Change) -> None:
-        for keys, needed in self._sources[change.resource]:
-            if needed:
-                for key in keys(change):
-                    self.add(key)
+    def listener(self, resource: str) -> Callable[[Change], None]:
+        """Who is to hear of the changes of one kind."""
+        sources = self._sources[resource]
+        add = self.add
+
+        def changed(change: Change) -> None:
+            for keys, needed in sources:
+                if needed:
+                    for key in keys(change):
+                        add(key)
+
+        return changed
 
     def add(self, key: str) -> None:
         if key in self._under_way:

@@ -28,6 +28,9 @@ TYPES: Final = frozenset(
     {"PodScheduled", "DisruptionTarget", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"}
 )
 CHANGES_MAX: Final = 1000
+OUTCOMES_MAX: Final = 256
+_ADDRESS: Final = b'"podIP'
+"""A pod that has an address is like no other."""
 _ORDER: Final = "$setElementOrder/conditions"
 _NOMINATED: Final = "nominatedNodeName"
 _CONDITIONS: Final = "conditions"
@@ -54,6 +57,8 @@ class Report(msgspec.Struct, frozen=True):
     """The types that the conditions are to be in the order of."""
     members: Document
     """Other members of status; None takes one away."""
+    said: Document
+    """All of it but the uid, as it was sent."""
 
 
 class _Entry(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
@@ -95,7 +100,7 @@ def report_of(body: Any) -> Report | None:  # any JSON value
                 return None
             members[name] = None
     wanted = tuple(one["type"] for one in order) if order is not None else None
-    return Report(metadata.get("uid", ""), conditions, wanted, members)
+    return Report(metadata.get("uid", ""), conditions, wanted, members, status)
 
 
 class _Change(msgspec.Struct, frozen=True):
@@ -111,10 +116,19 @@ class _Change(msgspec.Struct, frozen=True):
         return found
 
 
+class _Outcome(msgspec.Struct, frozen=True, gc=False):
+    """What became of a pod's status and of its field owners."""
+
+    status: Raw
+    managed: Raw
+
+
 class Reports:
     def __init__(self, walker: FieldWalker) -> None:
         self._walker = walker
         self._changes: dict[tuple[object, ...], _Change] = {}
+        self._outcomes: dict[tuple[object, ...], _Outcome] = {}
+        """Of pods that are alike: many are made, evicted or found to fit nowhere in the same second."""
 
     def write(self, cut: Cut, pod: Pod, report: Report, manager: str, now: Instant) -> bool | None:
         """Whether the report changes the pod; None when it takes the long way to say."""
@@ -123,6 +137,25 @@ class Reports:
             return None
         if metadata.managed_fields is NOTHING or cut.status is NOTHING:
             return None
+        time = to_time(now)
+        before = bytes(cut.status)
+        key = None
+        if _ADDRESS not in before:
+            spec, owners, said = pod.spec, bytes(metadata.managed_fields), _encode(report.said)
+            key = (before, owners, said, manager, time, spec.restart_policy, bool(spec.node_name))
+            known = self._outcomes.get(key)
+            if known is not None:
+                cut.status, metadata.managed_fields = known.status, known.managed
+                return True
+        is_changed = self._write(cut, pod, report, manager, time)
+        if is_changed and key is not None:
+            if len(self._outcomes) >= OUTCOMES_MAX:
+                self._outcomes.clear()
+            self._outcomes[key] = _Outcome(cut.status, metadata.managed_fields)
+        return is_changed
+
+    def _write(self, cut: Cut, pod: Pod, report: Report, manager: str, time: str) -> bool | None:
+        metadata = cut.metadata
         status: Document = read(cut.status, {})
         wanted = dict(status)
         shape: list[object] = [_CONDITIONS in status]
@@ -142,7 +175,7 @@ class Reports:
         addresses = [one["ip"] for one in wanted[_ADDRESSES]] if is_addressed else []
         shape.append(len(addresses))
         change = self._change(tuple(shape), status, wanted, addresses)
-        managed = _managed(metadata.managed_fields, mentions, change, addresses, manager, to_time(now))
+        managed = _managed(metadata.managed_fields, mentions, change, addresses, manager, time)
         if managed is None:
             return None
         metadata.managed_fields = managed

@@ -377,10 +377,10 @@ class Cluster:
                 controller.add(resource, informer.cache)
             elif isinstance(controller, GarbageCollector):
                 runner.follow(controller.add(resource, informer.cache))
-                informer.listen(runner.changed)
+                informer.listen(runner.listener(resource))
             elif isinstance(controller, ResourceQuotaController) and kind.namespaced:
                 runner.follow(controller.add(resource))
-                informer.listen(runner.changed)
+                informer.listen(runner.listener(resource))
         self._followed[resource] = None
         informer.start()
         informer.announce()
@@ -405,12 +405,12 @@ class Cluster:
             controller,
             Executor(client, recorder, renewer),
             self._clock,
-            self.informers.lister,
+            lambda resource: self.informers.lister(resource).objects,
             queue_names=QUEUE_NAMES.get(controller.name),
             stopwatch=time.perf_counter,
         )
         for resource in dict.fromkeys(source.resource for source in controller.sources):
-            self.informers.of(resource).listen(runner.changed)
+            self.informers.of(resource).listen(runner.listener(resource))
         self.runners.append(runner)
 
 

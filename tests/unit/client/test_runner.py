@@ -93,7 +93,7 @@ def test_changes_wake_their_keys_once_a_turn() -> None:
 
     def act(runner: ControllerRunner) -> None:
         for name in ("a", "b", "a"):
-            runner.changed(Change("things", None, name))
+            runner.listener("things")(Change("things", None, name))
 
     runner = run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["a", "b"]
@@ -179,7 +179,7 @@ def test_one_more_source_can_be_followed() -> None:
 
     def act(runner: ControllerRunner) -> None:
         runner.follow(Source("others", names))
-        runner.changed(Change("others", None, "x"))
+        runner.listener("others")(Change("others", None, "x"))
 
     run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["x"]
