@@ -50,8 +50,7 @@ class Clearings:
         ):
             self.resize(cluster.size)
         else:
-            touched = [entry >> 1 for entry in cluster.log[self._position - cluster.log_start :]]
-            self._states[[*touched, *nominated, *started]] = UNKNOWN
+            self._states[[*cluster.touched_since(self._position), *nominated, *started]] = UNKNOWN
         self._position, self._nominations, self._starts = cluster.log_end, nominator.log.end, cluster.starts.end
 
     def resize(self, size: int) -> None:
@@ -62,39 +61,42 @@ class Clearings:
         self._found = [None] * size
 
     def look(self, rows: RowArray, enough: int, clear: Callable[[int], Clearing | int]) -> RowArray:
-        """As many of the rows, in order, as it takes to find enough that clear, one of them without a broken budget.
+        """The first of the rows that clear: enough of them, and on to one without a broken budget.
 
-        Rows not known yet are cleared: a verdict says why that is no use.
+        Rows not known yet are cleared: a verdict says why that is no use. With fewer than enough, all were looked at.
         """
-        width = WINDOW * max(enough, 1)
+        wanted = enough = max(enough, 1)
+        width = WINDOW * wanted
         while True:
             window = rows[:width]
-            states = self._states[window]
-            clears = states == CLEARS
-            has_whole = (clears & (self._badness[0, window] == 0)).cumsum() > 0
-            done = np.flatnonzero(has_whole & (clears.cumsum() >= enough))
-            end = int(done[0]) + 1 if len(done) else len(window)
-            unknown = np.flatnonzero(states[:end] == UNKNOWN)
+            hopeful: RowArray = window[self._states[window] != FAILS][:wanted]
+            unknown = hopeful[self._states[hopeful] == UNKNOWN]
             if len(unknown):
-                for row in window[unknown[: max(enough, 1)]].tolist():
+                for row in unknown.tolist():
                     self._note(row, clear(row))
-            elif len(done) or width >= len(rows):
-                return rows[:end]
-            else:
-                width *= WINDOW
+                continue
+            (whole,) = (self._badness[0, hopeful] == 0).nonzero()
+            if len(whole) and len(hopeful) >= enough:
+                return hopeful[: max(enough, int(whole[0]) + 1)]
+            if len(hopeful) == wanted:
+                wanted *= WINDOW
+            elif width >= len(rows):
+                return hopeful
+            width *= WINDOW
 
     def best(self, rows: RowArray) -> Clearing | None:
-        """The first of the best among rows that were looked at."""
-        rows = rows[self._states[rows] == CLEARS]
+        """The first of the best among rows that clear."""
         if not len(rows):
             return None
         for column in self._badness:
             values = column[rows]
-            rows = rows[values == values.min()]
+            least = values == values.min()
+            if not least.all():
+                rows = rows[least]
         return self._found[int(rows[0])]
 
     def failures(self, rows: RowArray) -> Mapping[int, int]:
-        """How many of the rows that were looked at failed with which verdict."""
+        """How many of the rows, as far as they were looked at, failed with which verdict."""
         failed = self._verdicts[rows[self._states[rows] == FAILS]]
         verdicts, counts = np.unique(failed, return_counts=True)
         return dict(zip(verdicts.tolist(), counts.tolist(), strict=True))

@@ -12,7 +12,7 @@ Example: node `a` (row 0) and node `b` (row 1) appear, then a pod asking one cor
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -268,10 +268,13 @@ class Cluster:
     def records_on(self, row: int) -> Iterable[PodRecord]:
         return self.pods[row].values()
 
-    def touched_since(self, position: int) -> Iterator[tuple[int, bool]]:
-        """Rows and whether the node itself changed, oldest first; `position` must not be before `log_start`."""
+    def touched_since(self, position: int) -> Mapping[int, bool]:
+        """Rows, and whether the node itself changed; `position` must not be before `log_start`."""
+        rows: dict[int, bool] = {}
         for entry in self.log[position - self.log_start :]:
-            yield entry >> 1, bool(entry & 1)
+            row = entry >> 1
+            rows[row] = entry & 1 == 1 or rows.get(row, False)
+        return rows
 
     def _put(self, record: PodRecord, row: int) -> None:
         shape = record.shape

@@ -15,7 +15,7 @@ import numpy as np
 
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
-from doorman.scheduler.evaluation import Evaluation, counted
+from doorman.scheduler.evaluation import Evaluation, counted, recount
 from doorman.scheduler.extenders import EXTENDER, Opinion, OpinionFilter
 from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject, Scope
 from doorman.scheduler.judges import CODE_MASK, FilterJudge, Judges
@@ -131,7 +131,7 @@ class Cycle:
                 evaluation = self.evaluation(pod.shape)
                 verdicts = evaluation.verdicts
                 if len(self._nominator):
-                    verdicts = self._verdicts_beside_nominated(pod, evaluation, filters)
+                    verdicts, _ = self._verdicts_beside_nominated(pod, evaluation, filters)
                 for judge in filters:
                     verdicts = np.minimum(verdicts, judge.verdicts(cluster.all_rows))
                 survey = Survey(verdicts.copy(), (*evaluation.judges.filters, *filters), ())
@@ -267,16 +267,16 @@ class Cycle:
             if own_row is not None and self.verdict_with_nominated(pod, evaluation.judges, own_row) == PASS:
                 evaluation.uses += 1
                 return Fit(own_row, 0, 1)
-            verdicts = self._verdicts_beside_nominated(pod, evaluation, filters)
+            verdicts, counts = self._verdicts_beside_nominated(pod, evaluation, filters)
         else:
-            verdicts = evaluation.verdicts
+            verdicts, counts = evaluation.verdicts, None
         if laps is not None:
             laps.filtered()
+        if not filters and not (evaluation.feasible_count if counts is None else counts.get(PASS)):
+            evaluation.uses += 1
+            return self._misfit(verdicts, evaluation.judges.filters, counts=counts or evaluation.counts())
         scorers = self._plugins.cluster_scorers(pod.shape, self._cluster)
         if not filters and not scorers and verdicts is evaluation.verdicts:
-            if not evaluation.feasible_count:
-                evaluation.uses += 1
-                return self._misfit(verdicts, evaluation.judges.filters, counts=evaluation.counts())
             evaluation.choices += 1
             row = int(evaluation.keys.argmax())
             return Fit(row, Evaluation.score_of(evaluation.keys.item(row)), evaluation.feasible_count)
@@ -298,12 +298,15 @@ class Cycle:
 
     def _verdicts_beside_nominated(
         self, pod: Candidate, evaluation: Evaluation, filters: Sequence[FilterJudge]
-    ) -> Column:
-        """Verdicts that leave room for pods nominated there; the evaluation's own where that makes no difference."""
+    ) -> tuple[Column, Mapping[int, int] | None]:
+        """Verdicts that leave room for pods nominated there, and how many rows have which.
+
+        The evaluation's own where that makes no difference; these are not counted.
+        """
         overlay = self._nominator.overlay(pod.priority)
-        if not len(overlay):
-            return evaluation.verdicts
         rows = overlay.rows()
+        if not len(rows):
+            return evaluation.verdicts, None
         own = self._nominator.record_or_none(pod.key)
         fits = [judge for judge in evaluation.judges.row_filters if isinstance(judge.filter, FitFilter)]
         simple = not filters and own is None and len(fits) == len(evaluation.judges.row_filters)
@@ -319,10 +322,12 @@ class Cycle:
         before = evaluation.verdicts[rows]
         combined = np.where(beside == PASS, before, beside)
         if np.array_equal(combined, before):
-            return evaluation.verdicts
+            return evaluation.verdicts, None
         verdicts = evaluation.verdicts.copy()
         verdicts[rows] = combined
-        return verdicts
+        counts = evaluation.counts().copy()
+        recount(counts, before, combined)
+        return verdicts, counts
 
     def _attempt_named(
         self, pod: Candidate, names: Sequence[str], by: Sequence[str], filters: Sequence[FilterJudge]

@@ -11,7 +11,7 @@ Normalised scores depend on all feasible nodes. They are worked out again only w
 usually) has changed.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 import numpy as np
@@ -30,6 +30,14 @@ def counted(verdicts: Column) -> dict[int, int]:
     """How many rows have which verdict."""
     values, counts = np.unique(verdicts, return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+def recount(counts: dict[int, int], before: Column, after: Column) -> None:
+    """Bring counts up to date with rows whose verdicts were replaced."""
+    for old, new in zip(before.tolist(), after.tolist(), strict=True):
+        if old != new:
+            counts[old] -= 1
+            counts[new] = counts.get(new, 0) + 1
 
 
 class _Curve:
@@ -80,13 +88,15 @@ class Evaluation:
         if self._layout_version != cluster.layout_version or self._position < cluster.log_start:
             self._rebuild()
         elif behind:
-            if behind <= ROWS_AT_ONCE_MAX:
-                for row, node_changed in cluster.touched_since(self._position):
-                    self._update_row(row, node_changed=node_changed)
-            elif behind > cluster.size:
+            if behind > cluster.size:
                 self._rebuild()
             else:
-                self._update_many()
+                touched = cluster.touched_since(self._position)
+                if len(touched) > ROWS_AT_ONCE_MAX:
+                    self._update_many(touched)
+                else:
+                    for row, node_changed in touched.items():
+                        self._update_row(row, node_changed=node_changed)
             self._position = cluster.log_end
         if self._rank_version != cluster.rank_version:
             self._rank()
@@ -135,13 +145,12 @@ class Evaluation:
         self._normalise()
         self._make_keys()
 
-    def _update_many(self) -> None:
+    def _update_many(self, touched: Mapping[int, bool]) -> None:
         """Judge the touched rows again, all at once."""
-        cluster = self._cluster
-        self._counts = None
-        entries = np.array(cluster.log[self._position - cluster.log_start :], dtype=np.intp)
-        rows: RowArray = np.unique(entries >> 1)
-        changed_nodes: RowArray = np.unique(entries[(entries & 1) == 1] >> 1)
+        rows: RowArray = np.fromiter(touched, dtype=np.intp, count=len(touched))
+        changed_nodes: RowArray = np.array(
+            [row for row, node_changed in touched.items() if node_changed], dtype=np.intp
+        )
         if len(changed_nodes):
             self._static[changed_nodes] = self._static_of(changed_nodes)
             for judge_curve in self._curves:
@@ -149,9 +158,12 @@ class Evaluation:
             self._fix_rows(changed_nodes)
         for judge_curve in self._row_curves:
             judge_curve.raw[rows] = judge_curve.judge.scorer.raw(rows)
-        before = self.verdicts[rows] == PASS
+        replaced = self.verdicts[rows]
         verdicts = np.minimum(self._static[rows], self._rows.verdicts[rows])
+        if self._counts is not None:
+            recount(self._counts, replaced, verdicts)
         self.verdicts[rows] = verdicts
+        before: Mask = replaced == PASS
         now: Mask = verdicts == PASS
         self.feasible_count += int(now.sum()) - int(before.sum())
         if (

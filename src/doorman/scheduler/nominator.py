@@ -28,9 +28,6 @@ class Overlay:
         """By resource."""
         self._rows: RowArray | None = None
 
-    def __len__(self) -> int:
-        return len(self.rows())
-
     def add(self, record: PodRecord, row: int, sign: int) -> None:
         self._pods[row] += sign
         for index, amount in record.shape.demand.amounts:
@@ -84,6 +81,13 @@ class Nominator:
         return self._records.get(key)
 
     def nominate(self, record: PodRecord) -> None:
+        before = self._records.get(record.key)
+        if before is not None and _is_same_claim(before, record):
+            # Usual when the API's copy has caught up: nobody need judge anything again.
+            for known in (self._records, self._by_node[record.node]):
+                del known[record.key]
+                known[record.key] = record
+            return
         self.remove(record.key)
         self._records[record.key] = record
         self._by_node.setdefault(record.node, {})[record.key] = record
@@ -132,3 +136,8 @@ class Nominator:
         for priority_min, overlay in self._overlays.items():
             if record.priority >= priority_min and row is not None:
                 overlay.add(record, row, sign)
+
+
+def _is_same_claim(one: PodRecord, other: PodRecord) -> bool:
+    """Whether both ask for the same of the same node."""
+    return (one.node, one.priority) == (other.node, other.priority) and one.shape is other.shape

@@ -30,7 +30,7 @@ from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
 from doorman.scheduler.clearings import Clearing, Clearings
 from doorman.scheduler.cluster import Cluster, PodRecord
-from doorman.scheduler.columns import RowArray
+from doorman.scheduler.columns import Mask, RowArray
 from doorman.scheduler.cycle import Candidate, Cycle, Misfit, unavailable
 from doorman.scheduler.framework import ABSENT, FINAL, PASS
 from doorman.scheduler.judges import FilterJudge, Judges
@@ -175,14 +175,16 @@ class Preemption:
         if all(verdict == ABSENT or verdict & FINAL for verdict in misfit.counts):
             message = unavailable(self._cluster.node_count, Counter({NOT_HELPFUL: self._cluster.node_count}))
             return PostFilterResult(message=f"preemption: {message}", nominated="")
-        curable: RowArray = np.flatnonzero((verdicts != ABSENT) & (verdicts & FINAL == 0))
+        cluster = self._cluster
+        curable: Mask = verdicts & FINAL == 0  # not so of those that are absent
+        curable_count = int(np.count_nonzero(curable))
         reasons: Counter[str] = Counter()
-        if len(hopeless := range(self._cluster.node_count - len(curable))):
-            reasons[NOT_HELPFUL] += len(hopeless)
-        with_victims = self._cluster.lowest_priority[curable] < candidate.priority
-        if without := int(len(curable) - with_victims.sum()):
+        if hopeless := cluster.node_count - curable_count:
+            reasons[NOT_HELPFUL] += hopeless
+        rows = self._in_turn(curable & (cluster.lowest_priority[: cluster.size] < candidate.priority), pod)
+        if without := curable_count - len(rows):
             reasons[NO_VICTIMS] += without
-        return self._in_turn(curable[with_victims], pod), len(curable), reasons
+        return rows, curable_count, reasons
 
     def _nothing(self, reasons: Counter[str]) -> PostFilterResult:
         message = unavailable(self._cluster.node_count, reasons)
@@ -208,14 +210,12 @@ class Preemption:
                 return "a terminating pod on the nominated node"
         return ""
 
-    def _in_turn(self, rows: RowArray, pod: Pod) -> RowArray:
+    def _in_turn(self, chosen: Mask, pod: Pod) -> RowArray:
         """Rule 3: in the order of nodes, beginning somewhere."""
-        chosen = np.zeros(self._cluster.size, dtype=np.bool_)
-        chosen[rows] = True
         in_order = self._cluster.rows_in_order()
         ordered = in_order[chosen[in_order]]
         offset = zlib.crc32(pod.metadata.uid.encode()) % len(ordered) if len(ordered) else 0
-        return np.roll(ordered, -offset)
+        return np.concatenate((ordered[offset:], ordered[:offset]))
 
     def _best(self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str]) -> Clearing | None:
         """The node to clear. Where there is none, `reasons` say why."""
@@ -258,9 +258,8 @@ class Preemption:
                 return self._clear(candidate, judges, row)
             return found
 
-        seen = known.look(rows, enough, clear)
-        best = known.best(seen)
-        failed = known.failures(seen) if best is None else {}
+        best = known.best(known.look(rows, enough, clear))
+        failed = known.failures(rows) if best is None else {}
         known.forget(tried)
         return best, failed
 
@@ -334,7 +333,7 @@ class Preemption:
             return None
         leaving = self._lower(candidate, row)
         asked = fit.amounts
-        amounts = [_amounts(record, asked) for record in leaving]
+        amounts = _amounts(leaving, asked)
         guests, guest_amounts = self._guests(candidate, row)
         pods_free = int(cluster.pods_max[row] - cluster.pod_count[row]) + len(leaving) - 1 - guests
         free = [
@@ -350,7 +349,9 @@ class Preemption:
         if pods_free < 0 or any(left < 0 for left in free):
             return judges.row_filters[0].tag | fit.code(row, pods_free, free)
         broken = self._budgets.broken_by(leaving)
-        order = sorted(range(len(leaving)), key=lambda at: leaving[at].key not in broken)
+        order: Sequence[int] = range(len(leaving))
+        if broken:
+            order = sorted(order, key=lambda at: leaving[at].key not in broken)
         chosen = set()
         for at in order:
             taken = amounts[at]
@@ -375,10 +376,18 @@ class Preemption:
         return lower
 
 
-def _amounts(record: PodRecord, asked: Sequence[tuple[int, int]]) -> list[int]:
-    """What the pod holds of the resources asked for."""
-    held = dict(record.shape.demand.amounts)
-    return [held.get(index, 0) for index, _ in asked]
+def _amounts(records: Iterable[PodRecord], asked: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """What each of the pods holds of the resources asked for. Pods on a node are often alike."""
+    known: dict[int, list[int]] = {}
+    amounts = []
+    for record in records:
+        demand = record.shape.demand
+        taken = known.get(demand.id)
+        if taken is None:
+            held = dict(demand.amounts)
+            taken = known[demand.id] = [held.get(index, 0) for index, _ in asked]
+        amounts.append(taken)
+    return amounts
 
 
 def _clearing(row: int, victims: Sequence[PodRecord], broken: AbstractSet[str]) -> Clearing:

@@ -53,13 +53,15 @@ class RowScores:
             self._layout_version = cluster.layout_version
             self.verdicts = self._verdicts_of(cluster.all_rows)
             self.scores = self._scores_of(cluster.all_rows)
-        elif behind > ROWS_AT_ONCE_MAX:
-            rows = touched_rows(cluster, self._position)
-            self.verdicts[rows] = self._verdicts_of(rows)
-            self.scores[rows] = self._scores_of(rows)
         elif behind:
-            for row, _ in cluster.touched_since(self._position):
-                self._judge(row)
+            touched = cluster.touched_since(self._position)
+            if len(touched) > ROWS_AT_ONCE_MAX:
+                rows: RowArray = np.fromiter(touched, dtype=np.intp, count=len(touched))
+                self.verdicts[rows] = self._verdicts_of(rows)
+                self.scores[rows] = self._scores_of(rows)
+            else:
+                for row in touched:
+                    self._judge(row)
         self._position = cluster.log_end
 
     def _judge(self, row: int) -> None:
@@ -86,10 +88,3 @@ class RowScores:
         for scorer in self._scorers:
             scores = scores + scorer.weight * scorer.scorer.raw(rows)
         return scores
-
-
-def touched_rows(cluster: Cluster, position: int) -> RowArray:
-    """Rows that were touched since, each once."""
-    entries = np.array(cluster.log[position - cluster.log_start :], dtype=np.intp)
-    rows: RowArray = np.unique(entries >> 1)
-    return rows

@@ -47,6 +47,7 @@ def assert_same(kept: Evaluation, fresh: Evaluation) -> None:
     fresh.refresh()
     np.testing.assert_array_equal(kept.verdicts, fresh.verdicts)
     np.testing.assert_array_equal(kept.keys, fresh.keys)
+    assert {verdict: count for verdict, count in kept.counts().items() if count} == fresh.counts()
     assert kept.feasible_count == fresh.feasible_count == int((fresh.verdicts == PASS).sum())
 
 

@@ -16,9 +16,11 @@ class Yard:
             self.cluster.set_node(make_node(name))
         self.nominator = Nominator(self.cluster)
 
-    def nominate(self, name: str, node: str, priority: int) -> None:
+    def nominate(self, name: str, node: str, priority: int) -> PodRecord:
         pod = make_pod(name, priority=priority, requests={"cpu": "1"})
-        self.nominator.nominate(PodRecord(name, pod, self.shapes.take(pod), node, assumed=True))
+        record = PodRecord(name, pod, self.shapes.take(pod), node, assumed=True)
+        self.nominator.nominate(record)
+        return record
 
     def cpu(self, priority_min: int) -> dict[int, int]:
         overlay = self.nominator.overlay(priority_min)
@@ -50,7 +52,20 @@ def test_overlay_follows_nodes_that_come_and_go() -> None:
     yard.cluster.set_node(make_node("later"))
     assert yard.cpu(0) == {1: 1000}
     yard.nominator.remove("b")
-    assert len(yard.nominator.overlay(0)) == 0
+    assert yard.cpu(0) == {}
+
+
+def test_same_claim_made_again_is_kept_as_the_latest_and_changes_nothing() -> None:
+    yard = Yard()
+    for name in ("a", "b"):
+        yard.nominate(name, "n1", 5)
+    version, end = yard.nominator.version, yard.nominator.log.end
+    again = yard.nominate("a", "n1", 5)
+    assert (yard.nominator.version, yard.nominator.log.end) == (version, end)
+    assert yard.nominator.on_node("n1", priority_min=0, but="b") == [again]
+    assert [pod.metadata.name for pod in yard.nominator.lower_on_node("n1", 9)] == ["b", "a"]
+    yard.nominate("a", "n0", 5)
+    assert yard.cpu(0) == {0: 1000, 1: 1000}
 
 
 def test_others_on_a_node_leave_out_the_pod_itself_and_lower_ones() -> None:
