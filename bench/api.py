@@ -30,6 +30,8 @@ loader = importlib.machinery.SourceFileLoader("burst", str(ROOT / "bench" / "bur
 spec = importlib.util.spec_from_loader("burst", loader)
 burst = importlib.util.module_from_spec(spec)
 loader.exec_module(burst)
+sys.path.insert(0, str(ROOT / "bench"))
+from run import memory_mb, processes  # noqa: E402
 
 NAMESPACE = "/api/v1/namespaces/bench/pods"
 LOW_PODS_PER_NODE = 4
@@ -121,7 +123,6 @@ def measure(workload: str, options: argparse.Namespace, api, pid: int) -> dict:
         total = sum(job.result() for job in jobs)
     posted = time.monotonic()
     burst.wait(lambda: len(counter.bound) >= filled + total, 600, "all pods bound")
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
     metrics = api.request("GET", "/metrics")[2]
     return {
         "workload": workload, "nodes": options.nodes, "pods": total, "create_per_s": round(total / (posted - began)),
@@ -129,7 +130,7 @@ def measure(workload: str, options: argparse.Namespace, api, pid: int) -> dict:
         "p99_cycle_us": round(1e6 * quantile(metrics, "scheduler_scheduling_algorithm_duration_seconds", 0.99)),
         "p99_cycle_and_bind_ms": round(1e3 * quantile(metrics, "scheduler_scheduling_attempt_duration_seconds", 0.99)),
         "server_cpu_us_per_pod": round((cpu_seconds(pid) - worked) / total * 1e6),
-        "memory_mb": int(status.split("VmHWM:")[1].split()[0]) // 1024,
+        "memory_mb": memory_mb(pid),
     }  # fmt: skip
 
 
@@ -150,9 +151,12 @@ def quantile(metrics: str, name: str, share: float) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """What the server has worked, whatever else the machine did."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """What the server's processes have worked, whatever else the machine did."""
+    worked = 0
+    for each in processes(pid):
+        fields = pathlib.Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        worked += int(fields[11]) + int(fields[12])
+    return worked / os.sysconf("SC_CLK_TCK")
 
 
 def post(api, body: dict, count: int, clients: int) -> int:

@@ -15,10 +15,11 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from api import NAMESPACE, burst, post
+from run import memory_mb
 
 
 def rss_mb(pid: int) -> int:
-    return int(pathlib.Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0]) // 1024
+    return memory_mb(pid, "VmRSS")
 
 
 def main() -> int:

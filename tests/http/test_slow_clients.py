@@ -11,31 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from doorman.runtime import serve
+from doorman.front.limits import Limits
 from doorman.runtime.credentials import Credentials
-from doorman.server import protocol
 from support.api import running_api
+from support.front import listening as front_listening
 
-HEAD_SECONDS = 0.3
-REQUEST_SECONDS = 0.6
+LIMITS = Limits(head_seconds=0.3, request_seconds=0.6, sweep_seconds=0.05)
 PATIENCE_SECONDS = 10.0
 
 
 @asynccontextmanager
-async def listening(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator["Client"]:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS_MAX", HEAD_SECONDS)
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS_MAX", REQUEST_SECONDS)
-    monkeypatch.setattr(serve, "SWEEP_SECONDS", 0.05)
-    async with running_api() as api:
-        server = serve._Server(serve._config(api.pipeline, api.credentials, scratch))
-        listener = serve._listen("127.0.0.1", 0)
-        running = asyncio.create_task(server.serve(sockets=[listener]))
-        await server.is_started.wait()
-        try:
-            yield Client(listener.getsockname()[1], api.credentials)
-        finally:
-            server.should_exit = True
-            await running
+async def listening(scratch: Path) -> AsyncIterator["Client"]:
+    async with running_api() as api, front_listening(api.pipeline, api.credentials, scratch, LIMITS) as port:
+        yield Client(port, api.credentials)
 
 
 class Client:
@@ -93,10 +81,8 @@ async def is_cut_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
         ),
     ],
 )
-async def test_slow_client_is_cut_off(
-    sent: str, trickle: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with listening(tmp_path, monkeypatch) as client:
+async def test_slow_client_is_cut_off(sent: str, trickle: bytes, tmp_path: Path) -> None:
+    async with listening(tmp_path) as client:
         reader, writer = await client.connect()
         writer.write(sent.format(authorization=client.authorization).encode())
         assert await client.is_served()
@@ -105,8 +91,8 @@ async def test_slow_client_is_cut_off(
         assert await client.is_served()
 
 
-async def test_many_slow_clients_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with listening(tmp_path, monkeypatch) as client:
+async def test_many_slow_clients_at_once(tmp_path: Path) -> None:
+    async with listening(tmp_path) as client:
         slow = [await client.connect() for _ in range(50)]
         for _, writer in slow:
             writer.write(b"GET /api HTTP/1.1\r\nX-A: ")

@@ -17,8 +17,8 @@ import pytest
 import yaml
 
 from doorman.registry import watchcache
-from doorman.runtime import serve
 from support.api import Api, running_api
+from support.front import listening as front_listening
 from support.server import Server, authority_of
 
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -65,16 +65,8 @@ class Watcher:
 
 @asynccontextmanager
 async def listening(scratch: Path) -> AsyncIterator[tuple[Api, int]]:
-    async with running_api() as api:
-        server = serve._Server(serve._config(api.pipeline, api.credentials, scratch))
-        listener = serve._listen("127.0.0.1", 0)
-        running = asyncio.create_task(server.serve(sockets=[listener]))
-        await server.is_started.wait()
-        try:
-            yield api, listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await running
+    async with running_api() as api, front_listening(api.pipeline, api.credentials, scratch) as port:
+        yield api, port
 
 
 async def watch(api: Api, port: int, revision: int, *, ahead_bytes: int = 1024 * 1024) -> Watcher:
@@ -167,17 +159,20 @@ def test_process_does_not_grow_with_what_a_watcher_leaves_unread(tmp_path: Path)
         watching = HTTPSConnection(place.hostname or "", place.port, context=context, timeout=PATIENCE_SECONDS)
         watching.request("GET", "/api/v1/configmaps?watch=true", headers=headers)
         assert watching.getresponse().status == 200  # and no more of it is read
-        before = _resident_bytes(server.process.pid)
+        before = _resident_bytes(server)
         sent = 0
         big = "y" * 512 * 1024
         while sent < 300 * 1024 * 1024:
             send("PATCH", MAP, {"data": {"text": big, "at": str(sent)}}, MERGE["content-type"])
             sent += len(big)
-        grown = _resident_bytes(server.process.pid) - before
+        grown = _resident_bytes(server) - before
         assert grown < sent / 2, f"{grown / 1e6:.0f} MB more after {sent / 1e6:.0f} MB were written"
         watching.close()
         connection.close()
 
 
-def _resident_bytes(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def _resident_bytes(server: Server) -> int:
+    """Of the server and its front."""
+    pids = (server.process.pid, *server.children())
+    pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids]
+    return sum(pages) * os.sysconf("SC_PAGE_SIZE")

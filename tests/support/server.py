@@ -54,6 +54,11 @@ class Server:
             if stream is not None:
                 stream.close()
 
+    def children(self) -> list[int]:
+        """The processes it has started: the front."""
+        pid = self.process.pid
+        return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
     def stop(self, number: int = signal.SIGTERM, *, seconds_max: float = 10) -> int:
         self.process.send_signal(number)
         return self.process.wait(seconds_max)

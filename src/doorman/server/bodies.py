@@ -9,9 +9,9 @@ import yaml
 from doorman.api.misfits import json_type
 from doorman.api.schema import Document
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
+from doorman.front.limits import BODY_BYTES_MAX
 from doorman.server.negotiation import JSON, PROTOBUF, YAML
 
-BODY_BYTES_MAX: Final = 3 * 1024 * 1024
 _VERSION_AND_KIND: Final = (
     r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 )

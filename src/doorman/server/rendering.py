@@ -4,7 +4,6 @@ The plain JSON forms join kept bytes and encode nothing. Other forms (tables, me
 versions that look different from what is stored decode first.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,14 +14,12 @@ from doorman.api.faces import from_stored
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
 from doorman.base.clock import Instant
-from doorman.registry.stored import ITEM_HEAD, Stored, head_of
+from doorman.registry.stored import Stored, head_of
+from doorman.server.list_bodies import ListBody, encoded_list
 from doorman.server.listing import Page
 from doorman.server.negotiation import JSON, YAML, Accepted, unusable_for_list, unusable_for_object
 from doorman.server.request import Response
 from doorman.server.tables import table_of
-
-CHUNK_BYTES: Final = 256 * 1024
-"""How much of a list is joined at once: enough to be fast, little enough not to hold the loop or double the memory."""
 
 _META: Final = "meta.k8s.io/v1"
 _encode: Final = msgspec.json.Encoder().encode
@@ -72,7 +69,7 @@ class Renderer:
         match self._accepted.conversion:
             case "":
                 if self._is_plain():
-                    return Response(chunks=_list_chunks(kind, page))
+                    return _list(kind, page)
                 items = [_item(document_of(kind, stored)) for stored in page.items]
                 return self._list_document(f"{kind.kind}List", kind.group_version, page, items)
             case "Table":
@@ -157,30 +154,17 @@ class Renderer:
         return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if self._pretty else body)
 
 
-def _list_chunks(kind: Kind, page: Page) -> Iterator[bytes]:
-    """The list piece by piece. Versions of objects never change, so a list on its way stays as it was."""
-    yield b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
+def _list(kind: Kind, page: Page) -> Response:
+    head = b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
         kind.kind.encode(),
         kind.group_version.encode(),
         _encode(_list_meta(page)),
     )
-    pieces: list[bytes] = []
-    size = 0
-    separator = b""
-    for stored in page.items:
-        pieces.append(separator)
-        if kind.face:
-            pieces.append(_encode(_item(document_of(kind, stored))))
-        else:
-            pieces.extend(stored.pieces(ITEM_HEAD))
-        separator = b","
-        size += len(stored.value)
-        if size >= CHUNK_BYTES:
-            yield b"".join(pieces)
-            pieces.clear()
-            size = 0
-    pieces.append(b"]}")
-    yield b"".join(pieces)
+    if kind.face:
+        shown = (_encode(_item(document_of(kind, stored))) for stored in page.items)
+        return Response(chunks=encoded_list(head, shown))
+    body = ListBody(head, page.items)
+    return Response(chunks=body, length=body.length)
 
 
 def _list_meta(page: Page) -> Document:

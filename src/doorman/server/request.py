@@ -123,6 +123,8 @@ class Response(msgspec.Struct, kw_only=True):
     headers: list[tuple[str, str]] = []
     body: bytes = b""
     chunks: Iterable[bytes] | None = None
+    length: int | None = None
+    """Of all chunks, where it is known before they are."""
     stream: EventStream | None = None
 
 

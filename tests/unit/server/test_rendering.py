@@ -11,9 +11,10 @@ from doorman.api.kinds import builtin_kinds
 from doorman.api.meta import Object
 from doorman.base.errors import ApiError
 from doorman.registry.stored import Stored, to_kept_bytes
+from doorman.server.list_bodies import PIECE_BYTES
 from doorman.server.listing import Page
 from doorman.server.negotiation import Accepted
-from doorman.server.rendering import CHUNK_BYTES, Renderer
+from doorman.server.rendering import Renderer
 from doorman.server.request import Response
 from doorman.store.contract import Entry
 
@@ -53,10 +54,12 @@ def test_empty_list_has_items() -> None:
 
 
 def test_long_list_comes_in_pieces() -> None:
-    items = [stored(f"a{number}", data={"k": "x" * 1000}) for number in range(3 * CHUNK_BYTES // 1000)]
-    chunks = list(renderer().page(MAPS, page(*items)).chunks or ())
+    items = [stored(f"a{number}", data={"k": "x" * 1000}) for number in range(3 * PIECE_BYTES // 1000)]
+    answer = renderer().page(MAPS, page(*items))
+    chunks = list(answer.chunks or ())
     assert len(chunks) > 3
-    assert max(map(len, chunks)) < 2 * CHUNK_BYTES
+    assert sum(map(len, chunks)) == answer.length
+    assert max(map(len, chunks)) < 2 * PIECE_BYTES
     assert len(json.loads(b"".join(chunks))["items"]) == len(items)
 
 

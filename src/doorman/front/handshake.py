@@ -7,8 +7,8 @@ is set here through the OpenSSL that `_ssl` is linked with, on the `SSL_CTX` tha
 an `SSLContext`. That the field is where it is thought to be is proved before it is used; where it is not (another
 interpreter, another build) nothing is changed, and certificates of others end the handshake as Python has it.
 
-What this gives up, `certificates.py` does: nothing a client shows is believed because a connection exists. The one
-thing a handshake still proves is that the client holds the key of the certificate it shows.
+What this gives up, `server/certificates.py` does: nothing a client shows is believed because a connection exists. The
+one thing a handshake still proves is that the client holds the key of the certificate it shows.
 """
 
 import ctypes
@@ -17,8 +17,6 @@ import ssl
 import sys
 from typing import Any, Final
 
-from doorman.server.request import PeerCertificates
-
 _ACCEPTED: Final = 1
 _VERIFY_MODES: Final = {ssl.CERT_NONE: 0, ssl.CERT_OPTIONAL: 1, ssl.CERT_REQUIRED: 3}
 """OpenSSL's numbers for them."""
@@ -26,7 +24,7 @@ _ELSEWHERE: Final = "an SSLContext is not laid out as expected"
 _DER: Final = 2
 """`_ssl.ENCODING_DER`."""
 
-_log: Final = logging.getLogger("doorman.server")
+_log: Final = logging.getLogger("doorman.front")
 
 _Callback: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _accept: Final = _Callback(lambda _store_context, _argument: _ACCEPTED)
@@ -49,17 +47,19 @@ def leave_judgement_to_requests(context: ssl.SSLContext) -> bool:
     return True
 
 
-def shown_by(tls: Any) -> PeerCertificates | None:  # an SSLObject, of whose methods one is public since 3.13 only
-    """What a client showed when it connected."""
+def shown_by(tls: Any) -> tuple[list[bytes], bool]:  # an SSLObject, of whose methods one is public since 3.13 only
+    """What a client showed when it connected, as DER, its own certificate first; and whether that is all that is known:
+    a session was taken up again, and OpenSSL remembers whose it is, but not what else was sent.
+    """
     leaf = tls.getpeercert(binary_form=True)
     if leaf is None:
-        return None
+        return [], False
     source = tls if hasattr(tls, "get_unverified_chain") else tls._sslobj
     chain = source.get_unverified_chain()
-    if not chain:  # a session taken up again: OpenSSL remembers whose it is, and not what else was sent
-        return PeerCertificates.of(leaf, None)
+    if not chain:
+        return [leaf], True
     others = [each if isinstance(each, bytes) else each.public_bytes(_DER) for each in chain]
-    return PeerCertificates.of(leaf, [each for each in others if each != leaf])
+    return [leaf, *(each for each in others if each != leaf)], False
 
 
 def _library() -> ctypes.CDLL:

@@ -1,0 +1,97 @@
+"""Two processes that are one server: whichever ends, nothing that was acknowledged is lost and nobody hangs."""
+
+import http.client
+import json
+import os
+import select
+import signal
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.server import Server, authority_of, fetch
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+PATIENCE_SECONDS = 20.0
+
+
+class Front:
+    """The process a server has started."""
+
+    def __init__(self, server: Server) -> None:
+        [self.pid] = server.children()
+        self._handle = os.pidfd_open(self.pid)
+
+    def has_ended(self) -> bool:
+        """Within a while."""
+        try:
+            return bool(select.select([self._handle], [], [], PATIENCE_SECONDS)[0])
+        finally:
+            os.close(self._handle)
+
+
+def create(server: Server, name: str) -> int:
+    return fetch(server, "POST", MAPS, body=json.dumps({"metadata": {"name": name}}).encode())[0]
+
+
+def test_front_that_dies_is_replaced(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0") as server:
+        assert create(server, "before") == 201
+        front = Front(server)
+        os.kill(front.pid, signal.SIGKILL)
+        assert front.has_ended()
+        assert fetch(server, "GET", f"{MAPS}/before")[0] == 200, "who connects meanwhile waits"
+        assert Front(server).pid != front.pid
+        assert create(server, "after") == 201
+
+
+def test_front_leaves_with_a_server_that_dies(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
+        assert create(server, "kept") == 201
+        front = Front(server)
+        server.stop(signal.SIGKILL)
+        assert front.has_ended()
+        port = int(server.address.rpartition(":")[2])
+    with Server(tmp_path, "--nodes", "0", "--secure-port", str(port), in_memory=False) as again:
+        assert fetch(again, "GET", f"{MAPS}/kept")[0] == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_both_stop_together(tmp_path: Path, number: int) -> None:
+    with Server(tmp_path, "--nodes", "0") as server:
+        front = Front(server)
+        os.kill(front.pid, signal.SIGINT)  # as a terminal might
+        assert create(server, "a") == 201
+        assert server.stop(number) == 0
+        assert front.has_ended()
+
+
+def test_watch_ends_in_order_when_the_server_stops(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0") as server:
+        config = yaml.safe_load(server.kubeconfig.read_text())
+        host, port = server.address.removeprefix("https://").split(":")
+        context = ssl.create_default_context(cadata=authority_of(config))
+        connection = http.client.HTTPSConnection(host, int(port), context=context, timeout=PATIENCE_SECONDS)
+        headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
+        connection.request("GET", f"{MAPS}?watch=1&resourceVersion=0", headers=headers)
+        answer = connection.getresponse()
+        assert json.loads(answer.readline())["type"] == "ADDED"
+        assert server.stop() == 0
+        answer.read()  # a stream that is cut short raises
+        connection.close()
+
+
+def test_list_says_how_long_it_is(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0") as server:
+        _, headers, body = fetch(server, "GET", "/api/v1/configmaps")
+        assert headers["content-length"] == str(len(body))
+
+
+def test_port_that_is_taken_is_told_before_anything_is_started(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(AssertionError, match=f"cannot listen on 127.0.0.1:{port}"):
+            Server(tmp_path, "--secure-port", str(port))

@@ -1,0 +1,37 @@
+"""A front and a gate in the test's own process, over real sockets: what `doorman up` runs as two processes."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from doorman.front.hall import Hall
+from doorman.front.limits import Limits
+from doorman.front.tls import AUTHORITY, CERTIFICATE, KEY
+from doorman.runtime.credentials import Credentials, write_private
+from doorman.runtime.serve import listen
+from doorman.server.gate import Gate
+from doorman.server.pipeline import Pipeline
+
+
+@asynccontextmanager
+async def listening(
+    pipeline: Pipeline, credentials: Credentials, folder: Path, limits: Limits | None = None
+) -> AsyncIterator[int]:
+    """Gives the port."""
+    write_private(folder / CERTIFICATE, credentials.server_certificate)
+    write_private(folder / KEY, credentials.server_key)
+    write_private(folder / AUTHORITY, credentials.ca_certificate)
+    loop = asyncio.get_running_loop()
+    listener = listen("127.0.0.1", 0)
+    hall, gate = Hall(listener, limits or Limits()), Gate(pipeline)
+    for end, protocol in zip(socket.socketpair(), (hall, gate), strict=True):
+        await loop.create_connection(lambda protocol=protocol: protocol, sock=end)  # type: ignore[misc]  # bound now
+    gate.begin(str(folder))
+    await gate.is_ready.wait()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        await gate.stop()
+        await hall.is_over.wait()
