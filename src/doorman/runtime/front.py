@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-import subprocess
+import subprocess  # nosec B404
 import sys
 from pathlib import Path
 from typing import Final
@@ -62,7 +62,7 @@ class Front:
         inherited = (theirs.fileno(), self._listener.fileno())
         command = [sys.executable, "-m", "doorman.front", *map(str, inherited)]
         # In a group of its own: Ctrl-C is for the server, which ends this process when it is done.
-        process = subprocess.Popen(command, pass_fds=inherited, stdin=subprocess.DEVNULL, process_group=0)
+        process = subprocess.Popen(command, pass_fds=inherited, stdin=subprocess.DEVNULL, process_group=0)  # nosec B603
         theirs.close()
         return process, ours
 
