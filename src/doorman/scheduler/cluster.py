@@ -272,8 +272,10 @@ class Cluster:
         """Rows, and whether the node itself changed; `position` must not be before `log_start`."""
         rows: dict[int, bool] = {}
         for entry in self.log[position - self.log_start :]:
-            row = entry >> 1
-            rows[row] = entry & 1 == 1 or rows.get(row, False)
+            if entry & 1:
+                rows[entry >> 1] = True
+            else:
+                rows.setdefault(entry >> 1, False)
         return rows
 
     def _put(self, record: PodRecord, row: int) -> None:

@@ -192,6 +192,12 @@ class Cycle:
 
     def evaluation(self, shape: Shape) -> Evaluation:
         """The kept evaluation of a shape's demand, up to date. Raises PluginReject."""
+        evaluation = self._kept(shape)
+        evaluation.refresh()
+        return evaluation
+
+    def _kept(self, shape: Shape) -> Evaluation:
+        """The same, as it was left: only its judges are up to date."""
         number = shape.demand.id
         evaluation = self._evaluations.get(number)
         if evaluation is None:
@@ -204,7 +210,6 @@ class Cycle:
                 self._elsewhere += dropped.choices + dropped.uses
         else:
             self._evaluations.move_to_end(number)
-        evaluation.refresh()
         return evaluation
 
     def verdict_with_nominated(self, pod: Candidate, judges: Judges, row: int) -> int:
@@ -260,13 +265,15 @@ class Cycle:
         return verdict
 
     def _attempt_anywhere(self, pod: Candidate, filters: Sequence[FilterJudge], laps: Laps | None) -> Attempt:
-        evaluation = self.evaluation(pod.shape)
+        evaluation = self._kept(pod.shape)
         nominator = self._nominator
-        if len(nominator):
+        if nominator.node_of(pod.key):
             own_row = self._cluster.row_or_none(nominator.node_of(pod.key))
             if own_row is not None and self.verdict_with_nominated(pod, evaluation.judges, own_row) == PASS:
                 evaluation.uses += 1
                 return Fit(own_row, 0, 1)
+        evaluation.refresh()
+        if len(nominator):
             verdicts, counts = self._verdicts_beside_nominated(pod, evaluation, filters)
         else:
             verdicts, counts = evaluation.verdicts, None

@@ -20,6 +20,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from operator import add, le, sub
 from typing import Final
 
 import msgspec
@@ -297,7 +298,10 @@ class Preemption:
         # With budgets, labels count too, and a pod that only gets another label touches no row.
         if len(self._budgets) or len(self._known) >= KNOWN_MAX:
             self._known.clear()
-        known = self._known.setdefault((candidate.shape.demand.id, candidate.priority), Clearings())
+        key = (candidate.shape.demand.id, candidate.priority)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Clearings()
         known.refresh(self._cluster, self._nominator)
         return known
 
@@ -344,9 +348,8 @@ class Preemption:
             for index, amount in asked
         ]
         for taken in amounts:
-            for at, amount in enumerate(taken):
-                free[at] += amount
-        if pods_free < 0 or any(left < 0 for left in free):
+            free = list(map(add, free, taken))
+        if pods_free < 0 or min(free, default=0) < 0:
             return judges.row_filters[0].tag | fit.code(row, pods_free, free)
         broken = self._budgets.broken_by(leaving)
         order: Sequence[int] = range(len(leaving))
@@ -355,12 +358,11 @@ class Preemption:
         chosen = set()
         for at in order:
             taken = amounts[at]
-            if pods_free < 1 or any(amount > left for amount, left in zip(taken, free, strict=True)):
+            if pods_free > 0 and all(map(le, taken, free)):
+                pods_free -= 1
+                free = list(map(sub, free, taken))
+            else:
                 chosen.add(at)
-                continue
-            pods_free -= 1
-            for position, amount in enumerate(taken):
-                free[position] -= amount
         return _clearing(row, [record for at, record in enumerate(leaving) if at in chosen], broken)
 
     def _guests(self, candidate: Candidate, row: int) -> tuple[int, Mapping[int, int]]:
@@ -371,8 +373,10 @@ class Preemption:
 
     def _lower(self, candidate: Candidate, row: int) -> list[PodRecord]:
         """Rule 5: pods that may have to leave, most important first."""
-        lower = [record for record in self._cluster.records_on(row) if record.priority < candidate.priority]
-        lower.sort(key=lambda record: (-record.priority, record.started, record.key))
+        priority = candidate.priority
+        lower = [record for record in self._cluster.records_on(row) if record.priority < priority]
+        if len(lower) > 1:
+            lower.sort(key=lambda record: (-record.priority, record.started, record.key))
         return lower
 
 
