@@ -22,7 +22,7 @@ class Front:
     """The process a server has started."""
 
     def __init__(self, server: Server) -> None:
-        [self.pid] = server.children()
+        [self.pid] = server.children("doorman.front")
         self._handle = os.pidfd_open(self.pid)
 
     def has_ended(self) -> bool:

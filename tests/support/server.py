@@ -54,10 +54,11 @@ class Server:
             if stream is not None:
                 stream.close()
 
-    def children(self) -> list[int]:
-        """The processes it has started: the front."""
+    def children(self, module: str = "") -> list[int]:
+        """The processes it has started, or those that run a module."""
         pid = self.process.pid
-        return [int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        every = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [int(each) for each in every if module in Path(f"/proc/{each}/cmdline").read_text()]
 
     def stop(self, number: int = signal.SIGTERM, *, seconds_max: float = 10) -> int:
         self.process.send_signal(number)

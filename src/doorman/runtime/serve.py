@@ -6,7 +6,6 @@ import gc
 import resource
 import signal
 import socket
-import sys
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -27,9 +26,6 @@ from doorman.store.memory import MemoryStore
 from doorman.store.sqlite import SqliteStore
 
 FILES_MAX: Final = 65_536
-SWITCH_SECONDS: Final = 0.001
-"""How long the event loop may keep the interpreter from the store's writer thread."""
-
 GC_THRESHOLDS: Final = (50_000, 50, 100)
 """Almost everything that is made lives for long or is freed by its count: the collector need not look often."""
 
@@ -40,7 +36,6 @@ Announce = Callable[[str, Path], None]
 def serve(settings: Settings, announce: Announce) -> None:
     """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way."""
     _allow_many_files()
-    sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*GC_THRESHOLDS)
     listener = listen(settings.bind_address, settings.secure_port)
     front = Front(listener)

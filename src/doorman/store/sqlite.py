@@ -1,48 +1,38 @@
-"""The embedded store: SQLite in WAL mode with full synchronisation, written by one thread in groups.
+"""The embedded store: an SQLite file (`database.py`), written in groups by a process of its own (`writer.py`).
 
-The table is a log, one row a write:
-
-    revision | key            | created | value          (value NULL: the key was deleted)
-    ---------+----------------+---------+-------
-           7 | pods/default/a |       7 | {...}
-           8 | pods/default/a |       7 | {...}          supersedes 7
-           9 | pods/default/a |       7 | NULL           a deletion
-
-Opening reads the log in order, so the newest row of a key wins. Rows that are superseded are deleted later, a
-batch at a time, by the writer. The event loop never touches the database file: it hands a group of events to the writer
-thread and is told when they are durable. While one group is being written the next one gathers, so the
-harder it is driven the larger the groups are.
-
-Each group goes to SQLite as few large statements: the interpreter's lock is released once a statement, and a
-writer that asks for it back after every row would wait for the busy event loop every time.
+The event loop hands a group of events to the writer and is told when they are durable. While one group is being written
+the next one gathers, so the harder it is driven the larger the groups are. The file is read once, on opening;
+after that everything that is read is read from memory.
 """
 
 import asyncio
 import contextlib
 import fcntl
 import os
-import queue
+import socket
 import sqlite3
-import threading
-from collections.abc import Sequence
+import subprocess  # nosec B404
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
+from doorman.store import database
 from doorman.store.contract import Entry, Event, Failed, Unusable, Write
+from doorman.store.database import OtherFormat, Row
 from doorman.store.ledger import Ledger, LedgerReader
+from doorman.store.writer import LENGTH, encode_group
 
-FORMAT = 1
-ROWS_PER_STATEMENT_MAX = 1024
 GARBAGE_ROWS_PER_GROUP = 2048
-BUSY_GROUP_MIN = 4
-GATHER_SECONDS = 0.002
+BUSY_GROUP_MIN: Final = 4
+GATHER_SECONDS: Final = 0.002
 """Under load the next group is waited for so long, or until it is as large as the last one: then everybody who writes
-is probably back. Larger groups are fewer syncs, and fewer hand-overs between threads.
+is probably back. Larger groups are fewer syncs, and fewer words between processes.
 """
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB);
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-"""
+FAREWELL_STEPS: Final = 50
+FAREWELL_STEP_SECONDS: Final = 0.01
+"""How long the directory may still be held: the writer of a server that was killed is at its last group."""
 
 
 class _Group:
@@ -55,36 +45,51 @@ class _Group:
         self.garbage: list[int] = []
         self.waiting: list[asyncio.Future[None]] = []
 
+    def encode(self) -> bytes:
+        rows: list[Row] = []
+        for event in self.events:
+            entry = event.entry
+            if entry is not None:
+                rows.append((event.revision, event.key, entry.created, entry.value))
+            else:
+                rows.append((event.revision, event.key, 0, None))
+        return encode_group(rows, self.garbage)
+
 
 class SqliteStore(LedgerReader):
     """Use `await SqliteStore.open(directory)`."""
 
-    def __init__(self, connection: sqlite3.Connection, lock_file: int, ledger: Ledger, garbage: list[int]) -> None:
-        self._connection = connection
-        self._lock_file = lock_file
+    def __init__(self, writer: "_Writer", lock_file: int, ledger: Ledger, garbage: list[int]) -> None:
         super().__init__(ledger)
+        self._writer = writer
+        self._lock_file = lock_file
         self._loop = asyncio.get_running_loop()
         self._gathering = _Group()
         self._writing: _Group | None = None
         self._is_flush_due = False
         self._patience: asyncio.TimerHandle | None = None
         self._hoped_for = 0
-        self._failure: Exception | None = None
+        self._failure: str | None = None
         self._garbage = garbage
-        self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write_groups, name="store-writer", daemon=True)
-        self._thread.start()
 
     @classmethod
     async def open(cls, directory: Path) -> "SqliteStore":
         """Raises `Unusable` when the directory is held, not writable or corrupt."""
         lock_file = _hold(directory)
         try:
-            connection, entries, revision, garbage = _read(directory / "store.db")
+            writer = _Writer(lock_file)
+            try:
+                entries, revision, garbage = _read(directory / "store.db")
+                await writer.attach(directory / "store.db")
+            except BaseException:
+                writer.end()
+                raise
         except BaseException:
             os.close(lock_file)
             raise
-        return cls(connection, lock_file, Ledger(entries, revision=revision), garbage)
+        store = cls(writer, lock_file, Ledger(entries, revision=revision), garbage)
+        writer.on_answer = store._written
+        return store
 
     async def commit(self, write: Write) -> Event:
         if self._failure is not None:
@@ -131,15 +136,13 @@ class SqliteStore(LedgerReader):
         while self._failure is None and (self._writing is not None or self._gathering.events):
             with contextlib.suppress(Failed):
                 await self._until_durable(self._writing or self._gathering)
-        self._groups.put(None)
-        await asyncio.to_thread(self._thread.join)
-        self._connection.close()
+        await self._writer.close()
         os.close(self._lock_file)
 
     def _flush(self) -> None:
         self._is_flush_due = False
         self._patience = None
-        if self._writing is not None or not self._gathering.events:
+        if self._failure is not None or self._writing is not None or not self._gathering.events:
             return
         group = self._writing = self._gathering
         if len(self._garbage) >= GARBAGE_ROWS_PER_GROUP:
@@ -147,21 +150,24 @@ class SqliteStore(LedgerReader):
             group.garbage = self._garbage[:GARBAGE_ROWS_PER_GROUP]
             self._garbage = self._garbage[GARBAGE_ROWS_PER_GROUP:]
         self._gathering = _Group()
-        self._groups.put(group)
+        self._writer.send(group.encode())
 
-    def _written(self, group: _Group, failure: Exception | None) -> None:
-        self._writing = None
-        if failure is not None:
+    def _written(self, fault: str) -> None:
+        """The group that was sent is durable, or something went wrong."""
+        group, self._writing = self._writing, None
+        if fault:
             # Nothing of the group is acknowledged, and nothing later may be: it was decided upon it.
-            self._failure = failure
-            for durable in (*group.waiting, *self._gathering.waiting):
+            self._failure = fault
+            for durable in (*(group.waiting if group is not None else ()), *self._gathering.waiting):
                 if not durable.done():
-                    durable.set_exception(Failed(f"could not write: {failure}"))
+                    durable.set_exception(Failed(f"could not write: {fault}"))
             return
-        self._ledger.publish(group.events)
+        assert group is not None, "an answer belongs to a group"
+        # Who waits is woken first, and so goes on before those who hear of it: an answer on its way is work for others.
         for durable in group.waiting:
             if not durable.done():
                 durable.set_result(None)
+        self._ledger.publish(group.events)
         if len(group.events) < BUSY_GROUP_MIN:
             self._flush()
         elif not self._is_flush_due:
@@ -169,60 +175,70 @@ class SqliteStore(LedgerReader):
             self._hoped_for = len(group.events)
             self._patience = self._loop.call_later(GATHER_SECONDS, self._flush)
 
-    def _write_groups(self) -> None:
-        """The writer thread: one transaction a group."""
-        while (group := self._groups.get()) is not None:
-            failure: Exception | None = None
-            try:
-                self._write(group.events, group.garbage)
-            except Exception as error:  # noqa: BLE001  whatever it is, the callers must hear of it
-                failure = error
-            with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-                self._loop.call_soon_threadsafe(self._written, group, failure)
 
-    def _write(self, events: list[Event], garbage: list[int]) -> None:
-        execute = self._connection.execute
-        if not garbage and len(events) <= ROWS_PER_STATEMENT_MAX:
-            # One statement is a transaction of its own, and a single hand-over of the interpreter's lock.
-            execute(_insert_statement(len(events)), _parameters(events))
+class _Writer(asyncio.Protocol):
+    """The writer's process and the way to it."""
+
+    def __init__(self, lock_file: int) -> None:
+        self.on_answer: Callable[[str], None] = lambda _: None
+        self._answer = b""
+        self._is_closing = False
+        self._lost = asyncio.Event()
+        self._transport: asyncio.WriteTransport | None = None
+        self._link, theirs = socket.socketpair()
+        inherited = (theirs.fileno(), lock_file)
+        command = [sys.executable, "-m", "doorman.store.writer", str(theirs.fileno())]
+        # In a group of its own: Ctrl-C is for the server, which ends this process when it is done.
+        self._process = subprocess.Popen(  # nosec B603
+            command, pass_fds=inherited, stdin=subprocess.DEVNULL, process_group=0
+        )
+        theirs.close()
+
+    async def attach(self, file: Path) -> None:
+        """It opens the file for its first group: by then nobody else has it open."""
+        name = os.fsencode(file)
+        await asyncio.get_running_loop().create_connection(lambda: self, sock=self._link)
+        self.send(LENGTH.pack(len(name)) + name)
+
+    def send(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data)
+
+    async def close(self) -> None:
+        """When it has written everything: it ends when it hears nothing more."""
+        self._is_closing = True
+        if self._transport is not None:
+            self._transport.close()
+            await self._lost.wait()
+        await asyncio.to_thread(self._process.wait)
+
+    def end(self) -> None:
+        """At once."""
+        self._is_closing = True
+        self._link.close()
+        self._process.kill()
+        self._process.wait()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a stream
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer + data
+        if len(answer) < LENGTH.size or len(answer) < LENGTH.size + LENGTH.unpack_from(answer)[0]:
+            self._answer = answer
             return
-        execute("BEGIN IMMEDIATE")
-        try:
-            for start in range(0, len(events), ROWS_PER_STATEMENT_MAX):
-                rows = events[start : start + ROWS_PER_STATEMENT_MAX]
-                execute(_insert_statement(len(rows)), _parameters(rows))
-            if garbage:
-                execute(_delete_statement(len(garbage)), garbage)
-                # A deletion's own row may go too, so the counter is kept apart from the rows.
-                execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (events[-1].revision,))
-            execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                execute("ROLLBACK")
-            raise
+        self._answer = b""
+        self.on_answer(answer[LENGTH.size :].decode(errors="replace"))
 
-
-def _insert_statement(rows: int) -> str:
-    return "INSERT INTO log VALUES " + ",".join(["(?,?,?,?)"] * rows)
-
-
-def _delete_statement(rows: int) -> str:
-    return "DELETE FROM log WHERE revision IN (" + ",".join(["?"] * rows) + ")"
-
-
-def _parameters(events: list[Event]) -> list[object]:
-    flat: list[object] = []
-    for event in events:
-        entry = event.entry
-        if entry is not None:
-            flat += (event.revision, event.key, entry.created, entry.value)
-        else:
-            flat += (event.revision, event.key, 0, None)
-    return flat
+    def connection_lost(self, _: Exception | None) -> None:
+        self._transport = None
+        self._lost.set()
+        if not self._is_closing:
+            self.on_answer("the process that writes has ended")
 
 
 def _hold(directory: Path) -> int:
-    """Lock the directory for this process; the lock goes when the process does, however it ends."""
+    """Lock the directory for this process and its writer; the lock goes when they do, however they end."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -231,38 +247,38 @@ def _hold(directory: Path) -> int:
             f"cannot use the data directory {directory}: {error.strerror}",
             "give a directory you may write to with --data-dir, or use --in-memory",
         ) from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.read(descriptor, 64).decode(errors="replace").strip() or "unknown"
-        os.close(descriptor)
-        raise Unusable(
-            f"the data directory {directory} is in use by process {holder}",
-            "stop that process, or give another directory with --data-dir",
-        ) from error
+    for attempt in range(FAREWELL_STEPS + 1):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if attempt < FAREWELL_STEPS:
+                time.sleep(FAREWELL_STEP_SECONDS)
+                continue
+            holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            raise Unusable(
+                f"the data directory {directory} is in use by process {holder}",
+                "stop that process, or give another directory with --data-dir",
+            ) from error
+        else:
+            break
     os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor
 
 
-def _read(file: Path) -> tuple[sqlite3.Connection, list[Entry], int, list[int]]:
+def _read(file: Path) -> tuple[list[Entry], int, list[int]]:
     try:
-        connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False, cached_statements=256)
-        # Objects of two or three kilobytes: small pages would hold one each and waste the rest.
-        connection.execute("PRAGMA page_size=16384")
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA wal_autocheckpoint=1000")
-        format_found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if format_found not in (0, FORMAT):
-            raise Unusable(
-                f"{file} was written by another version (format {format_found}, this one reads {FORMAT})",
-                "use the version that wrote it, or another --data-dir",
-            )
-        connection.executescript(_SCHEMA)
-        connection.execute(f"PRAGMA user_version={FORMAT}")
-        rows = connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision").fetchall()
-        counter = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+        connection = database.connect(str(file))
+        try:
+            rows, revision = database.read(connection)
+        finally:
+            connection.close()
+    except OtherFormat as other:
+        raise Unusable(
+            f"{file} was written by another version (format {other.found}, this one reads {database.FORMAT})",
+            "use the version that wrote it, or another --data-dir",
+        ) from other
     except sqlite3.Error as error:
         raise Unusable(
             f"the database {file} cannot be read: {error}",
@@ -270,7 +286,6 @@ def _read(file: Path) -> tuple[sqlite3.Connection, list[Entry], int, list[int]]:
         ) from error
     newest: dict[str, Entry] = {}
     garbage: list[int] = []
-    revision = int(counter[0]) if counter else 0
     for row_revision, key, created, value in rows:
         superseded = newest.pop(key, None)
         if superseded is not None:
@@ -279,5 +294,4 @@ def _read(file: Path) -> tuple[sqlite3.Connection, list[Entry], int, list[int]]:
             garbage.append(row_revision)
         else:
             newest[key] = Entry(key, value, row_revision, created)
-        revision = max(revision, row_revision)
-    return connection, list(newest.values()), revision, sorted(garbage)
+    return list(newest.values()), revision, sorted(garbage)

@@ -103,13 +103,43 @@ async def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 async def test_failed_write_is_not_acknowledged_and_stops_the_store(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     await store.commit(Write("a", b"1", ABSENT))
-    store._connection.execute("DROP TABLE log")
+    with sqlite3.connect(tmp_path / "store.db") as another:
+        another.execute("DROP TABLE log")
+    another.close()
     with pytest.raises(Failed):
         await store.commit(Write("b", b"1", ABSENT))
     assert [entry.key for entry in store.entries()] == ["a"]
     with pytest.raises(Failed):
         await store.commit(Write("c", b"1", ABSENT))
     await store.close()
+
+
+async def test_store_whose_writer_dies_acknowledges_nothing_more(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    await store.commit(Write("a", b"1", ABSENT))
+    store._writer._process.kill()
+    await store._writer._lost.wait()
+    with pytest.raises(Failed, match="has ended"):
+        await store.commit(Write("b", b"1", ABSENT))
+    with pytest.raises(Failed):
+        await store.commit(Write("c", b"1", ABSENT))
+    acknowledged = [entry.key for entry in store.entries()]
+    await store.close()
+    again = await SqliteStore.open(tmp_path)
+    assert {*acknowledged} <= {entry.key for entry in again.entries()}
+    await again.close()
+
+
+async def test_directory_is_held_until_the_last_group_is_written(tmp_path: Path) -> None:
+    """By the writer, should the server be gone: nobody reads the file before it is complete."""
+    store = await SqliteStore.open(tmp_path)
+    os.kill(store._writer._process.pid, signal.SIGSTOP)
+    os.close(store._lock_file)
+    with pytest.raises(Unusable, match="in use"):
+        await SqliteStore.open(tmp_path)
+    os.kill(store._writer._process.pid, signal.SIGCONT)
+    await store._writer.close()
+    await (await SqliteStore.open(tmp_path)).close()
 
 
 async def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:

@@ -1,0 +1,94 @@
+"""The SQLite file, in WAL mode with full synchronisation.
+
+Its table is a log, one row a write:
+
+    revision | key            | created | value          (value NULL: the key was deleted)
+    ---------+----------------+---------+-------
+           7 | pods/default/a |       7 | {...}
+           8 | pods/default/a |       7 | {...}          supersedes 7
+           9 | pods/default/a |       7 | NULL           a deletion
+
+Reading it in order, the newest row of a key wins. Rows that are superseded are deleted later, a batch at a time.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+FORMAT: Final = 1
+ROWS_PER_STATEMENT_MAX: Final = 1024
+
+Row: TypeAlias = tuple[int, str, int, bytes | None]
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB);
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class OtherFormat(Exception):
+    """The file was written by another version."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(found)
+        self.found = found
+
+
+def connect(file: str) -> sqlite3.Connection:
+    """Raises `sqlite3.Error`, and so do the others."""
+    connection = sqlite3.connect(file, isolation_level=None, cached_statements=256)
+    # Objects of two or three kilobytes: small pages would hold one each and waste the rest.
+    connection.execute("PRAGMA page_size=16384")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA wal_autocheckpoint=1000")
+    return connection
+
+
+def read(connection: sqlite3.Connection) -> tuple[list[Row], int]:
+    """All rows in order, and the last revision that is known of. Makes the tables where there are none."""
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found not in (0, FORMAT):
+        raise OtherFormat(found)
+    connection.executescript(_SCHEMA)
+    connection.execute(f"PRAGMA user_version={FORMAT}")
+    rows = connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision").fetchall()
+    counter = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+    return rows, max(int(counter[0]) if counter else 0, rows[-1][0] if rows else 0)
+
+
+def write(connection: sqlite3.Connection, rows: Sequence[Row], garbage: Sequence[int]) -> None:
+    """Rows to add and revisions to delete, all or nothing, and durable."""
+    execute = connection.execute
+    if not garbage and len(rows) <= ROWS_PER_STATEMENT_MAX:
+        execute(_insert(len(rows)), _flat(rows))  # one statement is a transaction of its own
+        return
+    execute("BEGIN IMMEDIATE")
+    try:
+        for start in range(0, len(rows), ROWS_PER_STATEMENT_MAX):
+            some = rows[start : start + ROWS_PER_STATEMENT_MAX]
+            execute(_insert(len(some)), _flat(some))
+        if garbage:
+            execute(_delete(len(garbage)), garbage)
+            # A deletion's own row may go too, so the counter is kept apart from the rows.
+            execute("INSERT OR REPLACE INTO meta VALUES ('revision', ?)", (rows[-1][0],))
+        execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            execute("ROLLBACK")
+        raise
+
+
+def _flat(rows: Sequence[Row]) -> list[object]:
+    return [value for row in rows for value in row]
+
+
+@lru_cache(maxsize=ROWS_PER_STATEMENT_MAX)
+def _insert(rows: int) -> str:
+    return "INSERT INTO log VALUES " + ",".join(["(?,?,?,?)"] * rows)
+
+
+def _delete(rows: int) -> str:
+    return "DELETE FROM log WHERE revision IN (" + ",".join(["?"] * rows) + ")"
