@@ -45,7 +45,7 @@ class _Group:
         self.garbage: list[int] = []
         self.waiting: list[asyncio.Future[None]] = []
 
-    def encode(self) -> bytes:
+    def encode_into(self, buffer: bytearray) -> None:
         rows: list[Row] = []
         for event in self.events:
             entry = event.entry
@@ -53,7 +53,7 @@ class _Group:
                 rows.append((event.revision, event.key, entry.created, entry.value))
             else:
                 rows.append((event.revision, event.key, 0, None))
-        return encode_group(rows, self.garbage)
+        encode_group(rows, self.garbage, buffer)
 
 
 class SqliteStore(LedgerReader):
@@ -71,6 +71,8 @@ class SqliteStore(LedgerReader):
         self._hoped_for = 0
         self._failure: str | None = None
         self._garbage = garbage
+        self._buffer = bytearray()
+        """The group that is being written: not touched before there is an answer."""
 
     @classmethod
     async def open(cls, directory: Path) -> "SqliteStore":
@@ -150,7 +152,8 @@ class SqliteStore(LedgerReader):
             group.garbage = self._garbage[:GARBAGE_ROWS_PER_GROUP]
             self._garbage = self._garbage[GARBAGE_ROWS_PER_GROUP:]
         self._gathering = _Group()
-        self._writer.send(group.encode())
+        group.encode_into(self._buffer)
+        self._writer.send(self._buffer)
 
     def _written(self, fault: str) -> None:
         """The group that was sent is durable, or something went wrong."""
@@ -200,7 +203,7 @@ class _Writer(asyncio.Protocol):
         await asyncio.get_running_loop().create_connection(lambda: self, sock=self._link)
         self.send(LENGTH.pack(len(name)) + name)
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: bytes | bytearray) -> None:
         if self._transport is not None:
             self._transport.write(data)
 

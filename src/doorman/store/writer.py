@@ -20,13 +20,16 @@ from doorman.store.database import Row, connect, write
 LENGTH: Final = struct.Struct("<I")
 BUFFER_BYTES: Final = 256 * 1024
 
+_encode_into: Final = msgspec.msgpack.Encoder().encode_into
 _decode: Final = msgspec.msgpack.Decoder(tuple[list[Row], list[int]]).decode
 
 
-def encode_group(rows: list[Row], garbage: list[int]) -> bytes:
-    """As it goes over the link."""
-    group = msgspec.msgpack.encode((rows, garbage))
-    return LENGTH.pack(len(group)) + group
+def encode_group(rows: list[Row], garbage: list[int], buffer: bytearray) -> None:
+    """As it goes over the link. The buffer is used again: groups are large, and would leave holes in the memory."""
+    if len(buffer) < LENGTH.size:
+        buffer[:] = bytes(LENGTH.size)
+    _encode_into((rows, garbage), buffer, LENGTH.size)
+    LENGTH.pack_into(buffer, 0, len(buffer) - LENGTH.size)
 
 
 def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
