@@ -36,6 +36,7 @@ assert CHANGES_MAX < STREAM_EVENTS_MAX, "a stream that begins with all kept chan
 assert CHANGES_BYTES_MAX < STREAM_BYTES_MAX, "a stream that begins with all kept changes has room for them"
 
 PAST_VIEWS_MAX: Final = 256
+PAST_VIEWS_BYTES_MAX: Final = 1024 * 1024
 """Of each kind: so many versions that are past keep their views, because informers are about to be told of them."""
 
 WINDOW_KEYS: Final = 1000
@@ -124,6 +125,7 @@ class Collection:
         self._changes: deque[Change] = deque()
         self._changes_bytes = 0
         self._past: deque[Stored] = deque()
+        self._past_bytes = 0
         self.oldest = oldest
         """Changes after this revision are kept."""
         self._streams: dict[int, Stream] = {}
@@ -237,9 +239,15 @@ class Collection:
             self.oldest = gone.revision
         self._dispatch(change)
         if change.old is not None:
-            self._past.append(change.old)
-            if len(self._past) > PAST_VIEWS_MAX:
-                self._past.popleft().forget_view()
+            self._retire(change.old)
+
+    def _retire(self, stored: Stored) -> None:
+        self._past.append(stored)
+        self._past_bytes += len(stored.value)
+        while len(self._past) > PAST_VIEWS_MAX or self._past_bytes > PAST_VIEWS_BYTES_MAX:
+            oldest = self._past.popleft()
+            self._past_bytes -= len(oldest.value)
+            oldest.forget_view()
 
     def load(self, stored: Stored) -> None:
         """An object that was there before this process: no change to anybody."""
