@@ -128,17 +128,14 @@ class Collection:
         self._past_bytes = 0
         self.oldest = oldest
         """Changes after this revision are kept."""
+        self.last_change = oldest
+        """The revision of the newest change, or the oldest revision kept. Every write asks several kinds for it."""
         self._streams: dict[int, Stream] = {}
         self._pinned: dict[tuple[str, str], dict[int, Stream]] = {}
         self._by_node: dict[str, dict[str, Stored]] | None = {} if storage == "pods" else None
         self._pod_views = PodViews()
         if self._by_node is not None:
             self.decoder = self._pod_views.decode
-
-    @property
-    def last_change(self) -> int:
-        """The revision of the newest change, or the oldest revision kept."""
-        return self._changes[-1].revision if self._changes else self.oldest
 
     @property
     def stream_count(self) -> int:
@@ -230,6 +227,7 @@ class Collection:
         if self._by_node is not None:
             self._refile(change)
         self._changes.append(change)
+        self.last_change = change.revision
         self._changes_bytes += len(stored.value)
         while len(self._changes) > CHANGES_MAX or self._changes_bytes > CHANGES_BYTES_MAX:
             gone = self._changes.popleft()
