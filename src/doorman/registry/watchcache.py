@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 from sortedcontainers import SortedDict
 
+from doorman.api.kinds import Kind
 from doorman.api.meta import Object
 from doorman.registry.pod_views import PodViews
 from doorman.registry.selection import Selection
@@ -59,9 +60,24 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     new: Stored | None
 
 
-class StreamEvent(msgspec.Struct, frozen=True, gc=False):
-    type: EventType
-    object: Stored
+class StreamEvent:
+    """What a change is to those who follow: one for all of them, so that what is worked out for the first is there for
+    the others.
+    """
+
+    __slots__ = ("_kind", "_line", "object", "type")
+
+    def __init__(self, type_: EventType, stored: Stored) -> None:
+        self.type = type_
+        self.object = stored
+        self._kind: Kind | None = None
+        self._line = b""
+
+    def line(self, kind: Kind, write: Callable[[Kind, EventType, Stored], bytes]) -> bytes:
+        """As all who follow this kind in the plain form are told of it."""
+        if self._kind is not kind:
+            self._kind, self._line = kind, write(kind, self.type, self.object)
+        return self._line
 
 
 class Stream:
@@ -203,9 +219,9 @@ class Collection:
         """A stream of what changes from now on, begun with the kept changes after `after`."""
         stream = Stream(selection, self)
         for change in self.changes_after(after) if after is not None else ():
-            event = transition(change, selection)
-            if event is not None:
-                stream.offer(event)
+            type_ = transition(change, selection)
+            if type_ is not None:
+                stream.offer(_event(change, type_))
         self._place(stream)[id(stream)] = stream
         return stream
 
@@ -324,17 +340,18 @@ class Collection:
         return [*self._streams.values(), *(s for place in self._pinned.values() for s in place.values())]
 
     def _dispatch(self, change: Change) -> None:
-        if self._streams:
-            for stream in list(self._streams.values()):
-                event = transition(change, stream.selection)
-                if event is not None:
-                    stream.offer(event)
+        streams = list(self._streams.values())
         if self._pinned:
             for place in self._pins_of(change):
-                for stream in list(place.values()):
-                    event = transition(change, stream.selection)
-                    if event is not None:
-                        stream.offer(event)
+                streams += place.values()
+        events: dict[EventType, StreamEvent] = {}
+        for stream in streams:
+            type_ = transition(change, stream.selection)
+            if type_ is not None:
+                event = events.get(type_)
+                if event is None:
+                    event = events[type_] = _event(change, type_)
+                stream.offer(event)
 
     def _pins_of(self, change: Change) -> Iterable[dict[int, Stream]]:
         stored = change.new or change.old
@@ -346,17 +363,20 @@ class Collection:
         return [self._pinned[pin] for pin in pins if pin in self._pinned]
 
 
-def transition(change: Change, selection: Selection) -> StreamEvent | None:
+def transition(change: Change, selection: Selection) -> EventType | None:
     """What a change is to somebody who selects: an object may enter or leave the selection by being modified."""
     had = change.old is not None and selection.admits(change.old)
-    has = change.new is not None and selection.admits(change.new)
-    if has:
-        assert change.new is not None
-        return StreamEvent(EventType.MODIFIED if had else EventType.ADDED, change.new)
-    if had:
-        assert change.old is not None
-        return StreamEvent(EventType.DELETED, change.old.at_revision(change.revision))
-    return None
+    if change.new is not None and selection.admits(change.new):
+        return EventType.MODIFIED if had else EventType.ADDED
+    return EventType.DELETED if had else None
+
+
+def _event(change: Change, type_: EventType) -> StreamEvent:
+    if type_ is EventType.DELETED:
+        assert change.old is not None, "what was not there does not go"
+        return StreamEvent(type_, change.old.at_revision(change.revision))
+    assert change.new is not None, "what comes is there"
+    return StreamEvent(type_, change.new)
 
 
 class WatchCache:

@@ -99,6 +99,11 @@ class Renderer:
         """An answer that is no stored object."""
         return self._document(doc, status)
 
+    @property
+    def tells_all_alike(self) -> bool:
+        """Whether a line of a watch is the same for everybody who follows the kind."""
+        return not self._accepted.conversion
+
     def event(self, kind: Kind, type_: str, stored: Stored) -> bytes:
         """One line of a watch."""
         if not self._accepted.conversion:

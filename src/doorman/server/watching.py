@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import msgspec
@@ -111,6 +111,7 @@ class Watch:
         wake = asyncio.Event()
         stream.on_event(wake.set)
         loop = asyncio.get_running_loop()
+        alarm = _Alarm(wake.set)
         ends = loop.time() + self._options.timeout_seconds
         try:
             initial, self._initial = self._initial, []
@@ -138,13 +139,14 @@ class Watch:
                     if self._registry.cache.revision > last_sent or next_bookmark > ends:
                         last_sent = self._registry.cache.revision
                         yield self._renderer.bookmark(self._kind, last_sent)
-                pause = min(ends, next_bookmark if self._options.bookmarks else ends) - loop.time()
                 if not events:
-                    await _wait(wake, max(pause, 0.01))
+                    alarm.set(min(ends, next_bookmark) if self._options.bookmarks else ends)
+                    await wake.wait()
         except ApiError as error:
             # An object that cannot be converted: nothing of it can be told, and nothing after it.
             yield _error_line(error.status())
         finally:
+            alarm.cancel()
             stream.close()
 
     def close(self) -> None:
@@ -157,15 +159,35 @@ class Watch:
         if kind.is_custom:
             shown = await self._registry.versions.shown(kind, [one.object for one in events])
             return b"".join([event(kind, one.type, stored) for one, stored in zip(events, shown, strict=True)])
+        if self._renderer.tells_all_alike:
+            return b"".join([one.line(kind, event) for one in events])
         return b"".join([event(kind, one.type, one.object) for one in events])
 
 
-async def _wait(wake: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await wake.wait()
-    except TimeoutError:
-        return
+class _Alarm:
+    """Rings at an instant that seldom changes: setting it to the same again, for every event, costs nothing."""
+
+    __slots__ = ("_handle", "_instant", "_loop", "_ring")
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._loop = asyncio.get_running_loop()
+        self._instant = 0.0
+        self._handle: asyncio.TimerHandle | None = None
+
+    def set(self, instant: float) -> None:
+        if instant != self._instant or self._handle is None:
+            self.cancel()
+            self._instant = instant
+            self._handle = self._loop.call_at(instant, self._rung)
+
+    def cancel(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def _rung(self) -> None:
+        self._handle = None
+        self._ring()
 
 
 def _error_line(status: object) -> bytes:
