@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from doorman.api.meta import Object
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
-from doorman.registry.watchcache import Change, Collection
+from doorman.registry.watchcache import PAST_VIEWS_MAX, Change, Collection
 from doorman.store.contract import Entry
 
 DECODE = msgspec.json.Decoder(Object).decode
@@ -48,3 +48,15 @@ def test_list_at_a_revision_is_what_was_there(seed: int, namespace: str, after: 
     found = [(stored.key, stored.revision) for stored in collection.select_at(selection, revision, after=after)]
     assert found == wanted
     assert collection.count_after(selection, after, revision) == len(wanted)
+
+
+def test_views_of_versions_past_are_kept_for_a_while_and_not_for_ever() -> None:
+    collection = Collection("configmaps", DECODE, 0)
+    versions: list[Stored] = []
+    for revision in range(1, PAST_VIEWS_MAX + 10):
+        new = Stored(Entry("a/b", b'"name":"x"}}', revision, 1), "a/b", DECODE)
+        collection.apply(Change(revision, versions[-1] if versions else None, new))
+        assert new.view is not None
+        versions.append(new)
+    kept = [version.revision for version in versions if version._view is not None]
+    assert kept == list(range(len(versions) - PAST_VIEWS_MAX, len(versions) + 1))

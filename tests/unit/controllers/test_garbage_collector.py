@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from doorman.api.kinds import builtin_kinds
 from doorman.api.meta import Object, ObjectMeta, OwnerReference
 from doorman.client.actions import Delete, Patch
+from doorman.client.controller import Change
 from doorman.controllers.garbage_collector import (
     GarbageCollector,
     Owners,
@@ -48,6 +50,28 @@ def remove(stage: Stage, resource: str, key: str, policy: str) -> None:
 
 def left(stage: Stage) -> list[str]:
     return [name for name in KINDS for _ in stage.documents[name]]
+
+
+def test_only_owners_and_dependents_are_looked_at_when_they_go() -> None:
+    stage = Stage(dict.fromkeys(KINDS, Object))
+    collector = GarbageCollector({name: stage.caches[name] for name in KINDS}, kind_finder(builtin_kinds()))
+    stage.add(collector)
+    family(stage)
+    add(stage, "pods", "q", "q1")
+    stage.settle()
+    keys = {source.resource: source.keys for source in collector.sources}
+
+    def woken(resource: str, key: str, **going: Any) -> list[str]:
+        there = stage.caches[resource].get(key)
+        marked = msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, **going))
+        gone = Change(resource, marked, None)
+        return [*keys[resource](Change(resource, there, marked)), "|", *keys[resource](gone)]
+
+    now = "2026-01-01T00:00:00Z"
+    assert woken("pods", "a/q", deletion_timestamp=now) == ["|"]
+    assert woken("pods", "a/q", deletion_timestamp=now, finalizers=("orphan",)) == ["object/pods/a/q", "|"]
+    assert woken("pods", "a/p", deletion_timestamp=now) == ["object/pods/a/p", "|", "object/replicasets.apps/a/r"]
+    assert woken("deployments.apps", "a/d", deletion_timestamp=now) == ["owner/d1", "|", "owner/d1"]
 
 
 def test_background_takes_the_whole_family() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from doorman.api.leases import Lease
 from doorman.client.actions import Create, Delete, Patch, Renew
+from doorman.client.controller import Change
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import NodeProfile, simulated_node
 from support.objects import pod, taints
@@ -50,6 +51,19 @@ def test_new_node_reports_good_health_in_the_kubelets_words() -> None:
         ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
     ]
     assert stage.messages() == [(0.0, "Node node-1 status is now: NodeReady")]
+
+
+def test_pods_of_other_kubelets_wake_nobody() -> None:
+    stage = Stage({LEASES: Lease})
+    stage.create("nodes", simulated_node("mine"))
+    stage.create("nodes", {"metadata": {"name": "other"}})
+    agent = SimulatedNodes(stage.caches["nodes"], stage.caches["pods"], stage.caches[LEASES])
+    stage.add(agent)
+    for name, node in (("a", "mine"), ("b", "other"), ("c", "nowhere"), ("d", "")):
+        stage.create("pods", pod(name, node))
+    keys = {source.resource: source.keys for source in agent.sources}["pods"]
+    woken = [key for one in stage.caches["pods"].list() for key in keys(Change("pods", None, one))]
+    assert woken == ["pod/default/a"]
 
 
 def test_lease_is_created_and_renewed_every_ten_seconds() -> None:
