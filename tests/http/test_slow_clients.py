@@ -4,6 +4,7 @@ The limits are lowered, so that nobody waits for the tests either.
 """
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -41,8 +42,14 @@ class Client:
         head = f"GET /api/v1/namespaces HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{self.authorization}\r\n"
         writer.write(head.encode())
         answer = await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
-        writer.close()
+        await closed(writer)
         return answer.startswith(b"HTTP/1.1 200")
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(ConnectionError, ssl.SSLError):
+        await writer.wait_closed()
 
 
 async def is_cut_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, trickle: bytes) -> bool:
@@ -87,7 +94,7 @@ async def test_slow_client_is_cut_off(sent: str, trickle: bytes, tmp_path: Path)
         writer.write(sent.format(authorization=client.authorization).encode())
         assert await client.is_served()
         assert await is_cut_off(reader, writer, trickle)
-        writer.close()
+        await closed(writer)
         assert await client.is_served()
 
 
@@ -99,4 +106,4 @@ async def test_many_slow_clients_at_once(tmp_path: Path) -> None:
         assert await client.is_served()
         assert all(await asyncio.gather(*(is_cut_off(reader, writer, b"a") for reader, writer in slow)))
         for _, writer in slow:
-            writer.close()
+            await closed(writer)

@@ -158,5 +158,8 @@ class Hall(asyncio.Protocol):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_SECONDS_MAX):
                 await self._is_empty.wait()
+        for connection in list(self._connections.values()):
+            connection.abort()
+        await self._is_empty.wait()
         if self._link is not None:
             self._link.close()
