@@ -5,6 +5,7 @@ from typing import Final
 
 import click
 
+from doorman.cli.loading import loading
 from doorman.version import __version__
 
 _COMMANDS: Final = {
@@ -26,7 +27,8 @@ class _LazyGroup(click.Group):
         found = _COMMANDS.get(cmd_name)
         if found is None:
             return None
-        command: click.Command = importlib.import_module(found[0]).command
+        with loading():
+            command: click.Command = importlib.import_module(found[0]).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -11,6 +11,7 @@ import yaml
 from doorman.admission.configuration import ConfigurationError, Configurations, read_configuration
 from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
+from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
 from doorman.controllers.node_lifecycle import NodeLifecycleSettings
 from doorman.controllers.taint_eviction import EvictionTimers, TaintEvictionSettings
@@ -139,7 +140,8 @@ def command(**flags: Any) -> None:  # click hands flags over by name
     _check_names(settings)
     for warning in settings.gates.warnings:
         click.echo(f"warning: {warning}", err=True)
-    from doorman.runtime.serve import serve  # the whole control plane: loaded when the flags are right
+    with loading():
+        from doorman.runtime.serve import serve  # the whole control plane: loaded when the flags are right
 
     try:
         serve(settings, _announce)

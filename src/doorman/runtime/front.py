@@ -16,6 +16,8 @@ from doorman.server.pipeline import Pipeline
 from doorman.store.contract import Unusable
 
 END_SECONDS_MAX: Final = 2.0
+LINK_BYTES: Final = 1024 * 1024
+"""How much may be on its way to the front, or from it."""
 
 _log: Final = logging.getLogger("doorman.front")
 
@@ -59,6 +61,8 @@ class Front:
 
     def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, theirs = socket.socketpair()
+        for end in (ours, theirs):  # as far as the system allows: more at a time is fewer turns of two event loops
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LINK_BYTES)
         inherited = (theirs.fileno(), self._listener.fileno())
         command = [sys.executable, "-m", "doorman.front", *map(str, inherited)]
         # In a group of its own: Ctrl-C is for the server, which ends this process when it is done.

@@ -16,6 +16,8 @@ from doorman.server.request import EventStream, PeerCertificates, Query, Request
 
 AHEAD_BYTES: Final = 1024 * 1024
 """So much may wait for the front before answers in pieces wait too."""
+TURN_BYTES: Final = 1024 * 1024
+"""So much of a list is written before others have their turn."""
 KNOWN_HEADERS_MAX: Final = 1000
 KNOWN_HEADERS_BYTES_MAX: Final = 2048
 STOP_SECONDS_MAX: Final = 1.0
@@ -186,12 +188,16 @@ class Gate(asyncio.Protocol):
             self._tell(Word.CUT, peer.number)
 
     async def _write_chunks(self, peer: _Peer, chunks: Iterable[bytes]) -> None:
+        written = 0
         for piece in chunks:
             await self._write(peer, piece)
             if peer.is_gone:
                 return
-            # A client that reads as fast as we write would keep the loop to itself.
-            await asyncio.sleep(0)
+            written += len(piece)
+            if written >= TURN_BYTES:
+                # A client that reads as fast as we write would keep the loop to itself.
+                written = 0
+                await asyncio.sleep(0)
 
     async def _write_stream(self, peer: _Peer, stream: EventStream, *, is_wanted: bool) -> None:
         """A watch, until it ends or the client goes away."""
