@@ -40,7 +40,7 @@ class _Group:
         self.garbage: list[int] = []
         self.waiting: list[asyncio.Future[None]] = []
 
-    def encode_into(self, buffer: bytearray) -> None:
+    def encode(self) -> bytearray:
         rows: list[Row] = []
         for event in self.events:
             entry = event.entry
@@ -48,7 +48,7 @@ class _Group:
                 rows.append((event.revision, event.key, entry.created, entry.value))
             else:
                 rows.append((event.revision, event.key, 0, None))
-        encode_group(rows, self.garbage, buffer)
+        return encode_group(rows, self.garbage)
 
 
 class SqliteStore(LedgerReader):
@@ -64,8 +64,6 @@ class SqliteStore(LedgerReader):
         self._is_flush_due = False
         self._failure: str | None = None
         self._garbage = garbage
-        self._buffer = bytearray()
-        """The group that is being written: not touched before there is an answer."""
 
     @classmethod
     async def open(cls, directory: Path) -> "SqliteStore":
@@ -139,8 +137,7 @@ class SqliteStore(LedgerReader):
             group.garbage = self._garbage[:GARBAGE_ROWS_PER_GROUP]
             self._garbage = self._garbage[GARBAGE_ROWS_PER_GROUP:]
         self._gathering = _Group()
-        group.encode_into(self._buffer)
-        self._writer.send(self._buffer)
+        self._writer.send(group.encode())
 
     def _written(self, fault: str) -> None:
         """The group that was sent is durable, or something went wrong."""

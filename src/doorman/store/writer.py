@@ -24,12 +24,12 @@ _encode_into: Final = msgspec.msgpack.Encoder().encode_into
 _decode: Final = msgspec.msgpack.Decoder(tuple[list[Row], list[int]]).decode
 
 
-def encode_group(rows: list[Row], garbage: list[int], buffer: bytearray) -> None:
-    """As it goes over the link. The buffer is used again: groups are large, and would leave holes in the memory."""
-    if len(buffer) < LENGTH.size:
-        buffer[:] = bytes(LENGTH.size)
-    _encode_into((rows, garbage), buffer, LENGTH.size)
-    LENGTH.pack_into(buffer, 0, len(buffer) - LENGTH.size)
+def encode_group(rows: list[Row], garbage: list[int]) -> bytearray:
+    """As it goes over the link."""
+    group = bytearray(LENGTH.size)
+    _encode_into((rows, garbage), group, LENGTH.size)
+    LENGTH.pack_into(group, 0, len(group) - LENGTH.size)
+    return group
 
 
 def serve(stream: io.BufferedReader, answers: socket.socket) -> None:

@@ -6,10 +6,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from conformance_store import StoreSuite
 from doorman.store import sqlite as sqlite_module
@@ -112,6 +113,25 @@ async def test_failed_write_is_not_acknowledged_and_stops_the_store(tmp_path: Pa
     with pytest.raises(Failed):
         await store.commit(Write("c", b"1", ABSENT))
     await store.close()
+
+
+@pytest.mark.parametrize("factory", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def test_many_large_groups_back_to_back(tmp_path: Path, factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """More than a socket takes at once, the next as soon as the last is acknowledged."""
+
+    async def write() -> int:
+        store = await SqliteStore.open(tmp_path)
+
+        async def client(number: int) -> None:
+            for turn in range(40):
+                await store.commit(Write(f"{number}/{turn}", b"x" * 20_000, ABSENT))
+
+        await asyncio.gather(*(client(number) for number in range(50)))
+        await store.close()
+        return store.revision
+
+    with asyncio.Runner(loop_factory=factory) as runner:
+        assert runner.run(write()) == 2000
 
 
 async def test_store_whose_writer_dies_acknowledges_nothing_more(tmp_path: Path) -> None:
