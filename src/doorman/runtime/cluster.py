@@ -223,7 +223,9 @@ class Cluster:
             flow=flow,
             metrics=metrics,
             audit=audit,
-            health=Health({"ping": lambda: True, "log": lambda: True, "etcd": lambda: True, **self._start_hooks()}),
+            health=Health(
+                {"ping": lambda: True, "log": lambda: True, "etcd": lambda: self._store.is_well, **self._start_hooks()}
+            ),
             clock=self._clock,
             names=self._names,
             rng=random.Random(self._rng.random()),

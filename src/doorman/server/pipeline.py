@@ -28,6 +28,7 @@ from doorman.server.openapi import OpenApi
 from doorman.server.rendering import Renderer
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.version import VERSION
+from doorman.store.contract import Failed
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _READING: Final = ("GET", "HEAD")
@@ -74,6 +75,8 @@ class Pipeline:
             response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
+        except Failed as error:
+            response = self._refused(internal(str(error)), request)
         for text in dict.fromkeys(warnings):
             response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.

@@ -95,6 +95,11 @@ class Store(Protocol):
 
     def events_after(self, revision: int) -> Sequence[Event]: ...
 
+    @property
+    def is_well(self) -> bool:
+        """False: something went wrong on the disk. What is published can be read, nothing more is written."""
+        ...
+
     def add_waker(self, waker: Callable[[], None]) -> None:
         """Have `waker` called after each publication."""
         ...

@@ -125,6 +125,10 @@ class LedgerReader:
     def revision(self) -> int:
         return self._ledger.revision
 
+    @property
+    def is_well(self) -> bool:
+        return True
+
     def peek(self, key: str) -> Entry | None:
         return self._ledger.newest.get(key)
 

@@ -84,6 +84,10 @@ class SqliteStore(LedgerReader):
         writer.on_answer = store._written
         return store
 
+    @property
+    def is_well(self) -> bool:
+        return self._failure is None
+
     async def commit(self, write: Write) -> Event:
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")

@@ -1,4 +1,4 @@
-"""Two processes that are one server: whichever ends, nothing that was acknowledged is lost and nobody hangs."""
+"""Processes that are one server: whichever ends, nothing that was acknowledged is lost and nobody hangs."""
 
 import http.client
 import json
@@ -18,11 +18,11 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 PATIENCE_SECONDS = 20.0
 
 
-class Front:
-    """The process a server has started."""
+class Child:
+    """A process a server has started."""
 
-    def __init__(self, server: Server) -> None:
-        [self.pid] = server.children("doorman.front")
+    def __init__(self, server: Server, module: str = "doorman.front") -> None:
+        [self.pid] = server.children(module)
         self._handle = os.pidfd_open(self.pid)
 
     def has_ended(self) -> bool:
@@ -40,18 +40,18 @@ def create(server: Server, name: str) -> int:
 def test_front_that_dies_is_replaced(tmp_path: Path) -> None:
     with Server(tmp_path, "--nodes", "0") as server:
         assert create(server, "before") == 201
-        front = Front(server)
+        front = Child(server)
         os.kill(front.pid, signal.SIGKILL)
         assert front.has_ended()
         assert fetch(server, "GET", f"{MAPS}/before")[0] == 200, "who connects meanwhile waits"
-        assert Front(server).pid != front.pid
+        assert Child(server).pid != front.pid
         assert create(server, "after") == 201
 
 
 def test_front_leaves_with_a_server_that_dies(tmp_path: Path) -> None:
     with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
         assert create(server, "kept") == 201
-        front = Front(server)
+        front = Child(server)
         server.stop(signal.SIGKILL)
         assert front.has_ended()
         port = int(server.address.rpartition(":")[2])
@@ -62,7 +62,7 @@ def test_front_leaves_with_a_server_that_dies(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_both_stop_together(tmp_path: Path, number: int) -> None:
     with Server(tmp_path, "--nodes", "0") as server:
-        front = Front(server)
+        front = Child(server)
         os.kill(front.pid, signal.SIGINT)  # as a terminal might
         assert create(server, "a") == 201
         assert server.stop(number) == 0
@@ -82,6 +82,21 @@ def test_watch_ends_in_order_when_the_server_stops(tmp_path: Path) -> None:
         assert server.stop() == 0
         answer.read()  # a stream that is cut short raises
         connection.close()
+
+
+def test_server_whose_writer_dies_says_so_and_can_still_be_read(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
+        assert create(server, "kept") == 201
+        writer = Child(server, "doorman.store.writer")
+        os.kill(writer.pid, signal.SIGKILL)
+        assert writer.has_ended()
+        status, _, body = fetch(server, "POST", MAPS, body=b'{"metadata": {"name": "lost"}}')
+        assert (status, json.loads(body)["reason"]) == (500, "InternalError")
+        assert "the process that writes has ended" in json.loads(body)["message"]
+        status, _, body = fetch(server, "GET", "/readyz")
+        assert (status, b"[-]etcd failed" in body) == (500, True)
+        assert fetch(server, "GET", f"{MAPS}/kept")[0] == 200
+        assert fetch(server, "GET", f"{MAPS}/lost")[0] == 404
 
 
 def test_list_says_how_long_it_is(tmp_path: Path) -> None:
