@@ -38,7 +38,8 @@ class OtherFormat(Exception):
 
 def connect(file: str) -> sqlite3.Connection:
     """Raises `sqlite3.Error`, and so do the others."""
-    connection = sqlite3.connect(file, isolation_level=None, cached_statements=256)
+    # A statement for hundreds of rows is large: only those of the sizes that are usual now are kept.
+    connection = sqlite3.connect(file, isolation_level=None, cached_statements=32)
     # Objects of two or three kilobytes: small pages would hold one each and waste the rest.
     connection.execute("PRAGMA page_size=16384")
     connection.execute("PRAGMA journal_mode=WAL")
