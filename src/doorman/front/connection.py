@@ -41,6 +41,7 @@ class _Asked:
         "headers",
         "is_head",
         "is_old",
+        "is_too_long",
         "keeps",
         "method",
         "path",
@@ -60,6 +61,8 @@ class _Asked:
         self.is_head = False
         self.is_old = False
         """HTTP/1.0: knows no chunks."""
+        self.is_too_long = False
+        """The body: nothing of it is kept."""
         self.chunks = False
         """Whether the answer comes in chunks."""
         self.keeps = True
@@ -180,16 +183,15 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         asked, limits = self._reading, self._limits
-        if self._refusal is not None or asked.body_bytes > limits.body_bytes:
+        if self._refusal is not None or asked.is_too_long:
             return
-        asked.body_bytes += len(body)
-        if asked.body_bytes > limits.body_bytes or not self._hall.hold(len(body)):
-            # What is over the limit is not kept; that it was too much is for the server to say.
-            self._hall.release(asked.body_bytes - len(body))
-            asked.body_bytes = limits.body_bytes + 1
-            self._hall.hold(asked.body_bytes, regardless=True)
-            asked.body = [bytes(asked.body_bytes)]
+        if asked.body_bytes + len(body) > limits.body_bytes or not self._hall.hold(len(body)):
+            self._hall.release(asked.body_bytes)
+            asked.body_bytes = 0
+            asked.body.clear()
+            asked.is_too_long = True
         else:
+            asked.body_bytes += len(body)
             asked.body.append(body)
 
     def on_message_complete(self) -> None:
@@ -280,6 +282,10 @@ class Connection(asyncio.Protocol):
             asked = self._asked = self._waiting.popleft()
             body = asked.body[0] if len(asked.body) == 1 else b"".join(asked.body)
             asked.body.clear()
+            if asked.is_too_long:
+                body = bytes(
+                    self._limits.body_bytes + 1
+                )  # what it was is not kept; the server says that it was too much
             headers = pack_headers(asked.headers)
             self._hall.tell(Word.ASKED, self.number, asked.method, asked.path, asked.query, headers, body)
         elif self._refusal is not None:

@@ -84,9 +84,9 @@ class Hall(asyncio.Protocol):
         if self._link is not None:
             self._link.write(frame(word, number, *parts))
 
-    def hold(self, size: int, *, regardless: bool = False) -> bool:
+    def hold(self, size: int) -> bool:
         """Bodies of requests take memory until they are answered, and all together only so much."""
-        if not regardless and self._held_bytes + size > self.limits.all_bodies_bytes:
+        if self._held_bytes + size > self.limits.all_bodies_bytes:
             return False
         self._held_bytes += size
         return True

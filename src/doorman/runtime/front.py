@@ -80,6 +80,7 @@ class Front:
     async def _keep(self, gate: Gate, pipeline: Pipeline, folder: Path) -> None:
         while True:
             await gate.is_lost.wait()
+            self._process.kill()  # should there be anything left of it
             _log.error("the process that serves connections has ended with %s: starting another", self._process.wait())
             self._process, self._link = self._start()
             gate = await self._attach(pipeline, folder)

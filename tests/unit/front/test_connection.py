@@ -63,8 +63,8 @@ class _Hall:
     def tell(self, word: Word, _: int, *parts: bytes) -> None:
         self.told.append((word, parts))
 
-    def hold(self, size: int, *, regardless: bool = False) -> bool:
-        if not regardless and self.held + size > self.limits.all_bodies_bytes:
+    def hold(self, size: int) -> bool:
+        if self.held + size > self.limits.all_bodies_bytes:
             return False
         self.held += size
         return True
@@ -209,7 +209,7 @@ def test_client_that_asks_whether_to_go_on_is_told_so() -> None:
     [
         pytest.param({"body_bytes": 10}, b"POST / HTTP/1.1\r\nContent-Length: 30\r\n\r\n" + b"x" * 30, id="one"),
         pytest.param(
-            {"body_bytes": 10, "all_bodies_bytes": 5},
+            {"body_bytes": 10, "all_bodies_bytes": 4},
             b"POST / HTTP/1.1\r\nContent-Length: 8\r\n\r\n" + b"x" * 8,
             id="all-together",
         ),
@@ -217,7 +217,9 @@ def test_client_that_asks_whether_to_go_on_is_told_so() -> None:
 )
 def test_body_over_the_limit_is_not_kept(limits: dict[str, int], sent: bytes) -> None:
     client = Client(**limits)
-    client.sends(sent)
+    client.sends(sent[:-3])
+    assert client.hall.held == 0
+    client.sends(sent[-3:])
     assert client.asked[0][4] == bytes(11), "so that the server says what is wrong"
     client.answered()
     assert client.hall.held == 0
