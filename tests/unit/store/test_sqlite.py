@@ -134,6 +134,33 @@ def test_many_large_groups_back_to_back(tmp_path: Path, factory: Callable[[], as
         assert runner.run(write()) == 2000
 
 
+class _HoldingTransport:
+    """Lets go of nothing it was given to write, as an event loop may for a while after the answer is there."""
+
+    def __init__(self, transport: asyncio.WriteTransport) -> None:
+        self._transport = transport
+        self._held: list[memoryview] = []
+
+    def write(self, data: bytes | bytearray) -> None:
+        self._held.append(memoryview(data))
+        self._transport.write(data)
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+async def test_group_does_not_wait_for_the_loop_to_let_go_of_the_last_one(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    transport = store._writer._transport
+    assert transport is not None
+    store._writer._transport = _HoldingTransport(transport)  # type: ignore[assignment]  # the part that is used
+    async with asyncio.timeout(10):
+        for size in (10, 1000, 10):
+            await store.commit(Write(f"k{size}/{store.revision}", b"x" * size, ABSENT))
+    assert store.revision == 3
+    await store.close()
+
+
 async def test_store_whose_writer_dies_acknowledges_nothing_more(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     await store.commit(Write("a", b"1", ABSENT))
