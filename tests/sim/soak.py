@@ -7,6 +7,7 @@ One seed gives one run. When a check fails, the seed and the last things that ha
 
 import argparse
 import contextlib
+import gc
 import hashlib
 import random
 import resource
@@ -27,6 +28,7 @@ from doorman.client.controller import Change
 from doorman.controllers.taint_eviction import TaintEvictionController, no_execute_taints
 from doorman.nodes.marks import SILENT
 from doorman.nodes.orders import cut_off, not_ready, pressure, recover, shut_down
+from doorman.runtime.serve import GC_THRESHOLDS
 from doorman.semantics.eviction import Never, Now, decide_eviction
 from support.cluster import Story, run_story
 
@@ -301,6 +303,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--progress", action="store_true", help="a line on standard error for every hour")
     options = parser.parse_args()
+    gc.set_threshold(*GC_THRESHOLDS)  # as the server has them
     say = _say_on_stderr if options.progress else lambda _: None
     print(soak(seed=options.seed, nodes=options.nodes, pods=options.pods, hours=options.hours, progress=say))
 

@@ -49,6 +49,8 @@ class Patch(Action, frozen=True, kw_only=True):
     subresource: str = ""
     body: Any
     type: PatchType = PatchType.STRATEGIC
+    is_waited_for: bool = True
+    """False: a write that follows in the same list waits for both, which saves a turn."""
 
 
 class Delete(Action, frozen=True, kw_only=True):

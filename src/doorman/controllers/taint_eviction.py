@@ -367,7 +367,11 @@ class TaintEvictionController:
         namespace, name = pod.metadata.namespace, pod.metadata.name
         body = decide_condition_patch(pod, now)
         if body is not None:
-            actions.append(Patch(resource="pods", namespace=namespace, name=name, subresource="status", body=body))
+            # The deletion that follows waits for it: two writes, one turn of the disk.
+            patch = Patch(
+                resource="pods", namespace=namespace, name=name, subresource="status", body=body, is_waited_for=False
+            )
+            actions.append(patch)
         actions.append(Delete(resource="pods", namespace=namespace, name=name))
         return actions
 

@@ -16,6 +16,7 @@ from doorman.api.schema import Document
 from doorman.registry.stored import ITEM_HEAD, Stored
 
 NOTHING: Final = Raw(b"")
+GRACE_SECONDS: Final = 30
 
 
 class CutMetadata(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
@@ -59,7 +60,16 @@ class Cut(msgspec.Struct, forbid_unknown_fields=True):
         return b"".join(parts)
 
 
+class _Life(msgspec.Struct, rename="camel"):
+    """Of a spec or a status: what says how a pod may end."""
+
+    node_name: str = ""
+    termination_grace_period_seconds: int = GRACE_SECONDS
+    phase: str = ""
+
+
 _decode: Final = msgspec.json.Decoder(Cut).decode
+_decode_life: Final = msgspec.json.Decoder(_Life).decode
 _encode: Final = msgspec.json.Encoder().encode
 _decode_any: Final = msgspec.json.Decoder().decode
 
@@ -77,7 +87,7 @@ def written(value: Any) -> Raw:  # any JSON value
     return Raw(_encode(value))
 
 
-def digest_of(stored: Stored, cut: Cut) -> Document:
+def digest_of(cut: Cut) -> Document:
     """As much of the document as a deletion looks at."""
     metadata = cut.metadata
     head: Document = {"name": metadata.name, "uid": metadata.uid, "resourceVersion": metadata.resource_version}
@@ -89,12 +99,15 @@ def digest_of(stored: Stored, cut: Cut) -> Document:
         head["deletionTimestamp"] = metadata.deletion_timestamp
     if metadata.deletion_grace_period_seconds is not UNSET:
         head["deletionGracePeriodSeconds"] = metadata.deletion_grace_period_seconds
-    view = stored.view
-    spec = {
-        "nodeName": view.spec.node_name,
-        "terminationGracePeriodSeconds": view.spec.termination_grace_period_seconds,
+    spec, status = _decode_life(cut.spec or b"{}"), _decode_life(cut.status or b"{}")
+    return {
+        "metadata": head,
+        "spec": {
+            "nodeName": spec.node_name,
+            "terminationGracePeriodSeconds": spec.termination_grace_period_seconds,
+        },
+        "status": {"phase": status.phase},
     }
-    return {"metadata": head, "spec": spec, "status": {"phase": view.status.phase}}
 
 
 def take_digest(cut: Cut, digest: Document) -> None:

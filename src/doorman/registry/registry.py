@@ -247,8 +247,20 @@ class Registry:
             return self._stored(event.entry, kind, namespace, name)
         raise stale(kind.named, name)
 
-    async def report(self, kind: Kind, namespace: str, name: str, report: Report, caller: Caller) -> Stored | None:
-        """Patch a pod's status the short way. None, and nothing is done, when it takes the long one."""
+    async def report(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        report: Report,
+        caller: Caller,
+        *,
+        is_waited_for: bool = True,
+    ) -> Stored | None:
+        """Patch a pod's status the short way. None, and nothing is done, when it takes the long one.
+
+        Who does not wait for it writes something else afterwards, and waits for that.
+        """
         key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
             entry = self._store.peek(key)
@@ -265,7 +277,8 @@ class Registry:
             if not is_changed:
                 return None if is_changed is None else before
             try:
-                event = await self._store.commit(Write(key, cut.kept(), entry.revision))
+                write = Write(key, cut.kept(), entry.revision)
+                event = await self._store.commit(write) if is_waited_for else self._store.take(write)
             except Conflict:
                 continue
             assert event.entry is not None
@@ -282,7 +295,7 @@ class Registry:
                 raise not_found(kind.named, name)
             before = self._stored(entry, kind, namespace, name)
             cut = cut_of(before) if kind.storage == PODS else None
-            doc = digest_of(before, cut) if cut is not None else before.document()
+            doc = digest_of(cut) if cut is not None else before.document()
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
             if not self.proposer.is_uncontested(kind, Glance(user=caller.user, operation=Operation.DELETE)):

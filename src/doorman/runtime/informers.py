@@ -11,7 +11,7 @@ from doorman.api.services import addresses_of, selecting_in
 from doorman.client.controller import Change
 from doorman.client.informer import Indexer, InformerCache
 from doorman.registry.selection import Selection
-from doorman.registry.watchcache import Collection, EventType, Stream, WatchCache
+from doorman.registry.watchcache import Collection, EventType, Stream, StreamEvent, WatchCache
 
 Listener = Callable[[Change], None]
 
@@ -33,6 +33,25 @@ _COMMON: Final[Mapping[str, Indexer[Any]]] = {
     "namespace": lambda obj: (obj.metadata.namespace,),
     "owner": owner_uids,
 }
+
+
+def newest_of(events: list[StreamEvent]) -> list[StreamEvent]:
+    """Without those that a further one of the same object has overtaken. That an object went is always told."""
+    if len(events) < 2:
+        return events
+    told: list[StreamEvent] = []
+    overtaken: set[str] = set()
+    for event in reversed(events):
+        key = event.object.key
+        if event.type is EventType.DELETED:
+            overtaken.discard(key)
+        elif key in overtaken:
+            continue
+        else:
+            overtaken.add(key)
+        told.append(event)
+    told.reverse()
+    return told
 
 
 class Informer:
@@ -82,7 +101,7 @@ class Informer:
         assert self._stream is not None
         if self._stream.is_closed:
             return
-        for event in self._stream.take():
+        for event in newest_of(self._stream.take()):
             stored = event.object
             if event.type is EventType.DELETED:
                 old = self.cache.remove(stored.key)

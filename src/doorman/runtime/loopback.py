@@ -83,7 +83,9 @@ class LoopbackClient:
         if kind.storage == "pods" and action.subresource == "status" and action.type is PatchType.STRATEGIC:
             report = report_of(action.body)
             if report is not None:
-                stored = await self._registry.report(kind, action.namespace, action.name, report, self._caller)
+                stored = await self._registry.report(
+                    kind, action.namespace, action.name, report, self._caller, is_waited_for=action.is_waited_for
+                )
                 if stored is not None:
                     return stored
         patch = ServerPatch(type=str(action.type), body=Body(action.body))

@@ -106,6 +106,10 @@ class Store(Protocol):
 
     async def commit(self, write: Write) -> Event: ...
 
+    def take(self, write: Write) -> Event:
+        """The same without waiting. Writes become durable in their order: who commits a later one waits for both."""
+        ...
+
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[Event]:
         """Writes of different keys, together: either all are taken, or `Conflict` is raised and none is."""
         ...

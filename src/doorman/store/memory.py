@@ -11,6 +11,9 @@ class MemoryStore(LedgerReader):
         super().__init__(ledger or Ledger())
 
     async def commit(self, write: Write) -> Event:
+        return self.take(write)
+
+    def take(self, write: Write) -> Event:
         event = self._ledger.append(write)
         self._ledger.publish((event,))
         return event

@@ -46,14 +46,16 @@ class _Group:
         self.waiting: list[asyncio.Future[None]] = []
 
     def encode(self) -> bytearray:
-        rows: list[Row] = []
+        """Of each key what it is after the group: what came in between nobody will read."""
+        rows: dict[str, Row] = {}
         for event in self.events:
             entry = event.entry
+            rows.pop(event.key, None)
             if entry is not None:
-                rows.append((event.revision, event.key, entry.created, entry.value))
+                rows[event.key] = (event.revision, event.key, entry.created, entry.value)
             else:
-                rows.append((event.revision, event.key, 0, None))
-        return encode_group(rows, self.garbage)
+                rows[event.key] = (event.revision, event.key, 0, None)
+        return encode_group(list(rows.values()), self.garbage)
 
 
 class SqliteStore(LedgerReader):
@@ -96,10 +98,15 @@ class SqliteStore(LedgerReader):
         return self._failure is None
 
     async def commit(self, write: Write) -> Event:
+        event = self.take(write)
+        await self._until_durable(self._gathering)
+        return event
+
+    def take(self, write: Write) -> Event:
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")
         event = self._ledger.append(write)
-        await self._join((event,))
+        self._join((event,))
         return event
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[Event]:
@@ -107,15 +114,17 @@ class SqliteStore(LedgerReader):
             raise Failed(f"the store has failed: {self._failure}")
         events = self._ledger.append_all(writes)
         if events:
-            await self._join(events)
+            self._join(events)
+            await self._until_durable(self._gathering)
         return events
 
-    def _join(self, events: Sequence[Event]) -> "asyncio.Future[None]":
+    def _join(self, events: Sequence[Event]) -> None:
         """Add to the group that gathers; it is written when its turn comes."""
         group = self._gathering
         group.events.extend(events)
+        first = group.events[0].revision
         for event in events:
-            if event.previous is not None:
+            if event.previous is not None and event.previous.revision < first:
                 self._garbage.append(event.previous.revision)
             if event.entry is None:
                 self._garbage.append(event.revision)
@@ -128,7 +137,6 @@ class SqliteStore(LedgerReader):
                 self._patience.cancel()
                 self._patience = None
                 self._loop.call_soon(self._flush)
-        return self._until_durable(group)
 
     def _until_durable(self, group: _Group) -> "asyncio.Future[None]":
         """One for each caller: a caller that is cancelled must not cancel the others of its group."""

@@ -60,7 +60,7 @@ def test_node_goes_into_spec(spec: Document | None, want: Document) -> None:
 def test_digest_is_what_deletion_looks_at() -> None:
     pod = stored(FULL)
     cut = cut_of(pod)
-    digest = digest_of(pod, cut)
+    digest = digest_of(cut)
     assert digest["metadata"] == {
         name: FULL["metadata"][name]
         for name in (
