@@ -49,6 +49,20 @@ class StoreSuite:
         with pytest.raises(Conflict):
             await store.commit(Write("pods/a", None, ABSENT))
 
+    async def test_write_that_is_taken_is_there_for_the_next_one_which_waits_for_both(self, store: Store) -> None:
+        before = store.revision
+        first = store.take(Write("pods/a", b"1", ABSENT))
+        assert store.peek("pods/a") == first.entry
+        second = await store.commit(Write("pods/a", b"2", first.revision))
+        assert [event.revision for event in store.events_after(before)] == [first.revision, second.revision]
+        assert second.previous == first.entry
+
+    async def test_taken_write_conflicts_as_any_other(self, store: Store) -> None:
+        first = await store.commit(Write("pods/a", b"1", ABSENT))
+        with pytest.raises(Conflict):
+            store.take(Write("pods/a", b"2", ABSENT))
+        assert store.revision == first.revision
+
     async def test_events_after_are_ordered_unique_and_without_gaps(self, store: Store) -> None:
         start = store.revision
         await asyncio.gather(*(store.commit(Write(f"pods/{i:03d}", b"x", ABSENT)) for i in range(100)))

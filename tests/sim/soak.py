@@ -137,6 +137,7 @@ class Soak:
                 await self._order(node, pressure(["memory"]))
             case "restart":
                 await self._story.restart()
+                gc.collect()  # what has ended is one large cycle; a real restart is a new process
                 self._follow()
 
     async def _kill(self) -> None:

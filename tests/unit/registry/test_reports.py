@@ -68,6 +68,18 @@ async def test_condition_is_set_once() -> None:
         assert again.revision == first.revision
 
 
+async def test_report_that_is_not_waited_for_is_there_for_the_next_write() -> None:
+    async with running_api() as api:
+        await _bound_pod(api)
+        registry = api.cluster.registry
+        pods = registry.kinds.named("pods")
+        report = report_of({"status": {"conditions": [CONDITION]}})
+        assert report is not None
+        told = await registry.report(pods, "default", "p", report, ADMIN, is_waited_for=False)
+        assert told is not None
+        assert registry.newest(pods, "default", "p") == told.document()
+
+
 async def test_kubelet_reports_of_its_own_pod() -> None:
     async with running_api() as api:
         await _bound_pod(api)

@@ -51,6 +51,52 @@ async def test_reopened_store_has_everything_and_goes_on_counting(tmp_path: Path
     await again.close()
 
 
+async def test_group_is_written_as_it_leaves_its_keys(tmp_path: Path) -> None:
+    """Six keys that are changed more than once by the same group."""
+    store = await SqliteStore.open(tmp_path)
+    begun = await store.commit_all([Write(key, b"0", ABSENT) for key in ("changed", "gone", "back")])
+    revision = {event.key: event.revision for event in begun}
+
+    def take(key: str, value: bytes | None) -> None:
+        event = store.take(Write(key, value, revision.get(key, ABSENT)))
+        revision[key] = event.revision if value is not None else ABSENT
+
+    for key, values in {
+        "changed": (b"1", b"2"),
+        "gone": (b"1", None),
+        "back": (None, b"1"),
+        "new": (b"1", b"2", b"3"),
+        "brief": (b"1", None),
+        "odd": (b"1", None, b"2"),
+    }.items():
+        for value in values:
+            take(key, value)
+    last = await store.commit(Write("last", b"", ABSENT))
+    before = [(entry.key, entry.value, entry.revision, entry.created) for entry in store.entries()]
+    await store.close()
+    with sqlite3.connect(tmp_path / "store.db") as rows:
+        assert rows.execute("SELECT count(*) FROM log").fetchone()[0] == 3 + 6 + 1
+    rows.close()
+
+    again = await SqliteStore.open(tmp_path)
+    assert again.revision == last.revision
+    assert [(entry.key, entry.value, entry.revision, entry.created) for entry in again.entries()] == before
+    assert [(key, value) for key, value, *_ in before] == [
+        ("back", b"1"), ("changed", b"2"), ("last", b""), ("new", b"3"), ("odd", b"2"),
+    ]  # fmt: skip
+    await again.close()
+
+
+async def test_taken_write_is_refused_by_a_store_that_has_failed(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    store._writer._process.kill()
+    with pytest.raises(Failed):
+        await store.commit(Write("a", b"1", ABSENT))
+    with pytest.raises(Failed):
+        store.take(Write("b", b"1", ABSENT))
+    await store.close()
+
+
 async def test_superseded_rows_are_compacted_and_deleted_keys_stay_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
