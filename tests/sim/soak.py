@@ -23,12 +23,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.base.errors import ApiError
+from doorman.base.memory import COLLECTOR_THRESHOLDS
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.client.controller import Change
 from doorman.controllers.taint_eviction import TaintEvictionController, no_execute_taints
 from doorman.nodes.marks import SILENT
 from doorman.nodes.orders import cut_off, not_ready, pressure, recover, shut_down
-from doorman.runtime.serve import GC_THRESHOLDS
 from doorman.semantics.eviction import Never, Now, decide_eviction
 from support.cluster import Story, run_story
 
@@ -304,7 +304,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--progress", action="store_true", help="a line on standard error for every hour")
     options = parser.parse_args()
-    gc.set_threshold(*GC_THRESHOLDS)  # as the server has them
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)  # as the server has them
     say = _say_on_stderr if options.progress else lambda _: None
     print(soak(seed=options.seed, nodes=options.nodes, pods=options.pods, hours=options.hours, progress=say))
 

@@ -1,19 +1,15 @@
 """The process: `python -m doorman.front LINK LISTENER`, two sockets it inherits. `doorman up` starts it."""
 
 import asyncio
-import gc
 import signal
 import socket
 import sys
-from typing import Final
 
 import uvloop
 
+from doorman.base.memory import keep_memory
 from doorman.front.hall import Hall
 from doorman.front.limits import Limits
-
-GC_THRESHOLDS: Final = (50_000, 50, 100)
-"""What a request makes is freed by its count: the collector need not look often."""
 
 
 async def attend(link: socket.socket, listener: socket.socket, limits: Limits) -> None:
@@ -27,7 +23,7 @@ def main() -> None:
     # The server ends this process, and nobody else: a terminal's Ctrl-C goes to both.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    gc.set_threshold(*GC_THRESHOLDS)
+    keep_memory()
     link, listener = (socket.socket(fileno=int(text)) for text in sys.argv[1:3])
     uvloop.run(attend(link, listener, Limits()))
 

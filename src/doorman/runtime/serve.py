@@ -15,6 +15,7 @@ from typing import Final
 import uvloop
 
 from doorman.base.clock import Clock, SystemClock
+from doorman.base.memory import keep_memory
 from doorman.front.hall import BACKLOG
 from doorman.runtime.cluster import Cluster
 from doorman.runtime.credentials import kubeconfig, load_or_make, write_private
@@ -26,8 +27,6 @@ from doorman.store.memory import MemoryStore
 from doorman.store.sqlite import SqliteStore
 
 FILES_MAX: Final = 65_536
-GC_THRESHOLDS: Final = (50_000, 50, 100)
-"""Almost everything that is made lives for long or is freed by its count: the collector need not look often."""
 
 Announce = Callable[[str, Path], None]
 """Told the address and the kubeconfig when requests are answered."""
@@ -36,7 +35,7 @@ Announce = Callable[[str, Path], None]
 def serve(settings: Settings, announce: Announce) -> None:
     """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way."""
     _allow_many_files()
-    gc.set_threshold(*GC_THRESHOLDS)
+    keep_memory()
     listener = listen(settings.bind_address, settings.secure_port)
     front = Front(listener)
     try:

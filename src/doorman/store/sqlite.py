@@ -26,7 +26,7 @@ from doorman.store.writer import LENGTH, encode_group
 
 GARBAGE_ROWS_PER_GROUP = 2048
 BUSY_GROUP_MIN: Final = 4
-GATHER_SECONDS: Final = 0.002
+GATHER_SECONDS: Final = 0.0007
 """Under load the next group is waited for so long, or until it is as large as the last one: then everybody who writes
 is probably back. Larger groups are fewer syncs, and fewer words between processes: it is quicker than writing at once.
 """
