@@ -1,5 +1,6 @@
 """Pods leave on time: a whole cluster in process, hours in milliseconds."""
 
+from doorman.registry.selection import Selection
 from support.cluster import Story, run_story
 
 
@@ -25,6 +26,21 @@ def test_pod_without_toleration_leaves_at_once_and_one_that_tolerates_stays() ->
         cluster.expect_gone("plain")
         await cluster.advance(86400)
         cluster.expect_running("tolerant", on="node-1")
+
+    run_story(story, nodes=1)
+
+
+def test_watchers_see_the_condition_before_the_deletion() -> None:
+    async def story(cluster: Story) -> None:
+        await cluster.given_pod("p")
+        stream = cluster.cluster.registry.cache.collection("pods").follow(Selection(storage="pods"), None)
+        await cluster.taint("node-1", "k=v:NoExecute")
+        seen = [
+            (event.object.view.status.condition("DisruptionTarget") is not None, bool(meta.deletion_timestamp))
+            for event in stream.take()
+            for meta in [event.object.view.metadata]
+        ]
+        assert seen[:2] == [(True, False), (True, True)]
 
     run_story(story, nodes=1)
 

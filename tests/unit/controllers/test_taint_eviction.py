@@ -301,6 +301,7 @@ def test_eviction_actions_are_event_detail_condition_delete() -> None:
     assert marking.component == "taint-eviction-controller"
     patch = stage.done(Patch)[0][1]
     assert patch.subresource == "status"
+    assert not patch.is_waited_for, "the deletion waits for both"
     uid = patch.body["metadata"]["uid"]
     assert patch.body == {
         "metadata": {"uid": uid},
