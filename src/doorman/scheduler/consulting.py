@@ -19,7 +19,8 @@ from doorman.scheduler.measures import SchedulerMeasures
 from doorman.scheduler.outcomes import Consult, ConsultOnVictims, NodeVictims, Outcome
 from doorman.scheduler.preemption import NO_CANDIDATE, PostFilterResult
 from doorman.scheduler.profile_runner import ProfileRunner
-from doorman.scheduler.queue import QueuedPod, SchedulingQueue
+from doorman.scheduler.queue import SchedulingQueue
+from doorman.scheduler.queued_pod import QueuedPod
 
 
 class Ends(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import msgspec
 
 from doorman.scheduler.cycle import Misfit
 from doorman.scheduler.preemption import PostFilterResult
-from doorman.scheduler.queue import QueuedPod
+from doorman.scheduler.queued_pod import QueuedPod
 
 FAILURES_MAX: Final = 1024
 

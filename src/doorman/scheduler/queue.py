@@ -25,28 +25,18 @@ entry whose number is not the pod's current one is forgotten.
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import Enum, auto
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
-from doorman.base.tally import Tallies
 from doorman.scheduler.events import event_label
-from doorman.scheduler.framework import Change, Event, Hint, Resource
-from doorman.scheduler.measures import EVENTS_PER_SAMPLE
+from doorman.scheduler.framework import Change, Event, Resource
+from doorman.scheduler.hint_book import Answers, HintBook
+from doorman.scheduler.queued_pod import Place, QueuedPod
 from doorman.scheduler.shapes import Shape
 
 FLUSH_PERIOD_SECONDS: Final = 30
-
-
-class Place(Enum):
-    ACTIVE = auto()
-    BACKOFF = auto()
-    ERROR_BACKOFF = auto()
-    UNSCHEDULABLE = auto()
-    IN_FLIGHT = auto()
-    """Popped: an attempt is under way, or its binding is."""
 
 
 _QUEUES: Final = {
@@ -56,39 +46,6 @@ _QUEUES: Final = {
     Place.UNSCHEDULABLE: "unschedulable",
 }
 _FAILURE: Final = "ScheduleAttemptFailure"
-
-
-class QueuedPod:
-    """A pod that is not bound yet, with its history. Owned by the queue."""
-
-    __slots__ = (
-        "attempts", "began", "errors", "first_tried", "gate", "key", "missed_event", "number", "place", "pod",
-        "priority", "profile", "rejections", "rejectors", "sequence", "shape", "timestamp", "was_flushed",
-    )  # fmt: skip
-
-    def __init__(self, key: str, pod: Pod, shape: Shape, profile: str, now: Instant) -> None:
-        self.key = key
-        self.pod = pod
-        self.shape = shape
-        self.profile = profile
-        self.priority = pod.spec.priority
-        self.timestamp = now
-        self.sequence = 0
-        self.attempts = 0
-        self.first_tried: Instant = 0.0
-        self.began = 0.0
-        """When the present attempt began, by the stopwatch of whoever tries."""
-        self.rejections = 0
-        self.errors = 0
-        self.rejectors: frozenset[str] = frozenset()
-        self.gate = ""
-        """The plugin that keeps it from being tried, if any."""
-        self.missed_event = False
-        """Something happened that was worth a try while the gate was shut."""
-        self.was_flushed = False
-        """Only time brought it back since it was last rejected."""
-        self.place = Place.UNSCHEDULABLE
-        self.number = 0
 
 
 _HeapItem = tuple[Any, ...]  # what the heap sorts by, then the pod's number at the time, then the pod
@@ -103,21 +60,12 @@ class SchedulingQueue:
     def __init__(
         self,
         *,
-        hints: Mapping[str, Mapping[str, Sequence[Hint]]],
+        hints: HintBook,
         gate: Gate,
         initial_backoff_seconds: float = 1,
         max_backoff_seconds: float = 10,
         unschedulable_seconds_max: float = 300,
-        stopwatch: Callable[[], float] = float,
-        hint_seconds: Tallies | None = None,
     ) -> None:
-        """`hints` are by profile, then by plugin.
-
-        `hint_seconds` takes how long hints took by the `stopwatch`, of some of them.
-        """
-        self._stopwatch = stopwatch
-        self._hint_seconds = hint_seconds if hint_seconds is not None else Tallies(())
-        self._asked = 0
         self._hints = hints
         self._gate = gate
         self._initial_backoff_seconds = initial_backoff_seconds
@@ -136,7 +84,6 @@ class SchedulingQueue:
         """Unschedulable pods by the events that one of their rejectors or their gate asked for."""
         self._by_all: dict[str, QueuedPod] = {}
         """Unschedulable pods that nobody rejected: every event concerns them."""
-        self._wanted: dict[tuple[str, frozenset[str]], tuple[tuple[Resource, Change], ...]] = {}
         self.incoming: Counter[tuple[str, str]] = Counter()
         """By queue and by what brought the pod there, under the names that metrics use."""
         self._cause = ""
@@ -237,7 +184,7 @@ class SchedulingQueue:
             pod.number = self._next_number()
             self._note_wait(pod)
             for event in events:
-                if self._is_worth_a_try(pod, event):
+                if self._hints.is_worth_a_try(pod, event):
                     self._cause = event_label(event.resource, event.change)
                     self._requeue(pod)
                     if pod.place is not Place.UNSCHEDULABLE:
@@ -254,12 +201,12 @@ class SchedulingQueue:
         concerned = self._interested.get((event.resource, event.change), {})
         if event.resource is Resource.WILDCARD:
             concerned = {key: pod for key, pod in self._pods.items() if pod.place is Place.UNSCHEDULABLE}
-        known: dict[tuple[str, int], bool] = {}
+        answers: Answers = {}
         self._cause = event_label(event.resource, event.change)
         for pod in [*self._by_all.values(), *concerned.values()]:
             if priority_max is not None and pod.priority > priority_max:
                 continue
-            if self._is_worth_a_try(pod, event, known):
+            if self._hints.is_worth_a_try(pod, event, answers):
                 self._requeue(pod)
 
     def ungate(self, key: str, now: Instant) -> None:
@@ -361,57 +308,13 @@ class SchedulingQueue:
             heapq.heappush(self._stale, (pod.timestamp, pod.sequence, pod.number, pod))
             if not pod.rejectors:
                 self._by_all[pod.key] = pod
-        for wanted in self._wants(pod):
+        for wanted in self._hints.wanted(pod):
             self._interested.setdefault(wanted, {})[pod.key] = pod
 
     def _leave_place(self, pod: QueuedPod) -> None:
         self._by_all.pop(pod.key, None)
-        for wanted in self._wants(pod):
+        for wanted in self._hints.wanted(pod):
             self._interested.get(wanted, {}).pop(pod.key, None)
-
-    def _wants(self, pod: QueuedPod) -> Sequence[tuple[Resource, Change]]:
-        plugins = frozenset({pod.gate}) if pod.gate else pod.rejectors
-        known = self._wanted.get((pod.profile, plugins))
-        if known is None:
-            hints = self._hints[pod.profile]
-            wanted = {
-                (hint.resource, change)
-                for plugin in plugins
-                for hint in hints.get(plugin, ())
-                for change in Change
-                if change & hint.changes
-            }
-            known = self._wanted[pod.profile, plugins] = tuple(sorted(wanted))
-        return known
-
-    def _is_worth_a_try(self, pod: QueuedPod, event: Event, known: dict[tuple[str, int], bool] | None = None) -> bool:
-        """Rule 5. `known` remembers answers, which are the same for all pods of one shape."""
-        if event.resource is Resource.WILDCARD:
-            return True
-        plugins = pod.rejectors | {pod.gate} if pod.gate else pod.rejectors
-        if not plugins:
-            return True
-        hints = self._hints[pod.profile]
-        for plugin in sorted(plugins):
-            remembered = None if known is None else known.get((f"{pod.profile}/{plugin}", pod.shape.id))
-            if remembered is None:
-                remembered = self._ask(plugin, hints.get(plugin, ()), pod.shape, event)
-                if known is not None:
-                    known[f"{pod.profile}/{plugin}", pod.shape.id] = remembered
-            if remembered:
-                return True
-        return False
-
-    def _ask(self, plugin: str, hints: Sequence[Hint], shape: Shape, event: Event) -> bool:
-        """The plugin's hints about one event; of some it is noted how long that took."""
-        self._asked += 1
-        if self._asked % EVENTS_PER_SAMPLE != 1:
-            return _hint_says_yes(hints, shape, event)
-        began = self._stopwatch()
-        answer = _hint_says_yes(hints, shape, event)
-        labels = (plugin, event_label(event.resource, event.change), "Queue" if answer else "QueueSkip")
-        self._hint_seconds.observe(labels, self._stopwatch() - began)
-        return answer
 
     def _is_backing_off(self, pod: QueuedPod) -> bool:
         """Rule 1."""
@@ -430,17 +333,6 @@ class SchedulingQueue:
     def _next_number(self) -> int:
         self._last_number += 1
         return self._last_number
-
-
-def _hint_says_yes(hints: Sequence[Hint], shape: Shape, event: Event) -> bool:
-    for hint in hints:
-        if hint.resource is event.resource and event.change & hint.changes:
-            try:
-                if hint.is_worth_a_try(shape, event):
-                    return True
-            except Exception:  # noqa: BLE001 - a hint that breaks must not leave its pod waiting for ever
-                return True
-    return False
 
 
 def _first(heap: list[_HeapItem]) -> _HeapItem | None:

@@ -25,6 +25,7 @@ from doorman.scheduler.explanation import Explanation
 from doorman.scheduler.extension import Factory, PluginError, listed_plugins, signatures_of
 from doorman.scheduler.failures import Failure, Failures
 from doorman.scheduler.framework import Change, Event, Resource
+from doorman.scheduler.hint_book import HintBook
 from doorman.scheduler.laps import SUCCESS, Laps
 from doorman.scheduler.laps import UNSCHEDULABLE as NO_SUCCESS
 from doorman.scheduler.measures import SAMPLE_SECONDS, SchedulerMeasures
@@ -42,7 +43,8 @@ from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.preempting import Preempting
 from doorman.scheduler.preemption import Budgets, PostFilterResult, Preemption
 from doorman.scheduler.profile_runner import ProfileRunner, SharedState, make_runner
-from doorman.scheduler.queue import QueuedPod, SchedulingQueue
+from doorman.scheduler.queue import SchedulingQueue
+from doorman.scheduler.queued_pod import QueuedPod
 from doorman.scheduler.residents import Residents, on_node
 from doorman.scheduler.resource_names import ResourceNames
 from doorman.scheduler.shapes import ShapeTable
@@ -87,13 +89,15 @@ class Scheduler:
         )
         self._runners = {profile.name: make_runner(profile, others[profile.name], state) for profile in config.profiles}
         self._queue = SchedulingQueue(
-            hints={name: runner.plugins.hints() for name, runner in self._runners.items()},
+            hints=HintBook(
+                {name: runner.plugins.hints() for name, runner in self._runners.items()},
+                stopwatch=stopwatch,
+                seconds=self.measures.hint_seconds,
+            ),
             gate=self._gate,
             initial_backoff_seconds=config.pod_initial_backoff_seconds,
             max_backoff_seconds=config.pod_max_backoff_seconds,
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
-            stopwatch=stopwatch,
-            hint_seconds=self.measures.hint_seconds,
         )
         ends = Ends(assume=self._assume, broken=self._broken, misfit=self._misfit)
         self.consultations = Consultations(

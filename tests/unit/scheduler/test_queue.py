@@ -6,7 +6,9 @@ import pytest
 
 from doorman.base.tally import Tallies
 from doorman.scheduler.framework import Change, Event, Hint, Resource
-from doorman.scheduler.queue import Place, QueuedPod, SchedulingQueue
+from doorman.scheduler.hint_book import HintBook
+from doorman.scheduler.queue import SchedulingQueue
+from doorman.scheduler.queued_pod import Place, QueuedPod
 from doorman.scheduler.resource_names import ResourceNames
 from doorman.scheduler.shapes import ShapeTable
 from support.scheduling import make_pod
@@ -20,7 +22,7 @@ POD_GONE = Event(Resource.ASSIGNED_POD, Change.DELETE)
 class Line:
     """A queue whose only rejecting plugin wakes pods by added nodes, if it says so."""
 
-    def __init__(self, **more: Any) -> None:  # arguments of the queue
+    def __init__(self, timing: dict[str, Any] | None = None, **more: Any) -> None:  # arguments of hints and queue
         self.helps = True
         self.gated: set[str] = set()
         hints = {
@@ -28,7 +30,7 @@ class Line:
             "Gate": [Hint(Resource.ASSIGNED_POD, Change.DELETE, lambda _shape, _event: False)],
             "Broken": [Hint(Resource.NODE, Change.ADD, lambda _shape, event: event.new.nothing)],
         }
-        self.queue = SchedulingQueue(hints={"s": hints}, gate=self._gate, **more)
+        self.queue = SchedulingQueue(hints=HintBook({"s": hints}, **(timing or {})), gate=self._gate, **more)
 
     def _gate(self, pod: QueuedPod) -> str:
         return "Gate" if pod.key in self.gated else ""
@@ -277,7 +279,7 @@ def test_pod_that_only_time_brought_back_is_marked_until_it_is_rejected_again() 
 def test_some_hints_are_timed_with_their_answer() -> None:
     seconds = Tallies((1.0,))
     ticks = iter(range(100))
-    line = Line(stopwatch=lambda: float(next(ticks)), hint_seconds=seconds)
+    line = Line(timing={"stopwatch": lambda: float(next(ticks)), "seconds": seconds})
     line.add("p")
     line.pop(0.0)
     line.reject("p", 0.0)
