@@ -11,8 +11,8 @@ import msgspec
 
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
+from doorman.scheduler.attempts import Candidate, Fit, Misfit
 from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.cycle import Candidate, Fit, Misfit
 from doorman.scheduler.extenders import Extender, Opinion
 from doorman.scheduler.extension import PluginError
 from doorman.scheduler.measures import SchedulerMeasures

@@ -7,12 +7,12 @@ does the same with arrays made for the occasion.
 
 from collections import Counter, OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 from weakref import WeakValueDictionary
 
-import msgspec
 import numpy as np
 
+from doorman.scheduler.attempts import Attempt, Candidate, Fit, Misfit, Survey, unavailable
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Column, RowArray
 from doorman.scheduler.evaluation import Evaluation, counted, recount
@@ -34,50 +34,6 @@ NO_NODES: Final = "no nodes available to schedule pods"
 
 _OUTSIDE: Final = (1 << (CODE_BITS + 16)) | FINAL
 """The verdict on a node that no PreFilter named: it comes after all plugins and is final."""
-
-
-class Fit(msgspec.Struct, frozen=True):
-    row: int
-    score: int
-    feasible_nodes: int
-
-
-class Misfit(msgspec.Struct, frozen=True, kw_only=True):
-    """No node takes the pod: why, for the message, for the queue and for preemption."""
-
-    message: str
-    """`0/4 nodes are available: ...`, without what preemption has to add."""
-    rejectors: frozenset[str]
-    """Plugins that rejected the pod somewhere; empty means it was an error and not a rejection."""
-    verdicts: Column
-    """By row."""
-    counts: Mapping[int, int]
-    """Rows by verdict."""
-
-
-Attempt: TypeAlias = Fit | Misfit
-
-
-class Survey(msgspec.Struct, frozen=True):
-    """Every node judged, for a decision in which others have a say."""
-
-    verdicts: Column
-    judges: tuple[FilterJudge, ...]
-    by: tuple[str, ...]
-    """Plugins that named the only nodes worth a look."""
-
-    @property
-    def feasible(self) -> RowArray:
-        rows: RowArray = np.flatnonzero(self.verdicts == PASS)
-        return rows
-
-
-class Candidate(msgspec.Struct, frozen=True):
-    """The pod that is tried."""
-
-    key: str
-    shape: Shape
-    priority: int
 
 
 class Cycle:
@@ -405,17 +361,6 @@ class Cycle:
         message = f"0/{cluster.node_count} nodes are available: {rejected.reject.message}."
         rejectors = frozenset({rejected.plugin})
         return Misfit(message=message, rejectors=rejectors, verdicts=verdicts, counts=counted(verdicts))
-
-
-def unavailable(nodes: int, reasons: Counter[str]) -> str:
-    """Reasons counted over nodes, sorted as text.
-
-    >>> unavailable(12, Counter({"Too many pods": 2, "node(s) were unschedulable": 10}))
-    '0/12 nodes are available: 10 node(s) were unschedulable, 2 Too many pods.'
-    """
-    listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
-    head = f"0/{nodes} nodes are available:"
-    return f"{head} {', '.join(listed)}." if listed else head
 
 
 def _outside_reason(by: Sequence[str]) -> str:

@@ -6,9 +6,10 @@ from typing import Any, Final
 import numpy as np
 
 from doorman.api.pods import Pod
+from doorman.scheduler.attempts import Candidate, Misfit
 from doorman.scheduler.cluster import Cluster
 from doorman.scheduler.columns import Column, RowArray
-from doorman.scheduler.cycle import Candidate, Cycle, Misfit
+from doorman.scheduler.cycle import Cycle
 from doorman.scheduler.explanation import Explanation, Group, NodeVerdict, Objection, PluginScore
 from doorman.scheduler.framework import FINAL, PASS, FilterPlugin
 from doorman.scheduler.judges import FilterJudge, Judges

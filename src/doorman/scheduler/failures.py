@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.scheduler.cycle import Misfit
+from doorman.scheduler.attempts import Misfit
 from doorman.scheduler.preemption import PostFilterResult
 from doorman.scheduler.queued_pod import QueuedPod
 

@@ -29,10 +29,11 @@ import numpy as np
 from doorman.api.labels import NOTHING, Selector, selector_of
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
+from doorman.scheduler.attempts import Candidate, Misfit, unavailable
 from doorman.scheduler.clearings import Clearing, Clearings
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.columns import Mask, RowArray
-from doorman.scheduler.cycle import Candidate, Cycle, Misfit, unavailable
+from doorman.scheduler.cycle import Cycle
 from doorman.scheduler.framework import ABSENT, FINAL, PASS
 from doorman.scheduler.judges import FilterJudge, Judges
 from doorman.scheduler.nominator import Nominator

@@ -16,10 +16,10 @@ from doorman.api.nodes import Node
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
+from doorman.scheduler.attempts import Candidate, Fit, Misfit
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.config import SchedulerConfig
 from doorman.scheduler.consulting import Consultations, Ends
-from doorman.scheduler.cycle import Candidate, Fit, Misfit
 from doorman.scheduler.events import node_events, pod_update_events
 from doorman.scheduler.explanation import Explanation
 from doorman.scheduler.extension import Factory, PluginError, listed_plugins, signatures_of

@@ -6,7 +6,7 @@ Documents are of type `dyn` unless a schema is given: then fields that it does n
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.semantics.cel import syntax, types
+from doorman.semantics.cel import tree, types
 from doorman.semantics.cel.faults import CompileError
 from doorman.semantics.cel.library import FUNCTIONS, METHODS, TYPE_NAMES
 from doorman.semantics.cel.library_strings import pattern_fault
@@ -37,7 +37,7 @@ _DIFFERENCES: Final = {
 }
 
 
-def check(text: str, node: syntax.Node, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
+def check(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
     """The type of the value. Raises CompileError."""
     return _Checker(text, fields).type_of(node, dict(names))
 
@@ -51,39 +51,39 @@ class _Checker:
         self._text = text
         self._fields = fields if fields is not None else _no_fields
 
-    def type_of(self, node: syntax.Node, names: dict[str, Type]) -> Type:
+    def type_of(self, node: tree.Node, names: dict[str, Type]) -> Type:
         match node:
-            case syntax.Literal():
+            case tree.Literal():
                 return Type({"float": "double"}.get(node.kind, node.kind))
-            case syntax.Ident():
+            case tree.Ident():
                 return self._ident(node, names)
-            case syntax.Select():
+            case tree.Select():
                 operand = self.type_of(node.operand, names)
                 found = self._field(operand, node.field, node.at)
                 return Type("optional_type") if node.is_optional or operand.name == "optional_type" else found
-            case syntax.Has():
+            case tree.Has():
                 self._field(self.type_of(node.operand, names), node.field, node.at)
                 return BOOL
-            case syntax.Call():
+            case tree.Call():
                 return self._call(node, names)
-            case syntax.Elements():
+            case tree.Elements():
                 found_types = [self.type_of(item, names) for item in node.items]
                 same = found_types and not node.optional and all(one == found_types[0] for one in found_types)
                 return Type("list", of=found_types[0]) if same else Type("list")
-            case syntax.Entries():
+            case tree.Entries():
                 for key, value in node.items:
                     self.type_of(key, names)
                     self.type_of(value, names)
                 return Type("map")
-            case syntax.Message():
+            case tree.Message():
                 return self._message(node, names)
-            case syntax.Fold():
+            case tree.Fold():
                 return self._fold(node, names)
 
     def _fault(self, at: int, why: str) -> CompileError:
         return CompileError(self._text, at, why)
 
-    def _ident(self, node: syntax.Ident, names: dict[str, Type]) -> Type:
+    def _ident(self, node: tree.Ident, names: dict[str, Type]) -> Type:
         if node.name in names:
             return names[node.name]
         if node.name in TYPE_NAMES:
@@ -104,10 +104,10 @@ class _Checker:
             raise self._fault(at, f"type '{operand}' does not support field selection")
         return operand.of or DYN if operand.name == "map" else DYN
 
-    def _call(self, node: syntax.Call, names: dict[str, Type]) -> Type:
+    def _call(self, node: tree.Call, names: dict[str, Type]) -> Type:
         if node.target is not None and node.name in ("optMap", "optFlatMap") and len(node.arguments) == 2:
             return self._opt_map(node, names)
-        full = namespaced(node) if isinstance(node.target, syntax.Ident) and node.target.name not in names else ""
+        full = namespaced(node) if isinstance(node.target, tree.Ident) and node.target.name not in names else ""
         arguments = [self.type_of(argument, names) for argument in node.arguments]
         if node.target is None:
             if node.name.startswith(("_", "@", "!", "-")):
@@ -124,7 +124,7 @@ class _Checker:
 
     def _overloaded(
         self,
-        node: syntax.Call,
+        node: tree.Call,
         name: str,
         table: Mapping[str, tuple[object, ...]],
         arguments: list[Type],
@@ -141,10 +141,10 @@ class _Checker:
         results = {one.result for one in fitting}
         return types.plain(fitting[0].result) if len(results) == 1 else DYN
 
-    def _pattern(self, node: syntax.Call) -> None:
+    def _pattern(self, node: tree.Call) -> None:
         """A pattern that stands there in so many words is looked at now."""
         pattern = node.arguments[0] if node.target is not None else node.arguments[1]
-        if isinstance(pattern, syntax.Literal) and isinstance(pattern.value, str):
+        if isinstance(pattern, tree.Literal) and isinstance(pattern.value, str):
             fault = pattern_fault(pattern.value)
             if fault:
                 raise self._fault(pattern.at, fault)
@@ -154,22 +154,22 @@ class _Checker:
         applied = f"{shown[0]}.({', '.join(shown[1:])})" if is_method else f"({', '.join(shown)})"
         return self._fault(at, f"found no matching overload for '{name}' applied to '{applied}'")
 
-    def _operator(self, node: syntax.Call, arguments: list[Type]) -> Type:
+    def _operator(self, node: tree.Call, arguments: list[Type]) -> Type:
         found = _operated(node.name, arguments)
         if found is None:
             raise self._no_overload(node.at, node.name, arguments)
         return found
 
-    def _opt_map(self, node: syntax.Call, names: dict[str, Type]) -> Type:
+    def _opt_map(self, node: tree.Call, names: dict[str, Type]) -> Type:
         assert node.target is not None, "a method has a target"
         name, body = node.arguments
-        if not isinstance(name, syntax.Ident):
+        if not isinstance(name, tree.Ident):
             raise self._fault(name.at, f"{node.name}() variable name must be a simple identifier")
         self.type_of(node.target, names)
         self.type_of(body, {**names, name.name: DYN})
         return Type("optional_type")
 
-    def _message(self, node: syntax.Message, names: dict[str, Type]) -> Type:
+    def _message(self, node: tree.Message, names: dict[str, Type]) -> Type:
         root = node.name.partition(".")[0]
         if root not in names or names[root].name != "type":
             raise self._fault(node.at, f"undeclared reference to '{node.name}' (in container '')")
@@ -177,7 +177,7 @@ class _Checker:
             self.type_of(value, names)
         return Type(node.name)
 
-    def _fold(self, node: syntax.Fold, names: dict[str, Type]) -> Type:
+    def _fold(self, node: tree.Fold, names: dict[str, Type]) -> Type:
         over = self.type_of(node.over, names)
         if over.name not in ("list", "map", "dyn"):
             raise self._fault(node.over.at, f"expression of type '{over}' cannot be range of a comprehension")
@@ -199,7 +199,7 @@ class _Checker:
         self._must_be_bool(node.parts[-1], last)
         return (over if over.name == "list" else Type("list")) if node.macro == "filter" else BOOL
 
-    def _must_be_bool(self, node: syntax.Node, found: Type) -> None:
+    def _must_be_bool(self, node: tree.Node, found: Type) -> None:
         if found.name not in ("bool", "dyn"):
             raise self._fault(node.at, f"expected type 'bool' but found '{found}'")
 

@@ -18,7 +18,7 @@ from doorman.semantics.cel.values import Value, from_json
 
 if TYPE_CHECKING:
     from doorman.semantics.cel.program import Step
-    from doorman.semantics.cel.syntax import Node
+    from doorman.semantics.cel.tree import Node
 
 COMPILED_MAX: Final = 1024
 
@@ -71,7 +71,7 @@ def is_true(text: str, names: Mapping[str, Value], meter: Meter | None = None) -
 @lru_cache(maxsize=COMPILED_MAX)
 def uses(text: str, name: str) -> bool:
     """Whether an expression speaks of a name at all. One that does not compile speaks of nothing."""
-    from doorman.semantics.cel.syntax import mentioned
+    from doorman.semantics.cel.tree import mentioned
 
     try:
         return name in mentioned(_tree(text))

@@ -7,7 +7,7 @@ The cost limit is the exception; it ends everything.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from doorman.semantics.cel import syntax
+from doorman.semantics.cel import tree
 from doorman.semantics.cel.faults import CelError, CostExceeded, no_overload
 from doorman.semantics.cel.function import Overload, call
 from doorman.semantics.cel.library import FUNCTIONS, METHODS, TYPE_NAMES
@@ -39,33 +39,33 @@ class Lazy(Protocol):
 Step = Callable[[Frame], Value]
 
 
-def build(node: syntax.Node) -> Step:
+def build(node: tree.Node) -> Step:
     match node:
-        case syntax.Literal():
+        case tree.Literal():
             value = Uint(node.value) if node.kind == "uint" and isinstance(node.value, int) else node.value
             return lambda _frame: value
-        case syntax.Ident():
+        case tree.Ident():
             return _ident(node)
-        case syntax.Select():
+        case tree.Select():
             return _select(node)
-        case syntax.Has():
+        case tree.Has():
             return _has(node)
-        case syntax.Call():
+        case tree.Call():
             return _call(node)
-        case syntax.Elements():
+        case tree.Elements():
             return _elements(node)
-        case syntax.Entries():
+        case tree.Entries():
             return _entries([(build(key), build(value)) for key, value in node.items], node.optional)
-        case syntax.Message():
+        case tree.Message():
             named = [(_constant(name), build(value)) for name, value in node.fields]
             return _entries(named, node.optional)
-        case syntax.Fold():
+        case tree.Fold():
             return _fold(node)
 
 
-def namespaced(node: syntax.Call) -> str:
+def namespaced(node: tree.Call) -> str:
     """`optional.of` for a method of a bare name that is no variable but part of a function's name, else empty."""
-    if isinstance(node.target, syntax.Ident) and f"{node.target.name}.{node.name}" in FUNCTIONS:
+    if isinstance(node.target, tree.Ident) and f"{node.target.name}.{node.name}" in FUNCTIONS:
         return f"{node.target.name}.{node.name}"
     return ""
 
@@ -74,7 +74,7 @@ def _constant(value: Value) -> Step:
     return lambda _frame: value
 
 
-def _ident(node: syntax.Ident) -> Step:
+def _ident(node: tree.Ident) -> Step:
     name = node.name
     fallback = TypeName(name) if name in TYPE_NAMES else None
 
@@ -93,7 +93,7 @@ def _ident(node: syntax.Ident) -> Step:
     return step
 
 
-def _select(node: syntax.Select) -> Step:
+def _select(node: tree.Select) -> Step:
     operand, field, is_optional = build(node.operand), node.field, node.is_optional
 
     def step(frame: Frame) -> Value:
@@ -128,7 +128,7 @@ def _optional_field(found: Value, field: str) -> Optional:
     return Optional((found[plain],)) if plain is not None and plain in found else NONE
 
 
-def _has(node: syntax.Has) -> Step:
+def _has(node: tree.Has) -> Step:
     operand, field = build(node.operand), node.field
     plain = unescaped_or_none(field)
 
@@ -146,7 +146,7 @@ def _has(node: syntax.Has) -> Step:
     return step
 
 
-def _call(node: syntax.Call) -> Step:
+def _call(node: tree.Call) -> Step:
     steps = [build(argument) for argument in node.arguments]
     if node.target is None:
         match node.name:
@@ -243,9 +243,9 @@ def _or(target: Step, other: Step, *, is_value: bool) -> Step:
     return step
 
 
-def _opt_map(target: Step, node: syntax.Call) -> Step:
+def _opt_map(target: Step, node: tree.Call) -> Step:
     name, *rest = node.arguments
-    assert isinstance(name, syntax.Ident), "the checker sees to it"
+    assert isinstance(name, tree.Ident), "the checker sees to it"
     variable, body = name.name, build(rest[0])
     is_flat = node.name == "optFlatMap"
 
@@ -266,7 +266,7 @@ def _opt_map(target: Step, node: syntax.Call) -> Step:
     return step
 
 
-def _elements(node: syntax.Elements) -> Step:
+def _elements(node: tree.Elements) -> Step:
     steps = [(build(item), index in node.optional) for index, item in enumerate(node.items)]
 
     def step(frame: Frame) -> list[Value]:
@@ -327,7 +327,7 @@ class _Bound:
         self._frame.names.update(self._before)
 
 
-def _fold(node: syntax.Fold) -> Step:
+def _fold(node: tree.Fold) -> Step:
     over, parts = build(node.over), [build(part) for part in node.parts]
     names, macro = node.names, node.macro
 
