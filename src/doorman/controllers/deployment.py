@@ -25,6 +25,7 @@ from doorman.client.informer import ListerOf
 from doorman.controllers.claims import BY_NAMESPACE, Candidates, Claimant, decide_claim
 from doorman.controllers.deployment_sizes import (
     DESIRED,
+    HISTORY,
     MAX,
     REVISION,
     Resize,
@@ -68,7 +69,7 @@ NOT_COPIED: Final = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
         REVISION,
-        "deployment.kubernetes.io/revision-history",
+        HISTORY,
         DESIRED,
         MAX,
         "deprecated.deployment.rollback.to",
@@ -122,11 +123,13 @@ def without_hash(template: Template) -> Template:
 
 
 def wanted_annotations(deployment: Deployment, found: ReplicaSet | None, revision: int) -> dict[str, str]:
-    """What the new ReplicaSet's annotations lack."""
+    """What the new ReplicaSet's annotations lack. One that was new before keeps a list of the numbers it has had."""
     before = found.metadata.annotations if found is not None else {}
     wanted = {key: value for key, value in deployment.metadata.annotations.items() if key not in NOT_COPIED}
     if found is None or revision_of(found) < revision:
         wanted[REVISION] = str(revision)
+        if REVISION in before:
+            wanted[HISTORY] = ",".join(filter(None, (before.get(HISTORY, ""), before[REVISION])))
     return {key: value for key, value in wanted.items() if before.get(key) != value}
 
 
@@ -217,6 +220,8 @@ class DeploymentController:
         if deployment.spec.paused or is_scaling(deployment, everyone):
             actions = [*claim.actions, *self._note_new(deployment, new, old)]
             actions += _resizes(deployment, decide_scaling(deployment, new, old))
+            if deployment.spec.paused:
+                actions += _cleanup(deployment, old)
             counters = decide_counters(deployment, everyone, new)
             status = replaced(counters, decide_available(deployment, counters, now))
             return _result(actions, status, deployment, now, _revision(new, old))
@@ -254,9 +259,8 @@ class DeploymentController:
             actions += _resizes(deployment, steps)
             if is_complete(deployment, status):
                 actions += _cleanup(deployment, old)
-        named = new.metadata.name if new is not None else deployment.metadata.name
         status = replaced(status, decide_available(deployment, status, now))
-        status = replaced(status, decide_progressing(deployment, status, named, now))
+        status = replaced(status, decide_progressing(deployment, status, new, now))
         status = replaced(status, decide_failure(status.conditions, everyone, new))
         return _result(actions, status, deployment, now, _revision(new, old))
 

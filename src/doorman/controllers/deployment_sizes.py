@@ -23,6 +23,7 @@ from doorman.controllers.amounts import scaled
 DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
 MAX: Final = "deployment.kubernetes.io/max-replicas"
 REVISION: Final = "deployment.kubernetes.io/revision"
+HISTORY: Final = "deployment.kubernetes.io/revision-history"
 
 
 class Resize(msgspec.Struct, frozen=True):

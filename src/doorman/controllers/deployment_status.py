@@ -63,8 +63,10 @@ def decide_available(deployment: Deployment, status: DeploymentStatus, now: Inst
     return with_condition(status.conditions, AVAILABLE, "False", reason, message, now)
 
 
-def decide_progressing(deployment: Deployment, status: DeploymentStatus, name: str, now: Instant) -> Conditions:
-    """Rule 2. `name` is what the new ReplicaSet, or the Deployment without one, is called."""
+def decide_progressing(
+    deployment: Deployment, status: DeploymentStatus, new: ReplicaSet | None, now: Instant
+) -> Conditions:
+    """Rule 2. Without a new ReplicaSet it is told of the Deployment itself."""
     conditions = status.conditions
     if not has_deadline(deployment):
         return tuple(one for one in conditions if one.type != PROGRESSING)
@@ -72,14 +74,15 @@ def decide_progressing(deployment: Deployment, status: DeploymentStatus, name: s
     settled = status.replicas == status.updated_replicas and current is not None and current.reason == COMPLETE
     if settled:
         return conditions
+    who = f'ReplicaSet "{new.metadata.name}"' if new is not None else f'Deployment "{deployment.metadata.name}"'
     if is_complete(deployment, status):
-        text = f'ReplicaSet "{name}" has successfully progressed.'
+        text = f"{who} has successfully progressed."
         return with_condition(conditions, PROGRESSING, "True", COMPLETE, text, now)
     if _has_moved(deployment.status, status):
-        text = f'ReplicaSet "{name}" is progressing.'
+        text = f"{who} is progressing."
         return with_condition(conditions, PROGRESSING, "True", UPDATED, text, now, renew=True)
     if is_timed_out(deployment, current, now):
-        text = f'ReplicaSet "{name}" has timed out progressing.'
+        text = f"{who} has timed out progressing."
         return with_condition(conditions, PROGRESSING, "False", TIMED_OUT, text, now)
     return conditions
 
@@ -89,7 +92,9 @@ def decide_failure(conditions: Conditions, everyone: Sequence[ReplicaSet], new: 
     ordered = [*([new] if new is not None else []), *everyone]
     found = next((one for rs in ordered if (one := rs.status.condition(FAILURE)) is not None), None)
     rest = tuple(one for one in conditions if one.type != FAILURE)
-    return rest if found is None else (*rest, found)
+    if found is None:
+        return rest
+    return (*rest, msgspec.structs.replace(found, last_update_time=found.last_transition_time))
 
 
 def decide_paused(deployment: Deployment, now: Instant) -> Conditions | None:

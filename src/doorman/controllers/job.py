@@ -41,6 +41,7 @@ from doorman.controllers.job_pods import (
     job_pod,
     parse_indexes,
     replaces_only_failed,
+    restarts_too_often,
     sort_ended,
     wanted_active,
 )
@@ -74,14 +75,16 @@ def pod_keys(change: Change) -> Iterable[str]:
 SOURCES: Final = (Source(RESOURCE, job_keys), Source("pods", pod_keys))
 
 
-def decide_verdict(job: Job, ended: Ended, status: JobStatus, active: int, now: Instant) -> Verdict | None:
+def decide_verdict(
+    job: Job, ended: Ended, status: JobStatus, pods: Sequence[Pod], active: int, now: Instant
+) -> Verdict | None:
     """Whether the Job is to end, and how."""
     if status.is_true("FailureTarget") or status.is_true("SuccessCriteriaMet"):
         return None
     if ended.fails_job:
         return "FailureTarget", "PodFailurePolicy", ended.fails_job
     succeeded, failed = counted(status)
-    if failed > job.spec.backoff_limit:
+    if failed > job.spec.backoff_limit or restarts_too_often(job, pods):
         return "FailureTarget", "BackoffLimitExceeded", "Job has reached the specified backoff limit"
     deadline = deadline_of(job, status)
     if deadline is not None and now >= deadline:
@@ -217,7 +220,7 @@ class JobController:
         actions: list[Action] = self._control.failure_events(owner, self._control.failures(owner.key))
         status, events = self._with_suspension(job, status, now)
         actions.extend(events)
-        verdict = decide_verdict(job, ended, status, len(active) + coming, now)
+        verdict = decide_verdict(job, ended, status, pods, len(active) + coming, now)
         if verdict is not None:
             status = _announced(status, verdict, now)
         wakes: list[tuple[str, Instant]] = []

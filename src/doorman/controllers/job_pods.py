@@ -10,6 +10,8 @@ Rules
    success is enough, and no more are made after it. None while suspended.
 4. After failures the next pod waits 10 s, doubling to 10 min, until one succeeds.
 5. An indexed Job has one success for each index from 0.
+6. Where containers are started again in their pod (OnFailure), these restarts count against the limit of failures
+   while the pod is there: as many as the limit end the Job, or the first if the limit is zero.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,6 +90,19 @@ def wanted_active(job: Job, active: int, succeeded: int) -> int:
     if job.spec.completions is None:
         return active if succeeded else job.spec.parallelism
     return min(job.spec.parallelism, max(job.spec.completions - succeeded, 0))
+
+
+def restarts_too_often(job: Job, pods: Iterable[Pod]) -> bool:
+    """Rule 6."""
+    if (job.spec.template.get("spec") or {}).get("restartPolicy") != "OnFailure":
+        return False
+    restarts = sum(
+        status.restart_count
+        for pod in pods
+        if pod.status.phase in ("Running", "Pending")
+        for status in pod.status.container_statuses
+    )
+    return restarts >= max(job.spec.backoff_limit, 1)
 
 
 def is_indexed(job: Job) -> bool:

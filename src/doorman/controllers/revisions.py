@@ -2,7 +2,8 @@
 
 Rules
 -----
-1. A revision holds the template as a patch that replaces it; two revisions are equal when that patch is.
+1. A revision holds the template as a patch that replaces it; two revisions are equal when that patch is. Its members
+   are in order of their names, as Go writes them: `kubectl rollout undo` compares the bytes.
 2. Its name ends in a hash of the template (and of the collision count, which grows when another template has the name).
 3. The current template's revision has the highest number: a template that was had before is not stored again, its
    revision is numbered anew.
@@ -82,7 +83,7 @@ def decide_history(
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
         "metadata": metadata,
-        "data": data,
+        "data": msgspec.json.decode(_ENCODER.encode(data)),
         "revision": newest + 1,
     }
     create = Create(resource=RESOURCE, namespace=owner.namespace, body=body)

@@ -15,7 +15,7 @@ from doorman.api.meta import Object, ObjectMeta
 from doorman.api.pods import Pod
 from doorman.api.workloads import ControllerRevision, StatefulSet, StatefulSetStatus
 from doorman.base.clock import Instant
-from doorman.client.actions import Action, Create, ObjectReference, Patch
+from doorman.client.actions import Action, Create, ObjectReference, Patch, RecordEvent
 from doorman.client.controller import Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import Claimant, candidates_of, decide_claim, owned_keys, set_keys
@@ -178,7 +178,7 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
                 for ordinal in making
             ]
             for ordinal in making:
-                actions.extend(self._missing_claims(stateful_set, ordinal))
+                actions.extend(self._missing_claims(owner, stateful_set, ordinal))
             wakes += self._control.create(owner, bodies, now)
             wakes += self._control.delete(owner, list(plan.delete), now)
         available = next_available(pods, stateful_set.spec.min_ready_seconds, now)
@@ -188,11 +188,16 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
             wakes.append((owner.key, min([available, *own])))
         return wakes
 
-    def _missing_claims(self, stateful_set: StatefulSet, ordinal: int) -> Iterable[Action]:
-        namespace = stateful_set.metadata.namespace
+    def _missing_claims(self, owner: Owner, stateful_set: StatefulSet, ordinal: int) -> Iterable[Action]:
+        meta = stateful_set.metadata
         for body in claim_bodies(stateful_set, ordinal):
-            if self._claims.get(f"{namespace}/{body['metadata']['name']}") is None:
-                yield Create(resource=CLAIMS, namespace=namespace, body=body)
+            name = body["metadata"]["name"]
+            if self._claims.get(f"{meta.namespace}/{name}") is None:
+                yield Create(resource=CLAIMS, namespace=meta.namespace, body=body)
+                text = f"create Claim {name} Pod {meta.name}-{ordinal} in StatefulSet {meta.name} success"
+                yield RecordEvent(
+                    regarding=owner.reference, type="Normal", reason="SuccessfulCreate", message=text, component=NAME
+                )
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:

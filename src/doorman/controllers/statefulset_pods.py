@@ -7,8 +7,9 @@ Rules
 2. In order (OrderedReady), one at a time: the next ordinal waits until the one before is running, ready and available;
    going down, the highest goes first and the next waits until it is gone. Parallel does not wait.
 3. A new template (RollingUpdate) goes from the highest ordinal down to the partition: a pod of another revision is
-   deleted, and the next waits until it is well again. Below the partition, and where the rollout has not come yet,
-   pods are made of the current revision. OnDelete replaces nothing.
+   deleted, and the next waits until it is well again; with maxUnavailable (a share is rounded down, but not to zero)
+   as many go as leave no more than that unwell in the whole set. Below the partition, and where the rollout has not
+   come yet, pods are made of the current revision. OnDelete replaces nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ import msgspec
 from doorman.api.pods import Pod
 from doorman.api.workloads import ControllerRevision, StatefulSet, StatefulSetStatus, Template
 from doorman.base.clock import Instant
+from doorman.controllers.amounts import scaled
 from doorman.controllers.pod_control import Body, pod_body
 from doorman.controllers.pod_facts import is_available, is_ready
 from doorman.controllers.revisions import HASH_LABEL
@@ -168,13 +170,24 @@ def wanted_ordinals(stateful_set: StatefulSet) -> range:
 
 
 def _decide_update(stateful_set: StatefulSet, pods: Ordinals, versions: Versions, now: Instant) -> Plan:
-    for ordinal in range(wanted_ordinals(stateful_set).stop - 1, _partition_end(stateful_set) - 1, -1):
-        pod = pods[ordinal]
-        if pod.metadata.labels.get(HASH_LABEL) != versions.update and not pod.metadata.deletion_timestamp:
+    wanted = wanted_ordinals(stateful_set)
+    highest_first = [pods[ordinal] for ordinal in range(wanted.stop - 1, _partition_end(stateful_set) - 1, -1)]
+    rolling = stateful_set.spec.update_strategy.rolling_update
+    if rolling is not None and rolling.max_unavailable is not None:
+        allowed = max(scaled(rolling.max_unavailable, len(wanted), default=1, round_up=False), 1)
+        unwell = sum(not _is_well(stateful_set, pods[ordinal], now) for ordinal in wanted)
+        old = [pod for pod in highest_first if _is_outdated(pod, versions)]
+        return Plan(delete=tuple(old[: max(allowed - unwell, 0)]))
+    for pod in highest_first:
+        if _is_outdated(pod, versions):
             return Plan(delete=(pod,))
         if not _is_well(stateful_set, pod, now):
             break
     return Plan()
+
+
+def _is_outdated(pod: Pod, versions: Versions) -> bool:
+    return pod.metadata.labels.get(HASH_LABEL) != versions.update and not pod.metadata.deletion_timestamp
 
 
 def _version_for(

@@ -18,6 +18,7 @@ _STATEFUL_FIXED: Final = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 )
+_RETENTION: Final = ("Retain", "Delete")
 _STATEFUL_CHANGEABLE: Final = frozenset(
     {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
      "persistentVolumeClaimRetentionPolicy", "minReadySeconds"}
@@ -188,14 +189,44 @@ def _stateful_set_errors(spec: _Spec, old: _Spec, context: Context) -> list[Fiel
         at = "spec.podManagementPolicy"
         text = "must be 'OrderedReady' or 'Parallel'"
         errors.append(invalid(at, Json(policy), text) if policy else required(at))
-    strategy = (spec.get("updateStrategy") or {}).get("type", "")
-    if strategy not in ("RollingUpdate", "OnDelete"):
-        at = "spec.updateStrategy"
-        text = "must be 'RollingUpdate' or 'OnDelete'"
-        errors.append(invalid(at, spec.get("updateStrategy"), text) if strategy else required(at))
+    errors.extend(_stateful_strategy_errors(spec.get("updateStrategy") or {}))
+    retention: Mapping[str, Any] = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+    for field in ("whenDeleted", "whenScaled"):
+        if field in retention and retention[field] not in _RETENTION:
+            at = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
+            errors.append(not_supported(at, Json(retention[field]), _RETENTION))
     errors.extend(non_negative_errors(spec, "spec", "replicas", "minReadySeconds"))
+    errors.extend(non_negative_errors(spec.get("ordinals") or {}, "spec.ordinals", "start"))
     errors.extend(selected_template_errors(spec, old, context, kind="statefulset"))
     return errors
+
+
+def _stateful_strategy_errors(strategy: Mapping[str, Any]) -> list[FieldError]:
+    path = "spec.updateStrategy"
+    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+    if kind == "OnDelete":
+        if rolling is None:
+            return []
+        text = "only allowed for updateStrategy 'RollingUpdate'"
+        return [invalid(f"{path}.rollingUpdate", _in_memory(rolling), text)]
+    if kind != "RollingUpdate":
+        value = {"Type": kind, "RollingUpdate": _in_memory(rolling) if rolling is not None else None}
+        text = "must be 'RollingUpdate' or 'OnDelete'"
+        return [invalid(path, value, text) if kind else required(path)]
+    path, rolling = f"{path}.rollingUpdate", rolling or {}
+    errors = non_negative_errors(rolling, path, "partition")
+    unavailable = rolling.get("maxUnavailable")
+    if unavailable is not None:
+        path = f"{path}.maxUnavailable"
+        errors.extend(int_or_percent_errors(unavailable, path))
+        errors.extend([invalid(path, unavailable, "cannot be 0")] if _is_zero(unavailable) else [])
+        errors.extend(_over_hundred_errors(unavailable, path))
+    return errors
+
+
+def _in_memory(rolling: Mapping[str, Any]) -> dict[str, Any]:  # JSON
+    """Messages show what a server holds in memory, whose members have other names."""
+    return {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
 
 
 def _replication_controller_errors(spec: _Spec, old: _Spec, context: Context) -> list[FieldError]:

@@ -70,6 +70,19 @@ def status(stage: Stage) -> dict[str, Any]:
     return found
 
 
+def revisions(stage: Stage) -> dict[str, tuple[str, str | None]]:
+    """By image: the number its ReplicaSet has, and those it has had before."""
+    found = {}
+    for document in stage.documents[SETS].values():
+        annotations = document["metadata"]["annotations"]
+        numbers = (
+            annotations["deployment.kubernetes.io/revision"],
+            annotations.get("deployment.kubernetes.io/revision-history"),
+        )
+        found[document["spec"]["template"]["spec"]["containers"][0]["image"]] = numbers
+    return found
+
+
 def condition(stage: Stage, kind: str) -> tuple[str, str]:
     return next((c["status"], c["reason"]) for c in status(stage)["conditions"] if c["type"] == kind)
 
@@ -181,13 +194,12 @@ def test_going_back_uses_the_old_replica_set_with_a_new_revision() -> None:
     stage.patch(DEPLOYMENTS, "a/d", image("i:1"))
     stage.at(120)
     assert images(stage) == {"i:1": 2}
-    revisions = {
-        d["spec"]["template"]["spec"]["containers"][0]["image"]: d["metadata"]["annotations"][
-            "deployment.kubernetes.io/revision"
-        ]
-        for d in stage.documents[SETS].values()
-    }
-    assert revisions == {"i:1": "3", "i:2": "2"}
+    assert revisions(stage) == {"i:1": ("3", "1"), "i:2": ("2", None)}
+    stage.patch(DEPLOYMENTS, "a/d", image("i:2"))
+    stage.at(180)
+    stage.patch(DEPLOYMENTS, "a/d", image("i:1"))
+    stage.at(240)
+    assert revisions(stage) == {"i:1": ("5", "1,3"), "i:2": ("4", "2")}
 
 
 def test_old_replica_sets_beyond_the_limit_are_deleted() -> None:
@@ -199,6 +211,21 @@ def test_old_replica_sets_beyond_the_limit_are_deleted() -> None:
     stage.advance(30)
     found = sorted(d["spec"]["template"]["spec"]["containers"][0]["image"] for d in stage.documents[SETS].values())
     assert found == ["i:4", "i:5", "i:6"]
+
+
+def test_paused_deployment_lets_old_replica_sets_go_too() -> None:
+    stage = stage_with("n1")
+    stage.create(DEPLOYMENTS, deployment(1))
+    for number in range(2, 5):
+        stage.advance(30)
+        stage.patch(DEPLOYMENTS, "a/d", image(f"i:{number}"))
+    stage.advance(30)
+    stage.patch(DEPLOYMENTS, "a/d", {"spec": {"paused": True}})
+    stage.advance(30)
+    assert sorted(revisions(stage)) == ["i:1", "i:2", "i:3", "i:4"]
+    stage.patch(DEPLOYMENTS, "a/d", {"spec": {"revisionHistoryLimit": 1}})
+    stage.advance(30)
+    assert sorted(revisions(stage)) == ["i:3", "i:4"]
 
 
 def test_rollout_that_finds_no_node_runs_out_of_time() -> None:

@@ -79,14 +79,21 @@ def test_progressing(
 ) -> None:
     one = deployment(*before)
     status = decide_counters(one, [rs(size, ready)], rs(size, ready))
-    condition = next(c for c in decide_progressing(one, status, "d-1", now) if c.type == "Progressing")
+    condition = next(c for c in decide_progressing(one, status, rs(size, ready), now) if c.type == "Progressing")
     assert (condition.status, condition.reason) == expected
 
 
-def test_messages_name_the_replica_set() -> None:
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        pytest.param(rs(2, 2), 'ReplicaSet "d-1" has successfully progressed.', id="new-replica-set"),
+        pytest.param(None, 'Deployment "d" is progressing.', id="recreate-before-there-is-one"),
+    ],
+)
+def test_messages_name_the_replica_set_or_else_the_deployment(new: ReplicaSet | None, message: str) -> None:
     one = deployment()
-    done = decide_progressing(one, decide_counters(one, [rs(2, 2)], rs(2, 2)), "d-1", 0.0)[0]
-    assert done.message == 'ReplicaSet "d-1" has successfully progressed.'
+    said = decide_progressing(one, decide_counters(one, [rs(2, 2)], new), new, 0.0)[0]
+    assert said.message == message
 
 
 @pytest.mark.parametrize(
@@ -111,8 +118,11 @@ def test_deadline_is_a_second_after_the_time_is_over() -> None:
 
 
 def test_failure_of_a_replica_set_is_the_deployments() -> None:
-    failing = rs(2, 0, conditions=[{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}])
-    assert [c.type for c in decide_failure((), [failing], None)] == ["ReplicaFailure"]
+    since = to_time(7.0)
+    failure = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "lastTransitionTime": since}
+    failing = rs(2, 0, conditions=[failure])
+    (said,) = decide_failure((), [failing], None)
+    assert (said.type, said.last_transition_time, said.last_update_time) == ("ReplicaFailure", since, since)
     assert decide_failure(failing.status.conditions, [rs(2, 2)], None) == ()
 
 

@@ -101,6 +101,17 @@ def test_failures_back_off_and_count_against_the_limit() -> None:
     ]
 
 
+def test_restarts_in_place_count_against_the_limit() -> None:
+    stage = stage_with("n1")
+    document = job("1s", "1", backoffLimit=2)
+    document["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    stage.create(JOBS, document)
+    stage.at(200)
+    assert created(stage) == [0.0]
+    assert conditions(stage) == {"FailureTarget": "BackoffLimitExceeded", "Failed": "BackoffLimitExceeded"}
+    assert status(stage)["failed"] == 1
+
+
 def test_evicted_pod_counts_as_failed_and_is_replaced_elsewhere() -> None:
     stage = stage_with("n1")
     stage.create(JOBS, job("60s"))

@@ -15,6 +15,7 @@ from doorman.controllers.job_pods import (
     judge_failure,
     parse_indexes,
     replaces_only_failed,
+    restarts_too_often,
     sort_ended,
     wanted_active,
 )
@@ -108,6 +109,26 @@ def test_wanted(one: Job, active: int, succeeded: int, expected: int) -> None:
 def test_backoff_doubles(failures: int, seconds: int) -> None:
     until = Backoff(failures=failures, since=100.0).until()
     assert until == (100.0 + seconds if failures else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "limit", "phase", "restarts", "expected"),
+    [
+        pytest.param("OnFailure", 3, "Running", (1, 1), False, id="6-fewer-than-the-limit"),
+        pytest.param("OnFailure", 3, "Running", (1, 2), True, id="6-as-many-as-the-limit-of-all-pods"),
+        pytest.param("OnFailure", 0, "Running", (0, 0), False, id="6-none-with-limit-zero"),
+        pytest.param("OnFailure", 0, "Pending", (1, 0), True, id="6-first-with-limit-zero"),
+        pytest.param("OnFailure", 3, "Succeeded", (9, 9), False, id="6-of-pods-that-ended-none"),
+        pytest.param("Never", 3, "Running", (9, 9), False, id="6-not-where-they-are-never-restarted"),
+    ],
+)
+def test_restarts(policy: str, limit: int, phase: str, restarts: tuple[int, ...], expected: bool) -> None:
+    one = job(backoffLimit=limit, template={"spec": {"restartPolicy": policy}})
+    pods = [
+        msgspec.convert(pod("p", status={"phase": phase, "containerStatuses": [{"restartCount": count}]}), Pod)
+        for count in restarts
+    ]
+    assert restarts_too_often(one, pods) is expected
 
 
 def test_replacement_policy_depends_on_a_failure_policy() -> None:

@@ -33,6 +33,14 @@ def test_new_template_is_stored_with_the_next_number() -> None:
     assert not history.collided
 
 
+def test_members_are_stored_in_the_order_in_which_kubectl_writes_them_to_compare() -> None:
+    template = {"spec": {"b": 1, "a": [{"d": 2, "c": 3}]}, "metadata": {}}
+    create = decide_history(OWNER, template, 0, [], reference={}).actions[0]
+    assert isinstance(create, Create)
+    stored = msgspec.json.encode(create.body["data"])
+    assert stored == b'{"spec":{"template":{"$patch":"replace","metadata":{},"spec":{"a":[{"c":3,"d":2}],"b":1}}}}'
+
+
 def test_present_template_is_not_stored_again() -> None:
     history = decide_history(OWNER, TWO, 0, [revision(ONE, 1), revision(TWO, 2)], reference={})
     assert (history.hash, history.revision, history.actions) == (template_hash(TWO), 2, ())

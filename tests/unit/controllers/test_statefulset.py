@@ -74,7 +74,17 @@ def test_pods_come_one_after_another_and_are_counted() -> None:
     )
     assert found["currentRevision"] == found["updateRevision"]
     assert sorted(stage.documents[CLAIMS]) == ["a/data-s-0", "a/data-s-1", "a/data-s-2"]
-    assert stage.messages("SuccessfulCreate")[0][1] == "create Pod s-0 in StatefulSet s successful"
+
+
+def test_claims_come_before_their_pod_and_are_told_of() -> None:
+    stage = stage_with("n1")
+    stage.create(SETS, stateful_set(1, volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": {}}]))
+    stage.at(10)
+    assert list(stage.documents[CLAIMS]) == ["a/data-s-0"]
+    assert [text for _, text in stage.messages("SuccessfulCreate")] == [
+        "create Claim data-s-0 Pod s-0 in StatefulSet s success",
+        "create Pod s-0 in StatefulSet s successful",
+    ]
 
 
 def test_parallel_pods_come_together() -> None:

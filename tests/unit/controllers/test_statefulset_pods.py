@@ -28,6 +28,10 @@ def stateful_set(replicas: int = 3, policy: str = "OrderedReady", **spec: Any) -
     return msgspec.convert(document, StatefulSet)
 
 
+def unavailable(most: int | str) -> dict[str, Any]:
+    return {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": most}}
+
+
 def replica(
     ordinal: int, revision: str = "s-new", ready: bool = True, phase: str = "Running", going: bool = False
 ) -> Pod:
@@ -90,6 +94,24 @@ PARALLEL = stateful_set(policy="Parallel")
             [replica(0, "s-old"), replica(1, "s-old"), replica(2)],
             ([], []),
             id="3-not-below-the-partition",
+        ),
+        pytest.param(
+            stateful_set(4, updateStrategy=unavailable("50%")),
+            [replica(0, "s-old"), replica(1, "s-old"), replica(2, "s-old"), replica(3, "s-old")],
+            ([], ["s-3", "s-2"]),
+            id="3-as-many-as-may-be-unavailable",
+        ),
+        pytest.param(
+            stateful_set(4, "Parallel", updateStrategy=unavailable(2)),
+            [replica(0, "s-old", ready=False), replica(1, "s-old"), replica(2, "s-old"), replica(3)],
+            ([], ["s-2"]),
+            id="3-one-that-is-unwell-counts",
+        ),
+        pytest.param(
+            stateful_set(updateStrategy=unavailable("10%")),
+            [replica(0, "s-old"), replica(1, "s-old"), replica(2, "s-old")],
+            ([], ["s-2"]),
+            id="3-a-small-share-is-one",
         ),
         pytest.param(
             stateful_set(updateStrategy={"type": "OnDelete"}),

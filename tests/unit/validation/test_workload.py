@@ -126,6 +126,58 @@ def test_deployment_strategy(strategy: dict[str, Any], expected: list[str]) -> N
     assert texts(DEPLOYMENT.create(workload(DEPLOYMENT, strategy=strategy), Context())) == expected
 
 
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({"updateStrategy": {"type": "OnDelete"}}, [], id="on-delete"),
+        pytest.param(
+            {"updateStrategy": {"type": "OnDelete", "rollingUpdate": {"partition": 2}}},
+            [
+                'spec.updateStrategy.rollingUpdate: Invalid value: {"Partition":2,"MaxUnavailable":null}: '
+                "only allowed for updateStrategy 'RollingUpdate'"
+            ],
+            id="on-delete-with-parameters",
+        ),
+        pytest.param(
+            {"updateStrategy": {"type": "X"}},
+            [
+                'spec.updateStrategy: Invalid value: {"Type":"X","RollingUpdate":null}: '
+                "must be 'RollingUpdate' or 'OnDelete'"
+            ],
+            id="type",
+        ),
+        pytest.param(
+            {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": -1, "maxUnavailable": 0}}},
+            [
+                "spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0",
+                "spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0",
+            ],
+            id="numbers",
+        ),
+        pytest.param(
+            {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "150%"}}},
+            ['spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "150%": must not be greater than 100%'],
+            id="more-than-all",
+        ),
+        pytest.param(
+            {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Keep"}},
+            [
+                'spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: "Keep": '
+                'supported values: "Retain", "Delete"'
+            ],
+            id="retention",
+        ),
+        pytest.param(
+            {"ordinals": {"start": -1}},
+            ["spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0"],
+            id="ordinals",
+        ),
+    ],
+)
+def test_stateful_set(spec: dict[str, Any], expected: list[str]) -> None:
+    assert texts(STATEFUL_SET.create(workload(STATEFUL_SET, **spec), Context())) == expected
+
+
 def test_deployment_deadline_is_beyond_min_ready() -> None:
     doc = workload(DEPLOYMENT, minReadySeconds=600)
     assert texts(DEPLOYMENT.create(doc, Context())) == [
