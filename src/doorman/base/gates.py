@@ -16,6 +16,10 @@ GATES: tuple[Gate, ...] = (
         "TaintTolerationComparisonOperators", default=True, upstream_default=False,
         note="operators Gt and Lt in tolerations",
     ),
+    Gate(
+        "NodeControllerLeaseCircuitBreaker", default=True, upstream_default=True,
+        note="the stored lease is read before a node is marked Unknown",
+    ),
     Gate("SeparateTaintEvictionController", default=True, upstream_default=True, locked=True),
     Gate("TaintBasedEvictions", default=True, upstream_default=True, locked=True, note="always on since 1.18"),
     Gate("TaintNodesByCondition", default=True, upstream_default=True, locked=True, note="always on since 1.17"),
@@ -30,6 +34,7 @@ class FeatureGates(msgspec.Struct, frozen=True):
     """The gates of one process."""
 
     comparison_operators: bool = True
+    lease_circuit_breaker: bool = True
     warnings: tuple[str, ...] = ()
 
 
@@ -60,4 +65,8 @@ def parse_gates(text: str) -> FeatureGates:
                 raise GateError(f"cannot set feature gate {name} to {value.lower()}, feature is locked to true")
             warnings.append(f"Setting GA feature gate {name}={value.lower()}. It will be removed in a future release.")
         values[name] = wanted
-    return FeatureGates(comparison_operators=values["TaintTolerationComparisonOperators"], warnings=tuple(warnings))
+    return FeatureGates(
+        comparison_operators=values["TaintTolerationComparisonOperators"],
+        lease_circuit_breaker=values["NodeControllerLeaseCircuitBreaker"],
+        warnings=tuple(warnings),
+    )

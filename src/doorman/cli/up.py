@@ -14,9 +14,10 @@ from doorman.base.gates import FeatureGates, GateError, parse_gates
 from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
 from doorman.controllers.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction import EvictionTimers, TaintEvictionSettings
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
-from doorman.runtime.settings import Settings
+from doorman.runtime.settings import Settings, without_aliases
 from doorman.scheduler.config import SchedulerConfig
 from doorman.scheduler.config_args import ConfigError
 from doorman.scheduler.config_file import read_config
@@ -108,6 +109,12 @@ class Names(click.ParamType[tuple[str, ...]]):
     "--unhealthy-zone-threshold", type=float, default=0.55, help="Share of nodes not ready in an unhealthy zone."
 )
 @click.option(
+    "--terminated-pod-gc-threshold",
+    type=int,
+    default=12500,
+    help="Finished pods that are kept; 0: all of them.",
+)
+@click.option(
     "--max-requests-inflight", type=click.IntRange(min=1), default=400, help="Requests that read, worked on at once."
 )
 @click.option(
@@ -185,7 +192,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         data_dir=None if in_memory else flags["data_dir"] or default_data_dir(),
         kubeconfig_out=flags["kubeconfig_out"],
         gates=gates,
-        controllers=flags["controllers"],
+        controllers=without_aliases(flags["controllers"]),
         enable_admission_plugins=flags["enable_admission_plugins"],
         disable_admission_plugins=flags["disable_admission_plugins"],
         toleration_restriction=plugins.restriction,
@@ -210,6 +217,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
             respects_budgets=flags["eviction_respect_pdb"],
             evictions_per_second=flags["eviction_rate"],
         ),
+        pod_gc=PodGcSettings(terminated_pod_gc_threshold=flags["terminated_pod_gc_threshold"]),
         scheduler=_scheduler_config(flags["config"]),
         fleet=_fleet(flags["nodes_config"]),
     )

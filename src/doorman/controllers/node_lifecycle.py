@@ -42,6 +42,7 @@ from doorman.controllers.node_health import (
 )
 from doorman.controllers.node_taints import (
     NEITHER,
+    NO_EXECUTE_TAINTS,
     Intent,
     decide_labels,
     decide_taints,
@@ -137,7 +138,9 @@ class NodeLifecycleController:
         )
         self._intents: dict[str, Intent] = {}
         self._marked: set[str] = set()
-        """Nodes whose flip to Unknown is this controller's own doing and whose pods are to be marked for it."""
+        """Ready nodes whose flip to Unknown is this controller's own doing and whose pods are to be marked for it."""
+        self._unseen: set[str] = set()
+        """Nodes that are being marked Unknown and do not show it yet. They keep their turn until they do."""
         self._behind: tuple[str, int] | None = None
         """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
         self._started: Instant = 0.0
@@ -198,13 +201,18 @@ class NodeLifecycleController:
         if kind == "node":
             self._intents.pop(name, None)
         elif kind == "mark":
-            self._marked.discard(name)
+            self._forget_mark(name)
+            memory = self._memories.get(name)
+            if memory is not None:
+                self._zone(memory.zone).remove(name)
 
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._nodes.get(name)
         if node is None:
             self._intents.pop(name, None)
             return DONE
+        if ready_status(node) == "Unknown":
+            self._unseen.discard(name)
         patch = decide_taints(node, self._intents.get(name), now)
         if patch is None:
             self._intents.pop(name, None)
@@ -277,7 +285,7 @@ class NodeLifecycleController:
             memory = self._memories.pop(name)
             self._zone(memory.zone).remove(name)
             self._intents.pop(name, None)
-            self._marked.discard(name)
+            self._forget_mark(name)
             meta = ObjectMeta(name=name, uid=memory.uid)
             actions.append(node_event(meta, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller"))
 
@@ -315,9 +323,15 @@ class NodeLifecycleController:
             if self._has_newer_lease(memory):
                 return ready_status(node)
             wakes.append((f"mark/{name}", now))
+            self._unseen.add(name)
             memory.ready = as_unknown(memory.ready, node)
             return "Unknown"
+        self._forget_mark(name)
         return ready_status(node)
+
+    def _forget_mark(self, name: str) -> None:
+        self._marked.discard(name)
+        self._unseen.discard(name)
 
     def _is_overdue(self, node: Node, memory: NodeMemory, now: Instant) -> bool:
         grace = grace_seconds(
@@ -332,13 +346,15 @@ class NodeLifecycleController:
         if node is None or memory is None:
             return DONE
         observe(memory, node, self._leases.get(memory.lease_key), now)
-        if not self._is_overdue(node, memory, now) or self._has_newer_lease(memory):
-            return DONE
-        actions = decide_mark(node, now)
+        actions: list[Action] = []
+        if self._is_overdue(node, memory, now) and not self._has_newer_lease(memory):
+            actions = decide_mark(node, now)
         if not actions:
+            self._unseen.discard(name)
             return DONE
         memory.ready = as_unknown(memory.ready, node)
-        self._marked.add(name)
+        if ready_status(node) == "True":
+            self._marked.add(name)
         return Result(actions=actions, retry=MARK_RETRY)
 
     def _flipped(self, name: str, now: Instant) -> Result:
@@ -366,11 +382,11 @@ class NodeLifecycleController:
             if current == "True":
                 self._clear_no_execute(node, zone, now, wakes)
             return
-        # A taint that is on its way counts: the node has had its turn.
-        is_tainted = has_taint(node.spec.taints, wanted) or self._intents.get(node.metadata.name) == Intent(wanted)
-        if not is_tainted and has_no_execute(node):
+        if any(has_taint(node.spec.taints, other) for other in NO_EXECUTE_TAINTS if other != wanted):
             self._intend(node.metadata.name, Intent(wanted), now, wakes)
             return
+        # A taint that is on its way counts: the node has had its turn.
+        is_tainted = has_taint(node.spec.taints, wanted) or self._intents.get(node.metadata.name) == Intent(wanted)
         self._zone(zone).put(node.metadata.name, now, is_tainted=is_tainted)
 
     def _clear_no_execute(self, node: Node, zone: str, now: Instant, wakes: list[tuple[str, Instant]]) -> None:
@@ -386,9 +402,9 @@ class NodeLifecycleController:
     def _taint_pass(self, now: Instant) -> Result:
         wakes: list[tuple[str, Instant]] = []
         for name, zone in self._zones.items():
-            while (head := zone.head()) is not None and zone.limiter.take(now):
+            while (head := zone.head()) is not None:
                 node_name, from_when = head
-                if from_when > now:
+                if node_name in self._unseen or not zone.limiter.take(now) or from_when > now:
                     break
                 self._taint_one(node_name, name, zone, now, wakes)
         wakes.extend(self._taint_wake(now))

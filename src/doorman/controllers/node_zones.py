@@ -204,15 +204,12 @@ class Zones:
         return self._zones.items()
 
     def ensure(self, zone: str, now: Instant) -> bool:
-        """Whether the zone was new, or had been forgotten."""
+        """Whether the zone was new, or had been forgotten: then it begins with a token again."""
         found = self._zones.get(zone)
-        if found is None:
-            self._zones[zone] = Zone(self._rates.primary, now)
-            return True
-        if found.state is None:
-            found.state = ZoneState.INITIAL
-            return True
-        return False
+        if found is not None and found.state is not None:
+            return False
+        self._zones[zone] = Zone(self._rates.primary, now)
+        return True
 
     def evaluate(self, counts: Mapping[str, ZoneCount], now: Instant) -> Disruption:
         """Compare what every zone was with what it is, and set the limiters by it."""

@@ -81,9 +81,11 @@ def decide_force_delete(pod: Pod, now: Instant, *, orphaned: bool) -> list[Actio
         status: dict[str, Any] = {"phase": "Failed", "observedGeneration": meta.generation}  # JSON
         if orphaned:
             reason, message = ORPHAN_CONDITION
+            before = pod.status.condition("DisruptionTarget")
+            is_so_since = before.last_transition_time if before is not None and before.status == "True" else ""
             condition = {
                 "type": "DisruptionTarget", "status": "True", "reason": reason, "message": message,
-                "lastTransitionTime": to_time(now), "observedGeneration": meta.generation,
+                "lastTransitionTime": is_so_since or to_time(now), "observedGeneration": meta.generation,
             }  # fmt: skip
             status["conditions"] = [condition]
         body = {"metadata": {"uid": meta.uid}, "status": status}

@@ -339,7 +339,12 @@ class TaintEvictionController:
             return held_back
         actions = self._eviction_actions(pod_key, current, now)
         current.attempts += 1
-        return Result(actions=actions, wakes=[wake for wake in wakes if wake[1] > now], retry=RETRY)
+        later = [wake for wake in wakes if wake[1] > now]
+        pod = self._pods.get(pod_key)
+        if pod is not None and pod.metadata.deletion_timestamp:
+            # It was marked deleted before: nobody will tell us that it is now.
+            later.append((f"ended/{pod_key}", now))
+        return Result(actions=actions, wakes=later, retry=RETRY)
 
     def _hold_back(self, pod_key: str, work: Work, now: Instant) -> Result | None:
         """Later, if a budget says so; told once."""

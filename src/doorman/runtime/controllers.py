@@ -93,7 +93,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("pods"),
         p.lister(LEASES),
         p.settings.node_lifecycle,
-        live_leases=p.informers.live(LEASES),
+        live_leases=p.informers.live(LEASES) if p.settings.gates.lease_circuit_breaker else None,
         stopwatch=time.perf_counter,
     ),
     "taint-eviction-controller": lambda p: TaintEvictionController(
@@ -152,7 +152,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(POLICIES), p.kinds, type_table()
     ),
     "resourcequota-controller": lambda p: ResourceQuotaController(p.lister("resourcequotas"), p.contents(), p.total_of),
-    "pod-garbage-collector-controller": lambda p: PodGcController(p.lister("pods"), p.lister("nodes")),
+    "pod-garbage-collector-controller": lambda p: PodGcController(
+        p.lister("pods"), p.lister("nodes"), p.settings.pod_gc
+    ),
 }
 """By the name `--controllers` takes."""
 

@@ -1,15 +1,43 @@
 """Everything `doorman up` can be told."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from doorman.admission.configuration import Limits, Restriction
 from doorman.base.gates import FeatureGates
 from doorman.controllers.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction import TaintEvictionSettings
 from doorman.nodes.fleet import Fleet
 from doorman.scheduler.config import SchedulerConfig
+
+CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
+    "clusterrole-aggregation": "clusterrole-aggregation-controller",
+    "cronjob": "cronjob-controller",
+    "csrapproving": "certificatesigningrequest-approving-controller",
+    "csrsigning": "certificatesigningrequest-signing-controller",
+    "daemonset": "daemonset-controller",
+    "deployment": "deployment-controller",
+    "disruption": "disruption-controller",
+    "endpoint": "endpoints-controller",
+    "endpointslice": "endpointslice-controller",
+    "garbagecollector": "garbage-collector-controller",
+    "job": "job-controller",
+    "namespace": "namespace-controller",
+    "nodelifecycle": "node-lifecycle-controller",
+    "podgc": "pod-garbage-collector-controller",
+    "replicaset": "replicaset-controller",
+    "replicationcontroller": "replicationcontroller-controller",
+    "resourcequota": "resourcequota-controller",
+    "root-ca-cert-publisher": "root-ca-certificate-publisher-controller",
+    "serviceaccount": "serviceaccount-controller",
+    "statefulset": "statefulset-controller",
+    "ttl-after-finished": "ttl-after-finished-controller",
+}
+"""Names from before 1.28 that `--controllers` still takes. The taint-eviction-controller never had another."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     default_unreachable_toleration_seconds: int = 300
     node_lifecycle: NodeLifecycleSettings = NodeLifecycleSettings()
     taint_eviction: TaintEvictionSettings = TaintEvictionSettings()
+    pod_gc: PodGcSettings = PodGcSettings()
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200
     audit_log_path: Path | None = None
@@ -41,6 +70,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Simulated nodes by profile, instead of `nodes`."""
     seed: int | None = None
     """Of uids, generated names and the like; None: unpredictable."""
+
+
+def without_aliases(controllers: Iterable[str]) -> tuple[str, ...]:
+    """The list with every controller under its own name.
+
+    >>> without_aliases(("*", "-nodelifecycle", "job"))
+    ('*', '-node-lifecycle-controller', 'job-controller')
+    """
+    signs = (("-" if element.startswith("-") else "", element.removeprefix("-")) for element in controllers)
+    return tuple(sign + CONTROLLER_ALIASES.get(name, name) for sign, name in signs)
 
 
 def is_enabled(name: str, controllers: tuple[str, ...]) -> bool:

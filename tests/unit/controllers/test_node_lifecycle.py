@@ -262,6 +262,58 @@ def test_kubelet_that_says_not_ready_itself_is_no_transition_of_ours() -> None:
     assert condition(stage, "pods", "default/p", "Ready") == "True"
 
 
+def test_node_that_was_silent_while_not_ready_does_not_make_a_later_not_ready_ours() -> None:
+    stage, _ = stage_with()
+    add_nodes(stage, ["n1"], script="Ready=False 20s-150s; silent 40s-150s; Ready=False 200s-")
+    add_nodes(stage, ["n2", "n3"])
+    stage.create("pods", pod("p", "n1", tolerations=SECONDS_300))
+    stage.at(140)
+    assert condition(stage, "nodes", "n1", "Ready") == "Unknown"
+    stage.at(230)
+    assert condition(stage, "nodes", "n1", "Ready") == "False"
+    assert condition(stage, "pods", "default/p", "Ready") == "True"
+    told = [event.reason for _, event in stage.events if event.component == "node-controller"]
+    assert set(told) == {"RegisteredNode"}
+
+
+def test_mark_that_is_written_late_does_not_cost_the_node_its_turn() -> None:
+    stage, _ = stage_with(node_monitor_period_seconds=5.02)
+    add_nodes(stage, ["n1"], script="silent 20s-")
+    add_nodes(stage, ["n2", "n3"])
+    stage.at(60)
+    stage.fail(Patch, 4, stale(GroupResource("", "nodes"), "n1"), "nodes")
+    stage.at(80)
+    (marked,) = [at for at, text in stage.messages("NodeNotReady") if text.startswith("Node n1")]
+    # The health pass was at 70.28, and a tainting pass at 70.3.
+    assert marked == pytest.approx(70.36)
+    assert tainted_at(stage, "unreachable") == {"n1": pytest.approx(70.4)}
+
+
+def test_node_that_cannot_be_marked_does_not_wait_for_a_taint() -> None:
+    stage, controller = stage_with(node_monitor_period_seconds=5.03)
+    add_nodes(stage, ["n1"], script="silent 20s-")
+    add_nodes(stage, ["n2", "n3"])
+    stage.at(60)
+    stage.fail(Patch, 5, stale(GroupResource("", "nodes"), "n1"), "nodes")
+    stage.at(80)
+    (marked,) = [at for at, text in stage.messages("NodeNotReady") if text.startswith("Node n1")]
+    assert tainted_at(stage, "unreachable") == {"n1": pytest.approx(marked + 0.1, abs=0.1)}
+    assert controller.zones()[0].waiting == ()
+
+
+def test_second_no_execute_taint_put_on_by_hand_is_taken_off() -> None:
+    stage, _ = stage_with()
+    add_nodes(stage, ["n1"], script="Ready=False 20s-")
+    add_nodes(stage, ["n2", "n3"])
+    stage.at(60)
+    found = stage.get("nodes", "n1")
+    assert found is not None
+    by_hand = {"key": K8S + "unreachable", "effect": "NoExecute"}
+    stage.patch("nodes", "n1", {"spec": {"taints": [*found["spec"]["taints"], by_hand]}})
+    stage.at(66)
+    assert taints(stage, "n1") == ["not-ready:NoSchedule", "not-ready:NoExecute"]
+
+
 def test_pod_bound_to_a_not_ready_node_is_marked() -> None:
     stage = Stage({LEASES: Lease})
     stage.add(NodeLifecycleController(stage.caches["nodes"], stage.caches["pods"], stage.caches[LEASES]))

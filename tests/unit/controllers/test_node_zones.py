@@ -146,6 +146,22 @@ def test_zone_without_counted_nodes_is_forgotten() -> None:
     assert evaluate(zones, 10.0) is Disruption.NONE
 
 
+def test_forgotten_zone_that_comes_back_begins_with_a_token_and_an_empty_queue() -> None:
+    zones = Zones(Rates())
+    evaluate(zones, 0.0, a=(0, 1))
+    found = zones.get("a")
+    assert found is not None
+    found.put("n1", 0.0, is_tainted=False)
+    assert not found.limiter.take(1.0)
+    evaluate(zones, 5.0)
+    assert zones.ensure("a", 10.0)
+    evaluate(zones, 10.0, a=(2, 1))
+    found = zones.get("a")
+    assert found is not None
+    assert found.waiting == []
+    assert found.limiter.take(10.0)
+
+
 def test_report_says_why_evictions_are_halted() -> None:
     zones = Zones(Rates())
     evaluate(zones, 0.0, a=(1, 3), b=(2, 0))

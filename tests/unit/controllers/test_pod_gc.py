@@ -46,6 +46,22 @@ def test_orphan_is_marked_failed_and_removed_after_the_quarantine() -> None:
     assert stage.get("pods", "default/p") is None
 
 
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        pytest.param("True", "2020-01-01T00:00:00Z", id="evicted-before-keeps-its-time"),
+        pytest.param("False", "1970-01-01T00:01:40Z", id="was-no-target"),
+    ],
+)
+def test_orphan_that_was_a_disruption_target(status: str, expected: str) -> None:
+    before = {"type": "DisruptionTarget", "status": status, "lastTransitionTime": "2020-01-01T00:00:00Z"}
+    view = msgspec.convert(pod("p", "n1", status={"conditions": [before]}), Pod)
+    action = decide_force_delete(view, 100.0, orphaned=True)[0]
+    assert isinstance(action, Patch)
+    (condition,) = action.body["status"]["conditions"]
+    assert (condition["reason"], condition["lastTransitionTime"]) == ("DeletionByPodGC", expected)
+
+
 def test_node_that_comes_back_in_the_quarantine_keeps_its_pods() -> None:
     stage = stage_with()
     stage.create("pods", pod("p", "n1"))

@@ -277,6 +277,19 @@ def test_terminating_and_finished_pods_are_treated_like_others() -> None:
     assert deletions(stage) == [(0.0, "done"), (0.0, "going")]
 
 
+def test_eviction_of_a_pod_that_was_going_already_is_counted_at_once_and_over() -> None:
+    stage, controller = stage_with(node("n1"))
+    stage.create("pods", pod("p", "n1"))
+    stage.delete("pods", "default/p")
+    stage.at(10)
+    stage.patch("nodes", "n1", taints("a:NoExecute"))
+    stage.at(11)
+    samples = {s.name: s.value for metric in controller.metrics for family in metric.collect() for s in family.samples}
+    assert samples["taint_eviction_controller_pod_deletions_total"] == 1
+    assert samples["taint_eviction_controller_pod_deletion_duration_seconds_sum"] == 0
+    assert controller._works == {}
+
+
 def test_eviction_actions_are_event_detail_condition_delete() -> None:
     stage, _ = stage_with(node("n1"))
     stage.create("pods", pod("p", "n1", status={"conditions": [{"type": "Ready", "status": "True"}]}))
