@@ -37,6 +37,9 @@ CACHED = (
     "leases.coordination.k8s.io",
 )  # fmt: skip
 STEP_SECONDS = (5, 30, 120, 600)
+TROUBLE_SECONDS = (60, 600, 3600, 6 * 3600)
+"""How long a node stays as a disturbance left it: a week of troubles that never end would be a week without nodes."""
+TROUBLES = ("taint", "fail", "sick", "cordon", "shutdown", "pressure")
 PROGRESS_SECONDS = 3600
 DISTURBANCES = (
     *("taint",) * 4,
@@ -54,6 +57,8 @@ class Soak:
         self._pods_wanted = pods
         self._workloads: dict[str, int] = {}
         self._stateful: list[str] = []
+        self._troubled: dict[str, float] = {}
+        """Nodes, and when their trouble is over."""
         self._faults: list[str] = []
         self._trace: deque[str] = deque(maxlen=50)
         self._digest = hashlib.sha256()
@@ -68,6 +73,7 @@ class Soak:
             if elapsed >= told * PROGRESS_SECONDS:
                 told += 1
                 self._tell(elapsed)
+            await self._heal()
             await self._disturb()
             await self._story.advance(self._rng.choice(STEP_SECONDS))
             self._check()
@@ -104,9 +110,12 @@ class Soak:
 
     async def _disturb(self) -> None:
         nodes: list[Node] = list(self._story.cluster.informers.lister("nodes").list())
-        node = self._rng.choice(nodes).metadata.name
         kind = self._rng.choice(DISTURBANCES)
+        names = [node.metadata.name for node in nodes]
+        node = self._rng.choice(list(self._troubled) if kind in ("untaint", "recover") and self._troubled else names)
         self._note(f"{kind} {node}")
+        if kind in TROUBLES:
+            self._troubled[node] = self._story.clock.now() + self._rng.choice(TROUBLE_SECONDS)
         match kind:
             case "taint":
                 effect = self._rng.choice(("NoExecute", "NoSchedule", "PreferNoSchedule"))
@@ -147,6 +156,17 @@ class Soak:
             with contextlib.suppress(ApiError):  # it may be gone
                 await self._story.client.delete(Delete(resource="pods", namespace=meta.namespace, name=meta.name))
 
+    async def _heal(self) -> None:
+        now = self._story.clock.now()
+        for node in [node for node, until in self._troubled.items() if until <= now]:
+            del self._troubled[node]
+            self._note(f"heal {node}")
+            await self._mend(node)
+
+    async def _mend(self, node: str) -> None:
+        await self._order(node, {**recover(), "spec": {"unschedulable": None}})
+        await self._clear(node)
+
     async def _clear(self, node: str) -> None:
         view: Node = self._story.cluster.informers.lister("nodes").get(node)
         if any(taint.key == "soak" for taint in view.spec.taints):
@@ -162,8 +182,7 @@ class Soak:
 
     async def _come_to_rest(self) -> None:
         for node in self._story.cluster.informers.lister("nodes").list():
-            await self._order(node.metadata.name, {**recover(), "spec": {"unschedulable": None}})
-            await self._clear(node.metadata.name)
+            await self._mend(node.metadata.name)
         await self._story.advance(3600)
 
     # Checks
