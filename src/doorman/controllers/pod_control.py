@@ -5,8 +5,8 @@ run beside one another and one failure stops no other. Until the cache shows wha
 keeps an owner from asking twice. After five minutes without a sign it is forgotten.
 
 Creations go in batches of 1, 2, 4 and so on, and a failure starts again at 1 after a pause, so that what cannot be
-made is not asked for by the hundred. Names are chosen here, from the owner's uid and a counter, and so repeat in
-virtual time.
+made is not asked for by the hundred. Names are chosen here, from the owner's uid and version and a counter, and so repeat
+in virtual time, but not after a restart.
 """
 
 from collections.abc import Mapping
@@ -212,7 +212,8 @@ class PodControl:
     def _new_name(self, owner: Owner, base: str) -> str:
         while True:
             count = self._counters[owner.key] = self._counters.get(owner.key, 0) + 1
-            name = base[:NAME_BASE_MAX] + safe_suffix(fnv1a_32(f"{owner.meta.uid}/{base}/{count}".encode()))
+            seed = f"{owner.meta.uid}/{owner.meta.resource_version}/{base}/{count}"
+            name = base[:NAME_BASE_MAX] + safe_suffix(fnv1a_32(seed.encode()))
             key = f"{owner.meta.namespace}/{name}"
             if key not in self._creating and self._pods.get(key) is None:
                 return name

@@ -78,6 +78,14 @@ def test_names_differ_and_repeat_from_run_to_run() -> None:
     assert len(set(runs[0])) == len(runs[0]) == 7
 
 
+def test_name_of_a_pod_that_is_gone_is_not_given_again_after_a_restart() -> None:
+    later = Owner(
+        key=OWNER.key, meta=msgspec.structs.replace(OWNER.meta, resource_version="9"), reference=ObjectReference()
+    )
+    names = [keys(control()[0].create(owner, [body()], 0.0), "create/") for owner in (OWNER, later)]
+    assert names[0] != names[1]
+
+
 def test_failure_pauses_and_begins_again_with_one() -> None:
     pods, cache = control()
     for _ in range(3):
