@@ -5,8 +5,8 @@ run beside one another and one failure stops no other. Until the cache shows wha
 keeps an owner from asking twice. After five minutes without a sign it is forgotten.
 
 Creations go in batches of 1, 2, 4 and so on, and a failure starts again at 1 after a pause, so that what cannot be
-made is not asked for by the hundred. Names are chosen here, from the owner's uid and version and a counter, and so repeat
-in virtual time, but not after a restart.
+made is not asked for by the hundred. Names are chosen here, from the owner's uid and version and a counter, and so
+repeat in virtual time, but not after a restart.
 """
 
 from collections.abc import Mapping

@@ -10,8 +10,16 @@ from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
 from doorman.validation.pod import allows_comparison_operators, template_errors
 from doorman.validation.selectors import label_selector_errors, selector_matches
+from doorman.validation.workload_status import (
+    DAEMON_SET_STATUS,
+    DEPLOYMENT_STATUS,
+    NON_NEGATIVE,
+    REPLICA_SET_STATUS,
+    STATEFUL_SET_STATUS,
+    StatusRules,
+    status_errors,
+)
 
-NON_NEGATIVE: Final = "must be greater than or equal to 0"
 _MISMATCH: Final = "`selector` does not match template `labels`"
 _OVER_100: Final = "must not be greater than 100%"
 _STATEFUL_FIXED: Final = (
@@ -264,7 +272,9 @@ def _nothing_fixed(_new: _Spec, _old: _Spec) -> list[FieldError]:
     return []
 
 
-def workload_validator(spec_errors: SpecErrors, fixed_errors: FixedErrors) -> Validator:
+def workload_validator(
+    spec_errors: SpecErrors, fixed_errors: FixedErrors, status_rules: StatusRules | None = None
+) -> Validator:
     """A validator of metadata and spec; a write of the status looks at neither template nor selector."""
 
     def create(doc: Document, context: Context) -> list[FieldError]:
@@ -273,6 +283,8 @@ def workload_validator(spec_errors: SpecErrors, fixed_errors: FixedErrors) -> Va
     def update(new: Document, old: Document, context: Context) -> list[FieldError]:
         errors = validate_metadata_update(new, old)
         if context.subresource == "status":
+            if status_rules is not None:
+                errors.extend(status_errors(status_rules, new.get("status") or {}, old.get("status") or {}))
             return errors
         after, before = new.get("spec") or {}, old.get("spec") or {}
         errors.extend(validate_metadata(new))
@@ -283,8 +295,8 @@ def workload_validator(spec_errors: SpecErrors, fixed_errors: FixedErrors) -> Va
     return Validator(create=create, update=update)
 
 
-DEPLOYMENT: Final = workload_validator(_deployment_errors, _fixed_selector_errors)
-REPLICA_SET: Final = workload_validator(_replica_set_errors, _fixed_selector_errors)
-DAEMON_SET: Final = workload_validator(_daemon_set_errors, _fixed_selector_errors)
-STATEFUL_SET: Final = workload_validator(_stateful_set_errors, _stateful_fixed_errors)
-REPLICATION_CONTROLLER: Final = workload_validator(_replication_controller_errors, _nothing_fixed)
+DEPLOYMENT: Final = workload_validator(_deployment_errors, _fixed_selector_errors, DEPLOYMENT_STATUS)
+REPLICA_SET: Final = workload_validator(_replica_set_errors, _fixed_selector_errors, REPLICA_SET_STATUS)
+DAEMON_SET: Final = workload_validator(_daemon_set_errors, _fixed_selector_errors, DAEMON_SET_STATUS)
+STATEFUL_SET: Final = workload_validator(_stateful_set_errors, _stateful_fixed_errors, STATEFUL_SET_STATUS)
+REPLICATION_CONTROLLER: Final = workload_validator(_replication_controller_errors, _nothing_fixed, REPLICA_SET_STATUS)
