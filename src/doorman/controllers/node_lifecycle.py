@@ -272,7 +272,7 @@ class NodeLifecycleController:
                 if known.zone != zone:
                     self._zone(known.zone).remove(name)
                     known.zone = zone
-                    self._ensure_zone(zone, now)
+                self._ensure_zone(zone, now)
                 continue
             memories[name] = remember(node, zone, now)
             self._ensure_zone(zone, now)

@@ -431,3 +431,66 @@ def test_failed_taint_is_tried_again_by_the_next_pass() -> None:
     stage.fail(Patch, 5, ApiError(500, "InternalError", "no"), "nodes")
     stage.at(40)
     assert taints(stage, "n1") == ["not-ready:NoSchedule", "not-ready:NoExecute"]
+
+
+def collected(controller: NodeLifecycleController) -> dict[str, float]:
+    """The metrics of zones, as `name zone`."""
+    return {
+        f"{sample.name.removeprefix('node_collector_')} {sample.labels['zone'].rpartition(':')[2]}": sample.value
+        for metric in controller.metrics
+        for family in metric.collect()
+        for sample in family.samples
+        if "zone" in sample.labels and not sample.name.endswith("_created")
+    }
+
+
+def test_metrics_count_nodes_tainted_in_their_turn_and_forget_zones_that_went() -> None:
+    stage, controller = stage_with()
+    add_nodes(stage, ["a1"], script="Ready=False 20s-; silent 40s-", zone="a")
+    add_nodes(stage, ["a2", "a3", "a4"], zone="a")
+    add_nodes(stage, ["b1"], zone="b")
+    stage.at(200)
+    assert taints(stage, "a1") == ["unreachable:NoSchedule", "unreachable:NoExecute"]
+    assert collected(controller) == {
+        "evictions_total a": 1.0, "evictions_total b": 0.0,
+        "zone_health a": 75.0, "zone_health b": 100.0,
+        "zone_size a": 4.0, "zone_size b": 1.0,
+        "unhealthy_nodes_in_zone a": 1.0, "unhealthy_nodes_in_zone b": 0.0,
+    }  # fmt: skip
+    for name in ("a1", "a2", "a3", "a4"):
+        stage.delete("nodes", name)
+    stage.at(210)
+    found = collected(controller)
+    assert [found[f"{name} a"] for name in ("zone_size", "zone_health", "unhealthy_nodes_in_zone")] == [0, 100, 0]
+    assert [report.zone for report in controller.zones()] == ["b"]
+
+
+def test_node_that_waits_and_moves_to_another_zone_waits_there() -> None:
+    stage, controller = stage_with()
+    add_nodes(stage, ["a1", "a2"], script="Ready=False 20s-", zone="a")
+    add_nodes(stage, ["a3"], zone="a")
+    stage.at(21)
+    stage.patch("nodes", "a2", {"metadata": {"labels": {"topology.kubernetes.io/zone": "b"}}})
+    stage.at(26)
+    # Its new zone has a token; in the old one it would have waited until 30 s.
+    assert tainted_at(stage, "not-ready") == {"a1": pytest.approx(20.1), "a2": pytest.approx(25.1)}
+    assert [(report.zone, report.waiting) for report in controller.zones()] == [("a", ()), ("b", ())]
+
+
+def test_waiting_node_whose_ready_condition_went_keeps_its_place() -> None:
+    stage = Stage({LEASES: Lease})
+    controller = NodeLifecycleController(stage.caches["nodes"], stage.caches["pods"], stage.caches[LEASES])
+    stage.add(controller)
+    for name, ready in (("n1", "False"), ("n2", "False"), ("n3", "True")):
+        stage.create("nodes", node(name, Ready=ready))
+    stage.at(2)
+    document = stage.get("nodes", "n2")
+    assert document is not None
+    conditions = document["status"]["conditions"]
+    stage.patch("nodes", "n2", {"status": {"conditions": []}})
+    stage.at(22)
+    assert controller.zones()[0].waiting == ("n2",)
+    assert taints(stage, "n2") == []
+    stage.patch("nodes", "n2", {"status": {"conditions": conditions}})
+    stage.at(41)
+    assert taints(stage, "n2") == ["not-ready:NoSchedule", "not-ready:NoExecute"]

@@ -247,6 +247,17 @@ def test_node_deletion_leaves_timers_running() -> None:
     assert deletions(stage) == [(60.0, "p")]
 
 
+def test_pod_that_changes_after_its_node_was_deleted_keeps_its_timer() -> None:
+    stage, _ = stage_with(node("n1", taints="a:NoExecute"))
+    stage.create("pods", pod("p", "n1", tolerations="a:NoExecute@60"))
+    stage.at(10)
+    stage.delete("nodes", "n1")
+    stage.at(20)
+    stage.patch("pods", "default/p", {"spec": {"tolerations": [toleration("a:NoExecute")]}})
+    stage.at(70)
+    assert told(stage) == [(60.0, MARKING)]
+
+
 def test_restart_gives_every_timer_its_full_length_again() -> None:
     stage, controller = stage_with(node("n1", taints="a:NoExecute"))
     stage.create("pods", pod("p", "n1", tolerations="a:NoExecute@60"))
