@@ -189,6 +189,16 @@ def test_all_zones_down_takes_the_no_execute_taints_off_and_adds_none() -> None:
     assert taints(stage, "a") == taints(stage, "b") == []
 
 
+def test_when_the_first_node_is_well_again_all_others_get_a_new_grace_period() -> None:
+    stage, _ = stage_with()
+    add_nodes(stage, ["a"], script="Ready=False 20s-70s", zone="za")
+    add_nodes(stage, ["b"], script="Ready=False 20s-; silent 40s-", zone="zb")
+    stage.at(119)
+    assert condition(stage, "nodes", "b", "Ready") == "False"
+    stage.at(126)
+    assert condition(stage, "nodes", "b", "Ready") == "Unknown"
+
+
 def test_durations_of_judging_are_measured() -> None:
     readings = iter(range(1000))
     stage = Stage({LEASES: Lease})
