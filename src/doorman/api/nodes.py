@@ -26,6 +26,10 @@ class NodeInfo(View, frozen=True, kw_only=True):
     architecture: str = ""
 
 
+class NodeFeatures(View, frozen=True, kw_only=True):
+    supplemental_groups_policy: bool = False
+
+
 class NodeStatus(View, frozen=True, kw_only=True):
     capacity: dict[str, str] = {}
     allocatable: dict[str, str] = {}
@@ -33,6 +37,7 @@ class NodeStatus(View, frozen=True, kw_only=True):
     addresses: tuple[NodeAddress, ...] = ()
     node_info: NodeInfo = NodeInfo()
     images: tuple[ContainerImage, ...] = ()
+    features: NodeFeatures | None = None
     declared_features: tuple[str, ...] = ()
 
     def condition(self, type_: str) -> Condition | None:

@@ -104,6 +104,19 @@ class SchedulingGate(View, frozen=True, kw_only=True):
     name: str = ""
 
 
+class ReadinessGate(View, frozen=True, kw_only=True):
+    condition_type: str = ""
+
+
+class Sysctl(View, frozen=True, kw_only=True):
+    name: str = ""
+
+
+class PodSecurityContext(View, frozen=True, kw_only=True):
+    supplemental_groups_policy: str = ""
+    sysctls: tuple[Sysctl, ...] = ()
+
+
 class PodOS(View, frozen=True, kw_only=True):
     name: str = ""
 
@@ -144,6 +157,8 @@ class PodSpec(View, frozen=True, kw_only=True):
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
+    readiness_gates: tuple[ReadinessGate, ...] = ()
+    security_context: PodSecurityContext | None = None
     resource_claims: tuple[PodResourceClaim, ...] = ()
     volumes: tuple[Volume, ...] = ()
     os: PodOS | None = None
@@ -152,7 +167,9 @@ class PodSpec(View, frozen=True, kw_only=True):
 class ContainerStateTerminated(View, frozen=True, kw_only=True):
     exit_code: int = 0
     reason: str = ""
+    started_at: str = ""
     finished_at: str = ""
+    container_id: str = msgspec.field(default="", name="containerID")
 
 
 class ContainerStateRunning(View, frozen=True, kw_only=True):

@@ -11,6 +11,10 @@ _SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _FORM: Final = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?", re.ASCII)
 _SMALLEST: Final = Fraction(1, 10**9)
 
+LENGTH_MAX: Final = 1000
+EXPONENT_MAX: Final = 1000
+"""Of what is written as `1e3`, either way: more than anybody has of anything, and few enough digits to reckon with."""
+
 SYNTAX_ERROR: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 
@@ -88,9 +92,12 @@ def quantity_text(value: Fraction, *, is_binary: bool = False) -> str:
 
 def _parts(text: str) -> tuple[str, str, str]:
     found = _FORM.fullmatch(text)
-    if found is None:
+    if found is None or len(text) > LENGTH_MAX:
         raise QuantityError(SYNTAX_ERROR)
-    return found[1], found[2], found[3] or ""
+    suffix = found[3] or ""
+    if len(suffix) > 2 and abs(int(suffix[1:])) > EXPONENT_MAX:
+        raise QuantityError(SYNTAX_ERROR)
+    return found[1], found[2], suffix
 
 
 def _scale(suffix: str) -> Fraction:

@@ -4,11 +4,12 @@ Rules, the first that refuses counts
 ------------------------------------
 1. Pressure: under DiskPressure or PIDPressure nobody but critical and static pods; under MemoryPressure alone also
    those with requests or limits, and those that tolerate the memory-pressure taint.
-2. The pod's label for the operating system, if any, must be the node's.
-3. So must its `spec.os`.
-4. The general filter collects: resources (too many pods; then cpu, memory, storage, others the node knows),
-   nodeSelector and required affinity, node name, host ports, then NoExecute taints. tolerationSeconds do not matter,
-   NoSchedule taints neither, and static pods are spared the taints.
+2. Of kernel parameters a pod may set those that concern nobody but itself.
+3. The pod's label for the operating system, if any, must be the node's. So must its `spec.os`. It may be strict about
+   supplemental groups only if the node can be.
+4. The general filter collects: resources (too many pods; then cpu, memory, storage, others, of which extended ones
+   count only if the node knows them), nodeSelector and required affinity, node name, host ports, then NoExecute
+   taints. tolerationSeconds do not matter, NoSchedule taints neither, and static pods are spared the taints.
 5. The first of these is reported. A critical pod that only lacks resources is not refused yet: others may have to go
    (`doorman.nodes.preemption`).
 """
@@ -26,12 +27,29 @@ from doorman.semantics.host_ports import HostPort, do_conflict, host_ports
 from doorman.semantics.matching import EVICTS, first_untolerated_or_none, is_tolerated
 from doorman.semantics.node_affinity import selects_node
 from doorman.semantics.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities
+from doorman.semantics.resource_names import is_extended_resource
 
 NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 """In the order in which a kubelet checks them."""
 CRITICAL_PRIORITY: Final = 2_000_000_000
 MIRROR: Final = "kubernetes.io/config.mirror"
 OS_LABEL: Final = "kubernetes.io/os"
+SAFE_SYSCTLS: Final = frozenset(
+    {
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.ip_local_reserved_ports",
+        "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.tcp_fin_timeout",
+        "net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_keepalive_time",
+        "net.ipv4.tcp_rmem",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.tcp_wmem",
+    }
+)
 MEMORY_PRESSURE_TAINT: Final = Taint(key=MEMORY_PRESSURE, effect=Effect.NO_SCHEDULE)
 
 
@@ -73,6 +91,12 @@ def decide_admission(
     refusal = _pressure_refusal(pod, node, best_effort=best_effort, comparison_operators=comparison_operators)
     if refusal is not None:
         return refusal
+    security = pod.spec.security_context
+    if security is not None:
+        for sysctl in security.sysctls:
+            name = _with_dots(sysctl.name)
+            if name not in SAFE_SYSCTLS:
+                return Refusal("SysctlForbidden", f'forbidden sysctl: "{name}" not allowlisted')
     labels = node.metadata.labels
     wanted_os = pod.metadata.labels.get(OS_LABEL)
     if wanted_os and wanted_os != labels.get(OS_LABEL):
@@ -82,6 +106,12 @@ def decide_admission(
         )
     if pod.spec.os is not None and pod.spec.os.name and pod.spec.os.name != labels.get(OS_LABEL):
         return Refusal("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    if security is not None and security.supplemental_groups_policy == "Strict":
+        features = node.status.features
+        if features is None or not features.supplemental_groups_policy:
+            return Refusal(
+                "SupplementalGroupsPolicyNotSupported", "SupplementalGroupsPolicy=Strict is not supported in this node"
+            )
     lacking = _lacking_resources(node, load, requests)
     others = _other_failures(pod, node, load, comparison_operators=comparison_operators)
     if is_critical(pod) and lacking and not others:
@@ -112,7 +142,11 @@ def _lacking_resources(node: Node, load: Load, requests: Mapping[str, int]) -> l
     lacking = []
     if load.pods + 1 > capacity.get(PODS, 0):
         lacking.append(_out_of(PODS, 1, load.pods, capacity.get(PODS, 0)))
-    known = (resource for resource in requests if resource not in NATIVE and resource in capacity)
+    known = (
+        resource
+        for resource in requests
+        if resource not in NATIVE and (resource in capacity or not is_extended_resource(resource))
+    )
     for resource in (*NATIVE, *sorted(known)):
         requested = requests.get(resource, 0)
         if requested and requested + load.requests.get(resource, 0) > capacity.get(resource, 0):
@@ -136,6 +170,16 @@ def _other_failures(pod: Pod, node: Node, load: Load, *, comparison_operators: b
     return found
 
 
+def _with_dots(sysctl: str) -> str:
+    """Slashes may stand for dots; then dots stand for slashes.
+
+    >>> _with_dots("net/ipv4/conf/eth0.1/forwarding"), _with_dots("net.core.somaxconn")
+    ('net.ipv4.conf.eth0/1.forwarding', 'net.core.somaxconn')
+    """
+    first = next((sign for sign in sysctl if sign in "./"), ".")
+    return sysctl if first == "." else sysctl.translate(_SWAPPED)
+
+
 def _failed(predicate: str, text: str) -> Refusal:
     return Refusal(predicate, f"Predicate {predicate} failed: {text}")
 
@@ -143,3 +187,6 @@ def _failed(predicate: str, text: str) -> Refusal:
 def _out_of(resource: str, requested: int, used: int, capacity: int) -> Refusal:
     text = f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
     return Refusal(f"OutOf{resource}", text, resource, requested + used - capacity)
+
+
+_SWAPPED: Final = str.maketrans("./", "/.")

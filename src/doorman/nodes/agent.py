@@ -23,24 +23,31 @@ from doorman.client.actions import Action, Delete, Patch, Renew
 from doorman.client.controller import DONE, Change, Result, Retry, Source
 from doorman.client.informer import ListerOf
 from doorman.nodes.admission import Refusal, Shortfall, decide_admission
+from doorman.nodes.complaints import Complaints
 from doorman.nodes.health import Health, health_at
 from doorman.nodes.lease import NAMESPACE, decide_renewal, is_in_order, next_instant, slot_of
 from doorman.nodes.load import Loads
-from doorman.nodes.marks import SHUTDOWN, is_simulated
+from doorman.nodes.marks import SHUTDOWN, SIMULATED, is_simulated
 from doorman.nodes.pod_life import (
     Life,
     Next,
     decide_next,
     decide_start,
     decide_stop,
-    failed_body,
     life_of,
-    stopped_body,
 )
+from doorman.nodes.pod_status import refused_body, stopped_body
 from doorman.nodes.preemption import MESSAGE, REASON, decide_preemption, preempted_body
-from doorman.nodes.pressure import INTERVAL_SECONDS, SHORTAGES, decide_victim, eviction_body, eviction_message
+from doorman.nodes.pressure import (
+    INTERVAL_SECONDS,
+    SHORTAGES,
+    decide_victim,
+    eviction_body,
+    eviction_message,
+    observe,
+)
 from doorman.nodes.refusals import Refusals
-from doorman.nodes.reports import missing_status, node_event, pod_event, status_patch
+from doorman.nodes.reports import life_events, missing_status, node_event, pod_event, status_patch
 from doorman.nodes.shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status import change_events, next_report, status_body, wanted_statuses
 from doorman.semantics.pod_resources import pod_requests
@@ -62,7 +69,7 @@ def node_keys(change: Change) -> Iterable[str]:
     newest: Node = change.newest
     name = newest.metadata.name
     if not is_simulated(newest.metadata.annotations):
-        return ()
+        return (f"node/{name}",) if SIMULATED in newest.metadata.annotations else ()
     old: Node | None = change.old
     if old is None or old.metadata.annotations != newest.metadata.annotations:
         return (f"node/{name}", f"lease/{name}")
@@ -94,7 +101,7 @@ class SimulatedNodes:
         """By pod key: the uid that the memories below are about."""
         self._since: dict[str, Instant] = {}
         self._seen_deleted: dict[str, Instant] = {}
-        self._told_errors: dict[str, str] = {}
+        self._complaints = Complaints()
         self._shutdowns = Shutdowns()
         self._refusals = Refusals()
         self._was_silent: set[str] = set()
@@ -183,22 +190,22 @@ class SimulatedNodes:
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._owned(name)
         if node is None:
-            self._told_errors.pop(name, None)
             self._was_silent.discard(name)
             self._was_ready.pop(name, None)
             self._was_cordoned.discard(name)
             self._next_eviction.pop(name, None)
             self._shutdowns.forget(name)
             self._refusals.forget_node(name)
+            other = self._nodes.get(name)
+            if other is not None:
+                return Result(actions=self._complaints.about_node(other))
+            self._complaints.forget(name)
             return DONE
         actions: list[Action] = []
         wakes: list[tuple[str, Instant]] = []
         self._follow_shutdown(node, actions, wakes, now)
         health = self._health(node, now)
-        if health.error != self._told_errors.get(name, ""):
-            self._told_errors[name] = health.error
-            if health.error:
-                actions.append(node_event(node, "Warning", "InvalidSimulation", f"Cannot simulate: {health.error}"))
+        actions.extend(self._complaints.about_node(node, health.error))
         if health.silent:
             self._was_silent.add(name)
             wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
@@ -261,9 +268,12 @@ class SimulatedNodes:
         at = self._next_eviction.setdefault(name, now)
         if now < at:
             return at
-        victim = decide_victim(shortage, self._pods.by(UNFINISHED_BY_NODE, name))
+        text = f"Attempting to reclaim {shortage.resource}"
+        actions.append(node_event(node, "Warning", "EvictionThresholdMet", text))
+        pods = list(self._pods.by(UNFINISHED_BY_NODE, name))
+        victim = decide_victim(shortage, pods)
         if victim is not None:
-            message = eviction_message(shortage, victim)
+            message = eviction_message(shortage, victim, observe(shortage, node, pods))
             actions.append(pod_event(victim, "Evicted", message))
             actions.append(status_patch(victim, eviction_body(victim, message, now)))
         self._next_eviction[name] = now + INTERVAL_SECONDS
@@ -298,6 +308,13 @@ class SimulatedNodes:
             return self._stop(key, pod, now)
         if pod.is_finished:
             return DONE
+        result = self._tend(key, pod, node, now)
+        complaints = self._complaints.about_pod(pod)
+        return msgspec.structs.replace(result, actions=(*complaints, *result.actions)) if complaints else result
+
+    def _tend(self, key: str, pod: Pod, node: Node, now: Instant) -> Result:
+        """Of a pod that is to live."""
+        uid = pod.metadata.uid
         life = life_of(pod)
         if self._loads.has(uid) or pod.status.start_time:
             self._loads.take(pod)
@@ -341,7 +358,7 @@ class SimulatedNodes:
         if now < due:
             return Result(wakes=((f"pod/{key}", due),))
         event = pod_event(pod, decision.reason, decision.text)
-        body = failed_body(pod, decision.reason, f"Pod was rejected: {decision.text}", now)
+        body = refused_body(pod, decision.reason, f"Pod was rejected: {decision.text}", now)
         return Result(actions=(event, status_patch(pod, body)), retry=RETRY)
 
     def _post(self, key: str, pod: Pod, following: Next, now: Instant) -> Result:
@@ -350,7 +367,9 @@ class SimulatedNodes:
             return Result(wakes=wakes)
         if following.begins:
             self._since[pod.metadata.uid] = now
-        return Result(actions=(status_patch(pod, following.body),), wakes=wakes, retry=RETRY)
+        return Result(
+            actions=(*life_events(pod, following), status_patch(pod, following.body)), wakes=wakes, retry=RETRY
+        )
 
     def _stop(self, key: str, pod: Pod, now: Instant) -> Result:
         meta = pod.metadata
@@ -374,6 +393,7 @@ class SimulatedNodes:
         self._refusals.forget(uid)
         self._since.pop(uid, None)
         self._seen_deleted.pop(uid, None)
+        self._complaints.forget(uid)
 
 
 def _wake_at_first(key: str, *instants: Instant | None) -> Iterable[tuple[str, Instant]]:

@@ -66,7 +66,7 @@ def health_at(annotations: Mapping[str, str], created: Instant, now: Instant) ->
         entries = parse_script(annotations.get(SCRIPT, ""))
     except ScriptError as error:
         entries = ()
-        errors.append(str(error))
+        errors.append(f"{SCRIPT}: {error}")
     silent = False
     conditions: dict[str, str] = {}
     changes: list[Instant] = []
@@ -81,7 +81,7 @@ def health_at(annotations: Mapping[str, str], created: Instant, now: Instant) ->
     try:
         conditions.update(parse_conditions(annotations.get(CONDITIONS, "")))
     except ScriptError as error:
-        errors.append(str(error))
+        errors.append(f"{CONDITIONS}: {error}")
     shutdown = None
     messages: dict[str, str] = {}
     if SHUTDOWN in annotations:
@@ -89,8 +89,9 @@ def health_at(annotations: Mapping[str, str], created: Instant, now: Instant) ->
             shutdown = parse_periods(annotations[SHUTDOWN])
             conditions["Ready"], messages["Ready"] = "False", NOT_READY_MESSAGE
         except ValueError as error:
-            errors.append(str(error))
-    silent = silent or annotations.get(SILENT) == "true"
+            errors.append(f"{SHUTDOWN}: {error}")
+    said = annotations.get(SILENT)
+    silent = said == "true" or (silent and said != "false")
     return Health(
         silent=silent,
         conditions=conditions,

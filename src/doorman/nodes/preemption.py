@@ -16,7 +16,7 @@ from typing import Any, Final
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.nodes.admission import Refusal, Shortfall, is_critical
-from doorman.nodes.pod_life import disrupted_body
+from doorman.nodes.pod_status import disrupted_body
 from doorman.semantics.pod_resources import CPU, MEMORY, PODS, pod_requests
 
 REASON: Final = "Preempting"

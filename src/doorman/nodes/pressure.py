@@ -8,24 +8,34 @@ Rules
 3. One pod at a time, every ten seconds while the pressure lasts.
 4. A pod uses what its annotation says; without one its request, and a little if it requested nothing. So best-effort
    pods go first and guaranteed ones, which never use more than they requested, last.
+5. What is left is told with the eviction: what the pods do not use, and less than a kubelet's threshold, or the node
+   would not be short.
 """
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any, Final
 
 import msgspec
 
-from doorman.api.pods import Pod
-from doorman.api.quantity import QuantityError, whole_value
+from doorman.api.nodes import Node
+from doorman.api.pods import Container, Pod
+from doorman.api.quantity import quantity_text, whole_value
 from doorman.base.clock import Instant
-from doorman.base.instants import to_time
 from doorman.nodes.admission import is_critical
-from doorman.nodes.marks import DISK_USAGE, MEMORY_USAGE
-from doorman.semantics.pod_resources import pod_requests
+from doorman.nodes.marks import DISK_USAGE, MEMORY_USAGE, parse_amount
+from doorman.nodes.pod_status import EXIT_CODE_OF_KILL, disrupted_body
+from doorman.semantics.pod_resources import MEMORY, counted_quantities, pod_requests
 
 INTERVAL_SECONDS: Final = 10.0
 IDLE_BYTES: Final = 10 << 20
 """What a pod that requested nothing and says nothing uses."""
+
+
+MEMORY_THRESHOLD_BYTES: Final = 100 << 20
+DISK_THRESHOLD_PARTS: Final = 10
+"""A kubelet's defaults: memory.available below 100Mi, nodefs.available below a tenth."""
+PAGE_BYTES: Final = 4 << 10
 
 
 class Shortage(msgspec.Struct, frozen=True):
@@ -34,6 +44,13 @@ class Shortage(msgspec.Struct, frozen=True):
     condition: str
     resource: str
     mark: str = ""
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """How much the node keeps free, and how much of that was left."""
+
+    threshold: int
+    available: int
 
 
 SHORTAGES: Final = (
@@ -56,36 +73,40 @@ def decide_victim(shortage: Shortage, pods: Iterable[Pod]) -> Pod | None:
     return min(evictable, key=lambda pod: _rank(shortage, pod), default=None)
 
 
-def eviction_message(shortage: Shortage, pod: Pod) -> str:
+def observe(shortage: Shortage, node: Node, pods: Iterable[Pod]) -> Observation | None:
+    """Rule 5; None of what kubelets keep no measure of unless they are told to."""
+    if not shortage.mark:
+        return None
+    capacity = counted_quantities(node.status.capacity).get(shortage.resource, 0)
+    is_memory = shortage.resource == MEMORY
+    threshold = MEMORY_THRESHOLD_BYTES if is_memory else capacity // DISK_THRESHOLD_PARTS
+    left = capacity - sum(usage(shortage, pod) for pod in pods)
+    return Observation(threshold, max(0, min(left, threshold - PAGE_BYTES)))
+
+
+def eviction_message(shortage: Shortage, pod: Pod, observed: Observation | None) -> str:
     """
-    >>> eviction_message(SHORTAGES[2], Pod())
+    >>> eviction_message(SHORTAGES[2], Pod(), None)
     'The node was low on resource: pids. '
     """
     text = f"The node was low on resource: {shortage.resource}. "
+    if observed is not None:
+        text += f"Threshold quantity: {_bytes(observed.threshold)}, available: {_bytes(observed.available)}. "
     if not shortage.mark:
         return text
-    used, requested = usage(shortage, pod), pod_requests(pod.spec).get(shortage.resource, 0)
-    if used <= requested or not pod.spec.containers:
-        return text
-    name = pod.spec.containers[0].name
-    return text + (
-        f"Container {name} was using {_kibibytes(used)}, request is {_kibibytes(requested)}, "
-        f"has larger consumption of {shortage.resource}. "
-    )
+    for container, used in _usage_by_container(shortage, pod):
+        requested = _requested(container, shortage.resource)
+        if used > requested:
+            text += (
+                f"Container {container.name} was using {_bytes(used)}, request is {_bytes(requested)}, "
+                f"has larger consumption of {shortage.resource}. "
+            )
+    return text
 
 
 def eviction_body(pod: Pod, message: str, now: Instant) -> dict[str, Any]:
-    """The status patch: the pod failed, and who ended it."""
-    condition = {
-        "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": message,
-        "lastTransitionTime": to_time(now), "observedGeneration": pod.metadata.generation,
-    }  # fmt: skip
-    unready = [
-        {"type": kind, "status": "False", "reason": "PodFailed", "lastTransitionTime": to_time(now)}
-        for kind in ("Ready", "ContainersReady")
-    ]
-    status = {"phase": "Failed", "reason": "Evicted", "message": message, "conditions": [condition, *unready]}
-    return {"metadata": {"uid": pod.metadata.uid}, "status": status}
+    """The status patch, as JSON: the pod failed, its containers were killed, and by whom."""
+    return disrupted_body(pod, "Evicted", message, now, code=EXIT_CODE_OF_KILL)
 
 
 def usage(shortage: Shortage, pod: Pod) -> int:
@@ -93,10 +114,23 @@ def usage(shortage: Shortage, pod: Pod) -> int:
     said = pod.metadata.annotations.get(shortage.mark)
     if said is not None:
         try:
-            return whole_value(said)
-        except QuantityError:
+            return parse_amount(said)
+        except ValueError:
             pass
     return pod_requests(pod.spec).get(shortage.resource, 0) or IDLE_BYTES
+
+
+def _usage_by_container(shortage: Shortage, pod: Pod) -> Iterable[tuple[Container, int]]:
+    """Every container uses what it requested, the first one the rest."""
+    rest = usage(shortage, pod)
+    others = [(container, _requested(container, shortage.resource)) for container in pod.spec.containers[1:]]
+    rest -= sum(requested for _, requested in others)
+    return [(container, max(0, rest)) for container in pod.spec.containers[:1]] + others
+
+
+def _requested(container: Container, resource: str) -> int:
+    text = container.resources.requests.get(resource)
+    return whole_value(text) if text is not None else 0
 
 
 def _rank(shortage: Shortage, pod: Pod) -> tuple[bool, int, int, str, str]:
@@ -112,8 +146,8 @@ def _reversed(text: str) -> str:
     return text.translate(_TURNED)
 
 
-def _kibibytes(count: int) -> str:
-    return f"{count // 1024}Ki" if count else "0"
+def _bytes(count: int) -> str:
+    return quantity_text(Fraction(count), is_binary=True)
 
 
 _TURNED: Final = str.maketrans("0123456789", "9876543210")

@@ -14,6 +14,7 @@ from doorman.nodes.status import good_conditions
 
 KUBELET_VERSION: Final = "v1.37.0"
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+NODE_FEATURES: Final = {"supplementalGroupsPolicy": True}
 _LAST_NUMBER: Final = re.compile(r"(\d+)\D*$")
 
 
@@ -62,6 +63,7 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
         "allocatable": capacity,
         "addresses": node_addresses(name),
         "nodeInfo": node_info(name, profile.architecture, profile.operating_system),
+        "features": NODE_FEATURES,
     }
     if now is not None and not script:
         status["conditions"] = good_conditions(to_time(now))

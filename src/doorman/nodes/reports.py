@@ -1,11 +1,14 @@
 """What a kubelet writes: events, patches of status, and what a node made by hand has not said of itself yet."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
 from doorman.client.actions import ObjectReference, Patch, RecordEvent
-from doorman.nodes.profile import DEFAULT_CAPACITY, node_addresses, node_info
+from doorman.nodes.pod_life import DEADLINE_MESSAGE, DEADLINE_REASON, Next
+from doorman.nodes.pod_status import full_name
+from doorman.nodes.profile import DEFAULT_CAPACITY, NODE_FEATURES, node_addresses, node_info
 
 COMPONENT: Final = "kubelet"
 
@@ -21,7 +24,7 @@ def missing_status(node: Node) -> dict[str, Any]:  # part of a node's status as 
     if not status.addresses:
         missing["addresses"] = node_addresses(node.metadata.name)
     if not status.node_info.kubelet_version:
-        missing["nodeInfo"] = node_info(node.metadata.name)
+        missing |= {"nodeInfo": node_info(node.metadata.name), "features": NODE_FEATURES}
     return missing
 
 
@@ -30,7 +33,18 @@ def status_patch(pod: Pod, body: dict[str, Any]) -> Patch:  # body as JSON
     return Patch(resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body)
 
 
-def pod_event(pod: Pod, reason: str, message: str) -> RecordEvent:
+def life_events(pod: Pod, following: Next) -> Iterable[RecordEvent]:
+    """What a kubelet tells of a turn of a pod's life."""
+    if following.backs_off:
+        meta = pod.metadata
+        for container in pod.spec.containers:
+            text = f"Back-off restarting failed container {container.name} in pod {full_name(meta)}"
+            yield pod_event(pod, "BackOff", text)
+    if following.body is not None and following.body["status"].get("reason") == DEADLINE_REASON:
+        yield pod_event(pod, DEADLINE_REASON, DEADLINE_MESSAGE, kind="Normal")
+
+
+def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning") -> RecordEvent:
     meta = pod.metadata
     regarding = ObjectReference(
         kind="Pod",
@@ -42,7 +56,7 @@ def pod_event(pod: Pod, reason: str, message: str) -> RecordEvent:
     )
     return RecordEvent(
         regarding=regarding,
-        type="Warning",
+        type=kind,
         reason=reason,
         message=message,
         component=COMPONENT,

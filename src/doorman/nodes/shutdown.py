@@ -21,7 +21,8 @@ from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.admission import CRITICAL_PRIORITY, Refusal
-from doorman.nodes.pod_life import disrupted_body, life_of
+from doorman.nodes.pod_life import life_of
+from doorman.nodes.pod_status import disrupted_body
 
 POWER_OFF_SECONDS: Final = 1.0
 NOT_READY_MESSAGE: Final = "node is shutting down"

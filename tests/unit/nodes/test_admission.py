@@ -82,6 +82,29 @@ def test_taints(taints: str, tolerations: str, metadata: dict[str, Any], refused
         ),
         pytest.param(requesting(other="2"), Load(), None, id="extended-unknown-to-the-node-is-ignored"),
         pytest.param(
+            {"containers": [{"name": "c", "resources": {"requests": {"hugepages-2Mi": "4Mi"}}}]}, Load(),
+            (
+                "OutOfhugepages-2Mi",
+                "Node didn't have enough resource: hugepages-2Mi, requested: 4194304, used: 0, capacity: 0",
+            ),
+            id="huge-pages-are-not-extended",
+        ),
+        pytest.param(
+            {"securityContext": {"sysctls": [{"name": "net.ipv4.tcp_syncookies"}, {"name": "net/core/somaxconn"}]}},
+            Load(), ("SysctlForbidden", 'forbidden sysctl: "net.core.somaxconn" not allowlisted'), id="sysctl",
+        ),
+        pytest.param(
+            {"securityContext": {"sysctls": [{"name": "kernel/shm_rmid_forced"}]}}, Load(), None, id="safe-sysctl"
+        ),
+        pytest.param(
+            {"securityContext": {"supplementalGroupsPolicy": "Strict"}}, Load(),
+            (
+                "SupplementalGroupsPolicyNotSupported",
+                "SupplementalGroupsPolicy=Strict is not supported in this node",
+            ),
+            id="strict-groups",
+        ),
+        pytest.param(
             {"nodeSelector": {"a": "b"}}, Load(),
             ("NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"),
             id="selector",
@@ -104,6 +127,11 @@ def test_taints(taints: str, tolerations: str, metadata: dict[str, Any], refused
 )  # fmt: skip
 def test_general_filter(spec: dict[str, Any], load: Load, expected: tuple[str, str] | None) -> None:
     assert judge(pod("p", "n1", spec=spec), node("n1", labels={"kubernetes.io/os": "linux"}), load) == expected
+
+
+def test_node_that_can_be_strict_about_groups_takes_the_pod() -> None:
+    able = {**node("n"), "status": {"features": {"supplementalGroupsPolicy": True}}}
+    assert judge(pod("p", "n", spec={"securityContext": {"supplementalGroupsPolicy": "Strict"}}), able) is None
 
 
 def test_label_of_another_operating_system() -> None:

@@ -313,6 +313,7 @@ def test_scripted_pressure_is_reported_and_told() -> None:
     assert [message for _, message in stage.messages()] == [
         "Node node-1 status is now: NodeReady",
         "Node node-1 status is now: NodeHasInsufficientMemory",
+        "Attempting to reclaim memory",
         "Node node-1 status is now: NodeHasSufficientMemory",
     ]
 
@@ -321,6 +322,33 @@ def test_script_that_cannot_be_read_is_told_once() -> None:
     stage = stage_with("node-1", profile=NodeProfile(script="nonsense"))
     stage.at(60)
     assert len(stage.messages("InvalidSimulation")) == 1
+
+
+def test_annotations_that_cannot_be_obeyed_are_told_once_and_change_nothing() -> None:
+    stage = stage_with("node-1")
+    stage.create("nodes", {"metadata": {"name": "odd", "annotations": {"doorman.dev/simulated": "yes"}}})
+    stage.create("pods", pod("p", "node-1", metadata=marked(startup="soon")))
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/silent": "maybe"}}})
+    stage.at(60)
+    assert sorted(message for _, message in stage.messages("InvalidSimulation")) == [
+        'Cannot simulate: doorman.dev/silent: want "true" or "false", not "maybe"',
+        'Cannot simulate: doorman.dev/simulated: want "true" or "false", not "yes"',
+        'Cannot simulate: doorman.dev/startup: time: invalid duration "soon"',
+    ]
+    assert found(stage, "p")["status"]["phase"] == "Running"
+
+
+def test_back_off_and_deadline_are_told() -> None:
+    stage = stage_with("node-1")
+    crashing = marked(runs_for="1s", exit_codes="1")
+    stage.create("pods", pod("crash", "node-1", metadata={**crashing, "uid": "u1"}))
+    stage.create("pods", pod("late", "node-1", spec={"activeDeadlineSeconds": 5}))
+    stage.at(8)
+    assert stage.messages("BackOff") == [(2.0, "Back-off restarting failed container c in pod crash_default(u1)")]
+    assert stage.messages("DeadlineExceeded") == [
+        (5.0, "Pod was active on the node longer than the specified deadline")
+    ]
+    assert [event.type for _, event in stage.events if event.reason == "DeadlineExceeded"] == ["Normal"]
 
 
 def test_agent_that_starts_again_takes_up_running_pods() -> None:
@@ -367,6 +395,7 @@ def test_node_short_of_memory_evicts_one_pod_every_ten_seconds_while_it_lasts() 
     phases = {name: found(stage, name)["status"]["phase"] for name in ("a", "b", "c", "guaranteed")}
     assert phases == {"a": "Failed", "b": "Failed", "c": "Running", "guaranteed": "Running"}
     assert [at for at, _ in stage.messages("Evicted")] == [5.0, 15.0]
+    assert stage.messages("EvictionThresholdMet") == [(at, "Attempting to reclaim memory") for at in (5.0, 15.0)]
 
 
 def test_critical_pod_displaces_another_and_runs() -> None:

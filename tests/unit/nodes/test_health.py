@@ -61,3 +61,15 @@ def test_conditions_that_cannot_be_read_are_reported_and_passed_over() -> None:
     with pytest.raises(ScriptError):
         parse_conditions("Ready")
     assert health_at({"doorman.dev/conditions": "Ready"}, 0.0, 1.0).conditions == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "silent"),
+    [
+        pytest.param({}, True, id="script"),
+        pytest.param({"doorman.dev/silent": "false"}, False, id="annotation-counts-more"),
+        pytest.param({"doorman.dev/silent": "nonsense"}, True, id="nonsense-counts-as-nothing"),
+    ],
+)
+def test_silence_by_script_ends_when_the_annotation_says_so(said: dict[str, str], silent: bool) -> None:
+    assert health_at({"doorman.dev/script": "silent 0s-", **said}, 0.0, 5.0).silent is silent

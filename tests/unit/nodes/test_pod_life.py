@@ -13,11 +13,9 @@ from doorman.nodes.pod_life import (
     decide_next,
     decide_start,
     decide_stop,
-    disrupted_body,
-    failed_body,
     life_of,
-    stopped_body,
 )
+from doorman.nodes.pod_status import disrupted_body, failed_body, refused_body, stopped_body
 from doorman.nodes.preemption import preempted_body
 from doorman.nodes.pressure import eviction_body
 from doorman.nodes.shutdown import terminated_body
@@ -109,6 +107,43 @@ def test_failed_and_stopped_pods_keep_their_restarts() -> None:
         assert (container["restartCount"], container["state"]["terminated"]["exitCode"]) == (4, 143)
 
 
+@pytest.mark.parametrize(
+    ("runs_for", "waits"),
+    [pytest.param(600.0, True, id="ten-minutes"), pytest.param(601.0, False, id="longer-than-the-back-off-lasts")],
+)
+def test_containers_that_ran_long_start_again_at_once(runs_for: float, waits: bool) -> None:
+    began = {"running": {"startedAt": "1970-01-01T00:00:00Z"}}
+    status = {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 5, "state": began}]}
+    following = decide_next(view(status=status), Life(runs_for_seconds=runs_for), 2e3, since=None, node_is_ready=True)
+    assert following.backs_off is waits
+
+
+GATE = {"readinessGates": [{"conditionType": "a.b/c"}]}
+OPEN = {"type": "a.b/c", "status": "True"}
+
+
+@pytest.mark.parametrize(
+    ("ready", "gate", "becomes"),
+    [
+        pytest.param("False", [], "False", id="4-closed"),
+        pytest.param("False", [OPEN], "True", id="4-opens"),
+        pytest.param("True", [], "False", id="4-closes-again"),
+        pytest.param("True", [OPEN], None, id="4-open-still"),
+    ],
+)
+def test_pod_is_ready_only_while_its_gates_are_open(ready: str, gate: list[Any], becomes: str | None) -> None:
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}, *gate]}
+    body = decide_next(view(spec=GATE, status=status), Life(), 50.0, since=None, node_is_ready=True).body
+    assert (body["status"]["conditions"][0]["status"] if body is not None else None) == becomes
+
+
+def test_pod_behind_a_closed_gate_is_told_of_once() -> None:
+    first = decide_next(view(spec=GATE, status={"phase": "Running"}), Life(), 50.0, since=None, node_is_ready=True).body
+    assert first is not None
+    told = view(spec=GATE, status={"phase": "Running", "conditions": first["status"]["conditions"]})
+    assert decide_next(told, Life(), 50.0, since=None, node_is_ready=True).body is None
+
+
 WELL = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 DEBUGGER = {"name": "debugger", "image": "busybox"}
 
@@ -172,6 +207,7 @@ RUNNING = {
             id="backs-off",
         ),
         pytest.param(failed_body(made(status=RUNNING), "R", "m", 100.0), id="failed"),
+        pytest.param(refused_body(made(), "R", "m", 100.0), id="refused"),
         pytest.param(stopped_body(made(status=RUNNING), 100.0), id="stopped"),
         pytest.param(disrupted_body(made(status=RUNNING), "R", "m", 100.0), id="disrupted"),
         pytest.param(eviction_body(made(status=RUNNING), "m", 100.0), id="under-pressure"),

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from doorman.api.nodes import Node
 from doorman.api.pods import Pod
-from doorman.nodes.pressure import SHORTAGES, decide_victim, eviction_body, eviction_message
+from doorman.nodes.pressure import SHORTAGES, Shortage, decide_victim, eviction_body, eviction_message, observe
 from support.objects import pod
 
 MEMORY, DISK, PIDS = SHORTAGES
@@ -59,17 +60,61 @@ def test_short_of_processes_goes_by_priority() -> None:
     assert found.metadata.name == "b"
 
 
-def test_message_says_what_was_short_and_who_used_it() -> None:
-    assert eviction_message(MEMORY, view("a", "1Mi", "2Mi")) == (
+NODE = msgspec.convert({"status": {"capacity": {"memory": "1Gi", "ephemeral-storage": "100Gi"}}}, Node)
+
+
+@pytest.mark.parametrize(
+    ("shortage", "victim", "message"),
+    [
+        pytest.param(
+            MEMORY,
+            view("a", "1Mi", "200Mi"),
+            "The node was low on resource: memory. Threshold quantity: 100Mi, available: 102396Ki. "
+            "Container c was using 200Mi, request is 1Mi, has larger consumption of memory. ",
+            id="beyond-its-request",
+        ),
+        pytest.param(
+            MEMORY,
+            view("a", "1Gi"),
+            "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0. ",
+            id="within-its-request",
+        ),
+        pytest.param(
+            MEMORY,
+            view("a", "1000Mi", "nonsense"),
+            "The node was low on resource: memory. Threshold quantity: 100Mi, available: 24Mi. ",
+            id="unreadable-usage-counts-as-none",
+        ),
+        pytest.param(
+            DISK,
+            view("a"),
+            "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 10485756Ki. "
+            "Container c was using 10Mi, request is 0, has larger consumption of ephemeral-storage. ",
+            id="disk",
+        ),
+        pytest.param(PIDS, view("a"), "The node was low on resource: pids. ", id="pids"),
+    ],
+)
+def test_message_says_what_was_short_and_who_used_it(shortage: Shortage, victim: Pod, message: str) -> None:
+    assert eviction_message(shortage, victim, observe(shortage, NODE, [victim])) == message
+
+
+def test_only_containers_beyond_their_own_request_are_named() -> None:
+    containers = [
+        {"name": "first", "resources": {"requests": {"memory": "10Mi"}}},
+        {"name": "second", "resources": {"requests": {"memory": "20Mi"}}},
+    ]
+    metadata = {"annotations": {"doorman.dev/memory-usage": "50Mi"}}
+    victim = msgspec.convert(pod("a", "n1", metadata=metadata, spec={"containers": containers}), Pod)
+    assert eviction_message(MEMORY, victim, None) == (
         "The node was low on resource: memory. "
-        "Container c was using 2048Ki, request is 1024Ki, has larger consumption of memory. "
+        "Container first was using 30Mi, request is 10Mi, has larger consumption of memory. "
     )
-    assert eviction_message(MEMORY, view("a", "1Gi")) == "The node was low on resource: memory. "
-    assert eviction_message(DISK, view("a")).startswith("The node was low on resource: ephemeral-storage. Container c")
-    assert "memory" in eviction_message(MEMORY, view("a", "1Mi", "nonsense"))
 
 
 def test_evicted_pod_fails_and_says_by_whom() -> None:
     status = eviction_body(view("a"), "m", 0.0)["status"]
     assert (status["phase"], status["reason"], status["message"]) == ("Failed", "Evicted", "m")
-    assert status["conditions"][0]["reason"] == "TerminationByKubelet"
+    assert status["conditions"][-1]["reason"] == "TerminationByKubelet"
+    (container,) = status["containerStatuses"]
+    assert (container["ready"], container["state"]["terminated"]["exitCode"]) == (False, 137)
