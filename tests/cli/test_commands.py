@@ -98,6 +98,53 @@ def test_why_names_the_taint_and_the_missing_toleration(server: Server) -> None:
     assert server.doorman("why", "nobody").returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        pytest.param(["--cpu", "lots"], 'capacity.cpu: "lots" is no quantity', id="cpu"),
+        pytest.param(["--memory", "-5"], 'capacity.memory: "-5" is negative', id="memory"),
+        pytest.param(["--zone", "a b"], 'labels: Invalid value: "a b"', id="zone"),
+        pytest.param(["--label", "disk"], "--label disk: want KEY=VALUE", id="label"),
+        pytest.param(["--taint", "gpu"], "--taint gpu: want KEY[=VALUE]:EFFECT", id="taint-without-effect"),
+        pytest.param(["--taint", "gpu:Never"], "invalid taint effect: Never", id="taint-effect"),
+        pytest.param(["--startup-delay", "5"], 'startupDelay: time: invalid duration "5"', id="start-up"),
+        pytest.param(["--script", "silent"], 'script: "silent": want', id="script"),
+    ],
+)
+def test_node_that_makes_no_sense_is_not_added(server: Server, options: list[str], complaint: str) -> None:
+    done = server.doorman("node", "add", "odd", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
+    assert server.doorman("get", "node", "odd").returncode == 1
+
+
+def test_node_that_is_not_simulated_obeys_nobody(server: Server, tmp_path: Path) -> None:
+    manifest = tmp_path / "node.yaml"
+    manifest.write_text("{apiVersion: v1, kind: Node, metadata: {name: plain}}")
+    server.doorman("apply", "-f", str(manifest))
+    for order in (["fail"], ["fail", "--not-ready"], ["recover"], ["pressure"], ["shutdown"]):
+        done = server.doorman("node", *order, "plain")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert (
+            done.stderr == 'error: node "plain" is not simulated: it has no annotation doorman.dev/simulated: "true"\n'
+        )
+    server.doorman("node", "remove", "plain")
+
+
+def test_node_goes_on_by_its_script_when_it_recovers(server: Server) -> None:
+    options = ["--label", "disk=ssd", "--taint", "gpu=yes:NoSchedule", "--script", "Ready=False 0s-1s"]
+    assert server.doorman("node", "add", "scripted", *options).stdout == "node/scripted added\n"
+    node = json.loads(server.doorman("get", "node", "scripted", "-o", "json").stdout)
+    assert node["metadata"]["labels"]["disk"] == "ssd"
+    assert "gpu" in [taint["key"] for taint in node["spec"]["taints"]]
+    done = server.doorman("node", "recover", "scripted")
+    assert (done.stdout, done.stderr) == (
+        "node/scripted recovered\n",
+        "note: its script goes on: Ready=False 0s-1s\n",
+    )
+    server.doorman("node", "remove", "scripted")
+
+
 def test_node_orders_are_annotations(server: Server) -> None:
     assert server.doorman("node", "add", "extra", "--zone", "z1").stdout == "node/extra added\n"
     assert server.doorman("node", "fail", "extra").stdout == "node/extra failed\n"

@@ -1,6 +1,6 @@
 """`doorman node`: what happens to the simulated nodes of a running cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,17 @@ import click
 from doorman.base.errors import ApiError
 from doorman.cli.connection import connect, fail_with, kubeconfig_option
 from doorman.client.http import HttpClient, Unreachable
+from doorman.nodes.fleet import FleetError, check_profile
+from doorman.nodes.marks import SCRIPT, SIMULATED, is_simulated
 from doorman.nodes.orders import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
-from doorman.nodes.profile import NodeProfile, simulated_node
+from doorman.nodes.profile import NodeProfile, ProfileTaint, simulated_node
+from doorman.semantics.taint_spec import TaintSpecError, parse_taint
 
 _MERGE = "application/merge-patch+json"
+
+
+class NotSimulated(Exception):
+    """A node of somebody else's: nobody would obey."""
 
 
 @click.group("node")
@@ -23,13 +30,31 @@ def command() -> None:
 @command.command("add")
 @click.argument("names", nargs=-1, required=True)
 @click.option("--zone", default="", help="Its zone label.")
+@click.option("--region", default="", help="Its region label.")
 @click.option("--cpu", default="", help="Its processors, such as 8 or 500m.")
 @click.option("--memory", default="", help="Its memory, such as 16Gi.")
+@click.option("--pods", default="", help="How many pods it takes.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A further label; may be repeated.")
+@click.option("--taint", "taints", multiple=True, metavar="KEY[=VALUE]:EFFECT", help="A taint; may be repeated.")
+@click.option("--startup-delay", default="", metavar="DURATION", help="How long it is not ready at first, such as 20s.")
+@click.option("--script", default="", help='What happens to it, such as "silent 30s-90s"; counts from its creation.')
 @kubeconfig_option
-def add(names: tuple[str, ...], zone: str, cpu: str, memory: str, kubeconfig: Path | None) -> None:
+def add(names: tuple[str, ...], kubeconfig: Path | None, **options: Any) -> None:  # texts, or tuples of them
     """Add simulated nodes."""
-    capacity = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value}
-    profile = NodeProfile(zone=zone, capacity=capacity)
+    capacity = {resource: options[resource] for resource in ("cpu", "memory", "pods") if options[resource]}
+    profile = NodeProfile(
+        zone=options["zone"],
+        region=options["region"],
+        capacity=capacity,
+        labels=dict(_label(text) for text in options["labels"]),
+        taints=tuple(_taint(text) for text in options["taints"]),
+        startup_delay=options["startup_delay"],
+        script=options["script"],
+    )
+    try:
+        check_profile(profile)
+    except FleetError as error:
+        raise click.UsageError(str(error)) from None
 
     def one(client: HttpClient, name: str) -> None:
         client.request("POST", "/api/v1/nodes", body=simulated_node(name, profile))
@@ -51,8 +76,7 @@ def remove(names: tuple[str, ...], kubeconfig: Path | None) -> None:
 @kubeconfig_option
 def fail(names: tuple[str, ...], is_not_ready: bool, kubeconfig: Path | None) -> None:
     """Cut nodes off: neither status nor lease nor pods are tended to. Their pods go on running."""
-    body = not_ready() if is_not_ready else cut_off()
-    _each(names, kubeconfig, _order(body), "failed")
+    _each(names, kubeconfig, _order(not_ready if is_not_ready else lambda _: cut_off()), "failed")
 
 
 @command.command("shutdown")
@@ -66,15 +90,21 @@ def shut(names: tuple[str, ...], grace: str, critical: str, kubeconfig: Path | N
         body = shut_down(grace, critical)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    _each(names, kubeconfig, _order(body), "shutting down")
+    _each(names, kubeconfig, _order(lambda _: body), "shutting down")
 
 
 @command.command("recover")
 @click.argument("names", nargs=-1, required=True)
 @kubeconfig_option
 def come_back(names: tuple[str, ...], kubeconfig: Path | None) -> None:
-    """Let nodes come back: whatever was ordered is over."""
-    _each(names, kubeconfig, _order(recover()), "recovered")
+    """Let nodes come back: whatever was ordered is over. A script goes on."""
+
+    def order(annotations: Mapping[str, str]) -> dict[str, Any]:  # a merge patch
+        if SCRIPT in annotations:
+            click.echo(f"note: its script goes on: {annotations[SCRIPT]}", err=True)
+        return recover()
+
+    _each(names, kubeconfig, _order(order), "recovered")
 
 
 @command.command("pressure")
@@ -83,11 +113,37 @@ def come_back(names: tuple[str, ...], kubeconfig: Path | None) -> None:
 @kubeconfig_option
 def press(name: str, kinds: tuple[str, ...], kubeconfig: Path | None) -> None:
     """Make a node short of memory, disk or pid; of nothing when none is named."""
-    _each((name,), kubeconfig, _order(pressure(list(kinds))), "pressed" if kinds else "relieved")
+    _each((name,), kubeconfig, _order(lambda said: pressure(kinds, said)), "pressed" if kinds else "relieved")
 
 
-def _order(body: dict[str, Any]) -> Callable[[HttpClient, str], Any]:  # a merge patch; any answer
-    return lambda client, name: client.request("PATCH", f"/api/v1/nodes/{name}", body=body, content_type=_MERGE)
+def _order(order: Callable[[Mapping[str, str]], dict[str, Any]]) -> Callable[[HttpClient, str], None]:
+    """`order` makes a merge patch of a node's annotations. Only simulated nodes obey."""
+
+    def give(client: HttpClient, name: str) -> None:
+        path = f"/api/v1/nodes/{name}"
+        annotations = client.request("GET", path)["metadata"].get("annotations", {})
+        if not is_simulated(annotations):
+            raise NotSimulated(f'node "{name}" is not simulated: it has no annotation {SIMULATED}: "true"')
+        client.request("PATCH", path, body=order(annotations), content_type=_MERGE)
+
+    return give
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not key or not sign:
+        raise click.UsageError(f'--label {text}: want KEY=VALUE, for example "disk=ssd"')
+    return key, value
+
+
+def _taint(text: str) -> ProfileTaint:
+    try:
+        taint = parse_taint(text)
+    except TaintSpecError as error:
+        raise click.UsageError(f"--taint {text}: {error}") from None
+    if not taint.effect:
+        raise click.UsageError(f'--taint {text}: want KEY[=VALUE]:EFFECT, for example "gpu=true:NoSchedule"')
+    return ProfileTaint(key=taint.key, value=taint.value, effect=taint.effect)
 
 
 def _each(names: tuple[str, ...], kubeconfig: Path | None, act: Callable[[HttpClient, str], Any], verb: str) -> None:
@@ -97,7 +153,7 @@ def _each(names: tuple[str, ...], kubeconfig: Path | None, act: Callable[[HttpCl
         try:
             act(client, name)
             print(f"node/{name} {verb}")
-        except (ApiError, Unreachable) as error:
+        except (ApiError, Unreachable, NotSimulated) as error:
             problems.append(error)
     if problems:
         fail_with(problems)

@@ -55,6 +55,7 @@ from doorman.semantics.pod_resources import pod_requests
 NAME: Final = "simulated-nodes"
 PODS_BY_NODE: Final = "nodeName"
 WORKERS: Final = 64
+LEASE_RENEW_SECONDS_MIN: Final = 0.25
 RETRY: Final = Retry(attempts_max=5, delay_seconds=0.2, delay_seconds_max=7.0)
 
 
@@ -63,6 +64,20 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     lease_duration_seconds: int = 40
     lease_renew_seconds: float = 10.0
     status_report_seconds: float = 300.0
+
+
+def agent_settings_for(monitor_grace_seconds: float, *, comparison_operators: bool) -> AgentSettings:
+    """Leases are renewed four times in the time in which nodes must be heard of, or they would be given up for lost.
+
+    >>> agent_settings_for(4.0, comparison_operators=True).lease_renew_seconds
+    1.0
+    """
+    usual = AgentSettings(comparison_operators=comparison_operators)
+    if monitor_grace_seconds >= usual.lease_duration_seconds:
+        return usual
+    renew_seconds = max(monitor_grace_seconds / 4, LEASE_RENEW_SECONDS_MIN)
+    duration_seconds = max(1, round(4 * renew_seconds))
+    return msgspec.structs.replace(usual, lease_renew_seconds=renew_seconds, lease_duration_seconds=duration_seconds)
 
 
 def node_keys(change: Change) -> Iterable[str]:

@@ -10,13 +10,21 @@
 Nodes without a name are called `node-1`, `node-2` and so on, through all entries.
 """
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from doorman.api.quantity import QuantityError, parse_quantity
 from doorman.base.clock import Instant
-from doorman.nodes.health import ScriptError, parse_script
+from doorman.base.durations import parse_duration
+from doorman.nodes.health import health_at, parse_conditions, parse_script
+from doorman.nodes.marks import SIMULATED, node_mark_errors
 from doorman.nodes.profile import NodeProfile, simulated_node
+from doorman.semantics.names import subdomain_faults
+from doorman.validation.context import Context
+from doorman.validation.node import validate_node_create
 
 COUNT_MAX = 100_000
 
@@ -53,9 +61,9 @@ def parse_fleet(document: Any) -> Fleet:  # what a YAML file held
         raise FleetError(str(error)) from None
     for name, profile in fleet.profiles.items():
         try:
-            parse_script(profile.script)
-        except ScriptError as error:
-            raise FleetError(f"profiles.{name}.script: {error}") from None
+            check_profile(profile)
+        except FleetError as error:
+            raise FleetError(f"profiles.{name}.{error}") from None
     for at, entry in enumerate(fleet.nodes):
         if entry.profile and entry.profile not in fleet.profiles:
             raise FleetError(f'nodes[{at}].profile: there is no profile "{entry.profile}"')
@@ -63,11 +71,52 @@ def parse_fleet(document: Any) -> Fleet:  # what a YAML file held
             raise FleetError(f"nodes[{at}].count: want 0 to {COUNT_MAX}")
         if entry.name and entry.count != 1:
             raise FleetError(f"nodes[{at}].name: only a single node can have a name of its own")
-    names = [name for name, _ in fleet_nodes(fleet)]
-    twice = next((name for name in names if names.count(name) > 1), None) if len(names) < 1000 else None
+        spelt = ("name", entry.name) if entry.name else ("prefix", f"{entry.prefix}1")
+        if faults := subdomain_faults(spelt[1]):
+            raise FleetError(f'nodes[{at}].{spelt[0]}: "{spelt[1]}" is no name for a node: {faults[0]}')
+    times = Counter(name for name, _ in fleet_nodes(fleet))
+    twice = next((name for name, count in times.items() if count > 1), None)
     if twice is not None:
         raise FleetError(f'nodes: "{twice}" is named twice')
     return fleet
+
+
+def check_profile(profile: NodeProfile) -> None:
+    """Raises FleetError, whose text begins with the field that makes no sense.
+
+    >>> check_profile(NodeProfile(capacity={"cpu": "lots"}))
+    Traceback (most recent call last):
+    ...
+    doorman.nodes.fleet.FleetError: capacity.cpu: "lots" is no quantity: want 4, 500m or 16Gi
+    """
+    for resource, amount in profile.capacity.items():
+        try:
+            is_negative = parse_quantity(str(amount)) < 0
+        except QuantityError:
+            raise FleetError(f'capacity.{resource}: "{amount}" is no quantity: want 4, 500m or 16Gi') from None
+        if is_negative:
+            raise FleetError(f'capacity.{resource}: "{amount}" is negative')
+    if profile.startup_delay:
+        _check("startupDelay", lambda: check_delay(profile.startup_delay))
+    _check("script", lambda: parse_script(profile.script))
+    _check("conditions", lambda: parse_conditions(profile.conditions))
+    marks = {SIMULATED: "true", **profile.annotations}
+    if faults := [*filter(None, (health_at(marks, 0.0, 0.0).error,)), *node_mark_errors(marks)]:
+        raise FleetError(f"annotations: {faults[0]}")
+    if errors := validate_node_create(simulated_node("node", profile), Context()):
+        raise FleetError(f"{errors[0].field.partition('.')[2]}: {errors[0].body}")
+
+
+def check_delay(text: str) -> None:
+    if parse_duration(text) <= 0:
+        raise ValueError(f'"{text}" is no time to wait for')
+
+
+def _check(field: str, parse: Callable[[], object]) -> None:
+    try:
+        parse()
+    except ValueError as error:
+        raise FleetError(f"{field}: {error}") from None
 
 
 def fleet_nodes(fleet: Fleet) -> list[tuple[str, NodeProfile]]:

@@ -3,13 +3,16 @@
 `doorman node fail|recover|pressure` and kubectl do the same thing: they annotate the Node, and the agent obeys.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.nodes.health import parse_conditions
+from doorman.nodes.health import ScriptError, parse_conditions
 from doorman.nodes.marks import CONDITIONS, SHUTDOWN, SILENT
 from doorman.nodes.shutdown import parse_periods
 
 Body = dict[str, Any]  # a merge patch, as JSON
+
+NONE: Final[Mapping[str, str]] = {}
 
 PRESSURES: Final = {"memory": "MemoryPressure", "disk": "DiskPressure", "pid": "PIDPressure"}
 
@@ -19,9 +22,13 @@ def cut_off() -> Body:
     return _annotate({SILENT: "true"})
 
 
-def not_ready() -> Body:
-    """The kubelet lives and says that it is not ready."""
-    return _annotate({CONDITIONS: "Ready=False"})
+def not_ready(annotations: Mapping[str, str] = NONE) -> Body:
+    """The kubelet lives and says that it is not ready, besides what it was told to say by `annotations`.
+
+    >>> not_ready({"doorman.dev/conditions": "DiskPressure=True"})
+    {'metadata': {'annotations': {'doorman.dev/conditions': 'DiskPressure=True,Ready=False'}}}
+    """
+    return _conditions({**_said(annotations), "Ready": "False"})
 
 
 def recover() -> Body:
@@ -40,20 +47,32 @@ def shut_down(grace: str, critical: str) -> Body:
     return _annotate({SHUTDOWN: text})
 
 
-def pressure(kinds: list[str]) -> Body:
+def pressure(kinds: Sequence[str], annotations: Mapping[str, str] = NONE) -> Body:
     """Short of `memory`, `disk` or `pid`; of none of them when the list is empty. Raises KeyError for others.
 
-    >>> pressure(["memory"])
-    {'metadata': {'annotations': {'doorman.dev/conditions': 'MemoryPressure=True'}}}
+    >>> pressure(["memory"], {"doorman.dev/conditions": "DiskPressure=True,Ready=False"})
+    {'metadata': {'annotations': {'doorman.dev/conditions': 'Ready=False,MemoryPressure=True'}}}
     """
-    text = ",".join(f"{PRESSURES[kind]}=True" for kind in kinds)
-    return _annotate({CONDITIONS: text or None})
+    others = {kind: status for kind, status in _said(annotations).items() if kind not in PRESSURES.values()}
+    return _conditions({**others, **{PRESSURES[kind]: "True" for kind in kinds}})
 
 
 def conditions(text: str) -> Body:
     """Any conditions, such as `Ready=False,NetworkUnavailable=True`. Raises ScriptError when they make no sense."""
     parse_conditions(text)
     return _annotate({CONDITIONS: text or None})
+
+
+def _said(annotations: Mapping[str, str]) -> Mapping[str, str]:
+    """The conditions that were ordered before; those that cannot be read were never obeyed."""
+    try:
+        return parse_conditions(annotations.get(CONDITIONS, ""))
+    except ScriptError:
+        return {}
+
+
+def _conditions(wanted: Mapping[str, str]) -> Body:
+    return _annotate({CONDITIONS: ",".join(f"{kind}={status}" for kind, status in wanted.items()) or None})
 
 
 def _annotate(annotations: dict[str, str | None]) -> Body:

@@ -97,6 +97,7 @@ def starting_body(pod: Pod, now: Instant) -> Body:
             if inits
             else condition_of(pod, "Initialized", "True", now),
             *ready_conditions(pod, now, containers_ready=False),
+            *_placed(pod, now),
         ],
         "containerStatuses": statuses,
     }
@@ -119,6 +120,7 @@ def running_body(pod: Pod, now: Instant, *, ready: bool) -> Body:
             condition_of(pod, "PodReadyToStartContainers", "True", now),
             condition_of(pod, "Initialized", "True", now),
             *ready_conditions(pod, now, containers_ready=ready),
+            *_placed(pod, now),
         ],
         "containerStatuses": [
             running_status(pod, at, ready=ready, now=now, began=now) for at in range(len(pod.spec.containers))
@@ -267,6 +269,13 @@ def running_status(pod: Pod, at: int, *, ready: bool, now: Instant, began: Insta
 def status_at(pod: Pod, at: int) -> ContainerStatus:
     name = pod.spec.containers[at].name
     return next((status for status in pod.status.container_statuses if status.name == name), _NO_STATUS)
+
+
+def _placed(pod: Pod, now: Instant) -> list[Body]:
+    """A pod that is on a node is scheduled, whoever put it there."""
+    if pod.status.condition("PodScheduled") is not None:
+        return []
+    return [condition_of(pod, "PodScheduled", "True", now)]
 
 
 def _host_address(pod: Pod) -> Body:

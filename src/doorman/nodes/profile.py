@@ -9,13 +9,13 @@ import msgspec
 from doorman.api.quantity import canonical_quantity
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.nodes.marks import SCRIPT, SIMULATED
+from doorman.nodes.marks import CONDITIONS, SCRIPT, SIMULATED
 from doorman.nodes.status import good_conditions
 
 KUBELET_VERSION: Final = "v1.37.0"
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 NODE_FEATURES: Final = {"supplementalGroupsPolicy": True}
-_LAST_NUMBER: Final = re.compile(r"(\d+)\D*$")
+_NUMBERED: Final = re.compile(r"node-(\d{1,9})", re.ASCII)
 
 
 class ProfileTaint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class NodeProfile(
 ):
     """One kind of node, as a configuration file spells it. `capacity` is laid over the default one."""
 
-    capacity: dict[str, str] = {}
+    capacity: dict[str, str | int | float] = {}
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     taints: tuple[ProfileTaint, ...] = ()
@@ -39,6 +39,8 @@ class NodeProfile(
     operating_system: str = "linux"
     startup_delay: str = ""
     """How long after its registration the node is not Ready, such as `20s`."""
+    conditions: str = ""
+    """What the node says from the beginning, such as `MemoryPressure=True,Ready=False`."""
     script: str = ""
     """See `doorman.nodes.health`."""
 
@@ -51,12 +53,13 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     ('8', 'a')
     """
     profile = profile if profile is not None else NodeProfile()
-    capacity = {key: canonical_quantity(value) for key, value in {**DEFAULT_CAPACITY, **profile.capacity}.items()}
+    capacity = {key: canonical_quantity(str(value)) for key, value in {**DEFAULT_CAPACITY, **profile.capacity}.items()}
     script = "; ".join(filter(None, (_startup_entry(profile), profile.script)))
+    orders = {mark: text for mark, text in ((SCRIPT, script), (CONDITIONS, profile.conditions)) if text}
     metadata: dict[str, Any] = {  # JSON
         "name": name,
         "labels": {**_labels(name, profile), **profile.labels},
-        "annotations": {SIMULATED: "true", **({SCRIPT: script} if script else {}), **profile.annotations},
+        "annotations": {SIMULATED: "true", **orders, **profile.annotations},
     }
     status: dict[str, Any] = {  # JSON
         "capacity": capacity,
@@ -65,7 +68,7 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
         "nodeInfo": node_info(name, profile.architecture, profile.operating_system),
         "features": NODE_FEATURES,
     }
-    if now is not None and not script:
+    if now is not None and not orders:
         status["conditions"] = good_conditions(to_time(now))
     spec = {"taints": list(msgspec.to_builtins(profile.taints))} if profile.taints else {}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
@@ -76,14 +79,18 @@ def node_addresses(name: str) -> list[dict[str, str]]:
 
 
 def node_ip(name: str) -> str:
-    """An address in 10.64.0.0/10: by the number at the end of the name, else by a hash of the name.
+    """`node-1` and so on have addresses in 10.64.0.0/11, by number; all others from 10.97.0.0 on, by a hash.
 
-    >>> node_ip("node-1"), node_ip("node-300")
-    ('10.64.0.1', '10.64.1.44')
+    Between them are the addresses of services.
+
+    >>> node_ip("node-1"), node_ip("node-300"), node_ip("big-1")
+    ('10.64.0.1', '10.64.1.44', '10.104.236.201')
     """
-    numbered = _LAST_NUMBER.search(name)
-    number = int(numbered[1]) if numbered else zlib.crc32(name.encode())
-    return f"10.{64 + (number >> 16) % 64}.{number >> 8 & 255}.{number & 255}"
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and (number := int(numbered[1])) < 32 << 16:
+        return f"10.{64 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+    number = zlib.crc32(name.encode())
+    return f"10.{97 + (number >> 16) % 31}.{number >> 8 & 255}.{number & 255}"
 
 
 def pod_ip(uid: str) -> str:

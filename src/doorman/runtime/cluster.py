@@ -47,7 +47,7 @@ from doorman.controllers.resource_quota import ResourceQuotaController
 from doorman.controllers.service_addresses import RESOURCE as ADDRESSES
 from doorman.controllers.service_addresses import ServiceAddressController
 from doorman.controllers.taint_eviction import TaintEvictionController
-from doorman.nodes.agent import AgentSettings, SimulatedNodes
+from doorman.nodes.agent import SimulatedNodes, agent_settings_for
 from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
 from doorman.registry.custom import CustomKinds
@@ -360,7 +360,10 @@ class Cluster:
         own = {resource: lister(resource) for resource in API_SERVICE_RESOURCES}
         yield KubernetesServiceController(own, self._own_service)
         yield EventTtlController(self.informers.live("events"))
-        agent_settings = AgentSettings(comparison_operators=self._settings.gates.comparison_operators)
+        agent_settings = agent_settings_for(
+            self._settings.node_lifecycle.node_monitor_grace_period_seconds,
+            comparison_operators=self._settings.gates.comparison_operators,
+        )
         yield SimulatedNodes(lister("nodes"), lister("pods"), lister("leases.coordination.k8s.io"), agent_settings)
 
     def _instances(self, definition: str) -> Sequence[Object]:

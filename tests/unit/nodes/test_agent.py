@@ -107,6 +107,7 @@ def test_bound_pod_is_running_and_ready() -> None:
     assert status["phase"] == "Running"
     assert conditions(found(stage, "p")) == {
         "PodReadyToStartContainers": "True", "Initialized": "True", "Ready": "True", "ContainersReady": "True",
+        "PodScheduled": "True",
     }  # fmt: skip
     assert status["startTime"] == "2026-01-01T00:00:00Z"
     assert status["hostIP"] == "10.64.0.1"

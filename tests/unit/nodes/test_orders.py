@@ -12,9 +12,24 @@ from doorman.nodes.orders import Body, conditions, cut_off, not_ready, pressure,
         pytest.param(cut_off(), True, {}, id="cut-off"),
         pytest.param(not_ready(), False, {"Ready": "False"}, id="not-ready"),
         pytest.param(
+            not_ready({"doorman.dev/conditions": "PIDPressure=True"}),
+            False,
+            {"PIDPressure": "True", "Ready": "False"},
+            id="not-ready-besides-what-it-says-already",
+        ),
+        pytest.param(
             pressure(["memory", "disk"]), False, {"MemoryPressure": "True", "DiskPressure": "True"}, id="pressure"
         ),
-        pytest.param(pressure([]), False, {}, id="relief"),
+        pytest.param(
+            pressure(["memory"], {"doorman.dev/conditions": "Ready=False,PIDPressure=True"}),
+            False,
+            {"Ready": "False", "MemoryPressure": "True"},
+            id="pressure-leaves-readiness",
+        ),
+        pytest.param(pressure([], {"doorman.dev/conditions": "DiskPressure=True"}), False, {}, id="relief"),
+        pytest.param(
+            pressure(["pid"], {"doorman.dev/conditions": "nonsense"}), False, {"PIDPressure": "True"}, id="mends"
+        ),
         pytest.param(conditions("NetworkUnavailable=True"), False, {"NetworkUnavailable": "True"}, id="any"),
         pytest.param(recover(), False, {}, id="recover"),
     ],

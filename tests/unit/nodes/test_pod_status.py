@@ -84,6 +84,14 @@ def test_pod_that_is_not_ready_names_its_containers() -> None:
     assert (ready["reason"], ready["message"]) == ("ContainersNotReady", "containers with unready status: [a b]")
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["by-the-scheduler", "by-hand"])
+def test_pod_on_a_node_is_scheduled_whoever_put_it_there(known: bool) -> None:
+    conditions = [{"type": "PodScheduled", "status": "True"}] if known else []
+    one = view(status={"conditions": conditions})
+    for body in (running_body(one, 100.0, ready=True), starting_body(one, 100.0)):
+        assert any(each["type"] == "PodScheduled" for each in body["status"]["conditions"]) is not known
+
+
 def test_pod_with_init_containers_starts_with_the_first_of_them() -> None:
     inits = [{"name": "side", "restartPolicy": "Always"}, {"name": "one"}, {"name": "two"}]
     status = starting_body(view(spec={"initContainers": inits}), 100.0)["status"]
