@@ -178,7 +178,7 @@ class JobController:
     def reconcile(self, key: str, now: Instant) -> Result:
         kind, _, rest = key.partition("/")
         if kind in ("create", "delete"):
-            return self._control.reconcile(key)
+            return self._control.reconcile(key, now)
         assert kind == "job", f"unknown key {key}"
         return self._sync(rest, now)
 
@@ -201,7 +201,7 @@ class JobController:
         ]
         if job.metadata.deletion_timestamp or job.status.is_finished:
             return Result(actions=[_release(pod) for pod in pods if _is_tracked(pod)])
-        return self._run(key, job, pods, now)
+        return self._control.with_late(self._run(key, job, pods, now), f"job/{key}", now)
 
     def _run(self, key: str, job: Job, pods: Sequence[Pod], now: Instant) -> Result:
         ended = sort_ended(job, pods)

@@ -2,7 +2,8 @@
 
 An owner's reconcile decides that so many pods must be made and these deleted; here each becomes a key, so that they
 run beside one another and one failure stops no other. Until the cache shows what was asked for, it counts as done: that
-keeps an owner from asking twice. After five minutes without a sign it is forgotten.
+keeps an owner from asking twice. A pod that was made and is not there a second later, twice looked for, has gone before
+its owner could see it. After five minutes without a sign anything is forgotten.
 
 Creations go in batches of 1, 2, 4 and so on, and a failure starts again at 1 after a pause, so that what cannot be
 made is not asked for by the hundred. Names are chosen here, from the owner's uid and version and a counter, and so
@@ -55,6 +56,8 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     at: Instant
     uid: str = ""
     body: Body | None = None
+    looks: int = 0
+    """How often its key has come up: first it is made, later it is looked for."""
 
 
 class _Pace:
@@ -145,7 +148,22 @@ class PodControl:
             wakes.append((f"delete/{key}", now))
         return wakes
 
-    def reconcile(self, key: str) -> Result:
+    def with_late(self, result: Result, owner_key: str, now: Instant) -> Result:
+        """The result of an owner's reconcile, and wakes for those of its pods that should have been seen by now."""
+        pending = {
+            key: asked.at + LOOK_AFTER_SECONDS
+            for key in self._by_owner.get(owner_key, ())
+            if (asked := self._creating.get(key)) is not None
+        }
+        if not pending:
+            return result
+        late = [(f"create/{key}", now) for key in sorted(pending) if pending[key] <= now]
+        again = now + LOOK_AFTER_SECONDS if late else min(pending.values())
+        own = [instant for key, instant in result.wakes if key == owner_key]
+        others = [wake for wake in result.wakes if wake[0] != owner_key]
+        return msgspec.structs.replace(result, wakes=[*others, *late, (owner_key, min([again, *own]))])
+
+    def reconcile(self, key: str, now: Instant) -> Result:
         """`create/<namespace>/<name>` or `delete/<namespace>/<name>`."""
         kind, _, pod_key = key.partition("/")
         asked = (self._creating if kind == "create" else self._deleting).get(pod_key)
@@ -155,6 +173,15 @@ class PodControl:
         if kind == "create":
             if self._pods.get(pod_key) is not None:
                 return DONE
+            at = now if asked.looks else asked.at
+            self._creating[pod_key] = msgspec.structs.replace(asked, looks=asked.looks + 1, at=at)
+            if asked.looks == 1:
+                # A key never has two turns at once, so the creation is over; the cache has a second to show it.
+                return DONE
+            if asked.looks > 1:
+                del self._creating[pod_key]
+                self._drop(asked.owner.key, pod_key)
+                return Result(wakes=((asked.owner.key, now),))
             assert asked.body is not None, "what is created has a body"
             create = Create(resource="pods", namespace=namespace, body=asked.body)
             text = self._texts.created.format(pod=name, owner=asked.owner.meta.name)

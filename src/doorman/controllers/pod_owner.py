@@ -43,7 +43,7 @@ class PodOwnerController(ABC, Generic[T]):
         kind, _, rest = key.partition("/")
         match kind:
             case "create" | "delete":
-                return self._control.reconcile(key)
+                return self._control.reconcile(key, now)
             case "orphan":
                 return self._orphan_seen(rest, now)
             case _:
@@ -72,7 +72,7 @@ class PodOwnerController(ABC, Generic[T]):
         if found is None:
             return DONE
         self._uids[key] = found.metadata.uid
-        return self._manage(key, found, now)
+        return self._control.with_late(self._manage(key, found, now), f"set/{key}", now)
 
     def _forget(self, key: str) -> None:
         """The owner is gone, or another one has its name."""

@@ -8,6 +8,7 @@ from doorman.api.meta import ObjectMeta
 from doorman.api.pods import Pod
 from doorman.base.errors import ApiError, Cause, GroupResource, not_found
 from doorman.client.actions import Create, Delete, ObjectReference, RecordEvent
+from doorman.client.controller import DONE, Result
 from doorman.client.informer import InformerCache
 from doorman.controllers.pod_control import Owner, PodControl, pod_body
 from support.objects import pod
@@ -54,7 +55,7 @@ def test_creations_go_in_doubling_batches_once_the_last_was_seen() -> None:
 def test_creation_is_an_action_and_an_event() -> None:
     pods, _ = control()
     key = keys(pods.create(OWNER, [body()], 0.0), "create/")[0]
-    create, event = pods.reconcile(key).actions
+    create, event = pods.reconcile(key, 0.0).actions
     assert isinstance(create, Create)
     assert isinstance(event, RecordEvent)
     name = create.body["metadata"]["name"]
@@ -114,7 +115,7 @@ def test_deletion_counts_until_it_is_seen() -> None:
     assert pods.delete(OWNER, [one], 0.0) == [("delete/default/p", 0.0)]
     assert pods.delete(OWNER, [one], 0.0) == []
     assert pods.seen_as_deleting(one).metadata.deletion_timestamp
-    delete, event = pods.reconcile("delete/default/p").actions
+    delete, event = pods.reconcile("delete/default/p", 0.0).actions
     assert isinstance(delete, Delete)
     assert isinstance(event, RecordEvent)
     assert (delete.uid, event.message) == ("uid-p", "Deleted pod: p")
@@ -127,7 +128,7 @@ def test_namesake_is_not_deleted() -> None:
     pods, cache = control()
     pods.delete(OWNER, [seen(cache, "default/p")], 0.0)
     seen(cache, "default/p", uid="another")
-    assert pods.reconcile("delete/default/p").actions == ()
+    assert pods.reconcile("delete/default/p", 0.0).actions == ()
 
 
 def test_failed_deletion_is_told_unless_the_pod_is_gone() -> None:
@@ -147,13 +148,41 @@ def test_what_is_never_seen_is_forgotten_after_five_minutes() -> None:
     assert (pods._creating, pods._deleting, pods._by_owner) == ({}, {}, {})
 
 
+def test_pod_that_went_before_it_was_seen_is_missed_after_two_looks() -> None:
+    pods, _ = control()
+    key = keys(pods.create(OWNER, [body()], 0.0), "create/")[0]
+    assert len(pods.reconcile(key, 0.0).actions) == 2
+    assert pods.with_late(DONE, OWNER.key, 0.5).wakes == [(OWNER.key, 1.0)]
+    other = Result(wakes=[("other", 9.0)])
+    assert pods.with_late(other, OWNER.key, 1.0).wakes == [("other", 9.0), (key, 1.0), (OWNER.key, 2.0)]
+    assert pods.reconcile(key, 1.0) == DONE
+    # An owner that looks at its pods all the time does not hurry it.
+    assert pods.with_late(DONE, OWNER.key, 1.5).wakes == [(OWNER.key, 2.0)]
+    assert len(pods.creating(OWNER.key, 1.5)) == 1
+    assert pods.with_late(DONE, OWNER.key, 2.0).wakes == [(key, 2.0), (OWNER.key, 3.0)]
+    assert pods.reconcile(key, 2.0).wakes == ((OWNER.key, 2.0),)
+    assert pods.creating(OWNER.key, 2.0) == []
+    assert pods.with_late(DONE, OWNER.key, 2.0) == DONE
+
+
+def test_pod_that_is_seen_late_is_not_missed() -> None:
+    pods, cache = control()
+    key = keys(pods.create(OWNER, [body()], 0.0), "create/")[0]
+    pods.reconcile(key, 0.0)
+    pods.reconcile(key, 1.0)
+    seen(cache, key.partition("/")[2])
+    assert pods.reconcile(key, 2.0) == DONE
+    assert pods.creating(OWNER.key, 2.0) == []
+    assert pods.with_late(DONE, OWNER.key, 2.0) == DONE
+
+
 def test_owner_that_is_gone_leaves_nothing_behind() -> None:
     pods, cache = control()
     pods.create(OWNER, [body()], 0.0)
     pods.delete(OWNER, [seen(cache, "default/p")], 0.0)
     pods.forget(OWNER.key)
     assert (pods._creating, pods._deleting, pods._by_owner, pods._paces, pods._counters) == ({}, {}, {}, {}, {})
-    assert pods.reconcile("create/default/x").actions == ()
+    assert pods.reconcile("create/default/x", 0.0).actions == ()
 
 
 def test_pod_body_lays_over_the_template() -> None:
