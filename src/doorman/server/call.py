@@ -25,6 +25,10 @@ from doorman.server.patching import APPLY
 from doorman.server.request import Query, Request, RequestInfo
 
 MANAGER_BYTES_MAX: Final = 128
+JOB_PODS_STAY: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -60,7 +64,15 @@ def caller_of(call: Call, options_kind: str, *, patch_type: str = "", given: Del
 
 
 def delete_options_of(call: Call, schema: Schema) -> DeleteOptions:
-    """From the body, or from the query when there is none."""
+    """From the body, or from the query when there is none. Who deletes a Job and says nothing of its pods is warned."""
+    options = _given_delete_options(call, schema)
+    is_silent = options.propagation_policy is None and options.orphan_dependents is None
+    if is_silent and (call.kind.group, call.kind.resource) == ("batch", "jobs"):
+        call.warnings.append(JOB_PODS_STAY)
+    return options
+
+
+def _given_delete_options(call: Call, schema: Schema) -> DeleteOptions:
     request = call.request
     if not request.body:
         query = request.query

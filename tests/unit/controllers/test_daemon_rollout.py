@@ -131,10 +131,48 @@ def old(*names: str, ready: bool = True) -> list[Pod]:
         pytest.param(
             daemon_set(0, 1), old("a", "b", "c", ready=False), (["a", "b", "c"], []), id="5-beside-unavailable-freely"
         ),
+        pytest.param(
+            daemon_set(0, 1),
+            [daemon("na", "a"), daemon("nb", "b"), daemon("nc", "c"), *old("z")],
+            ([], ["p-z"]),
+            id="5-where-none-belongs-when-enough-others-are-available",
+        ),
+        pytest.param(
+            daemon_set(0, 1),
+            [daemon("na", "a"), daemon("nb", "b"), daemon("nc", "c", ready=False), *old("z")],
+            ([], []),
+            id="5-where-none-belongs-not-before-that",
+        ),
+        pytest.param(
+            daemon_set(0, 1),
+            [daemon("na", "a"), daemon("nb", "b"), daemon("nc", "c", ready=False), *old("z", ready=False)],
+            ([], ["p-z"]),
+            id="5-where-none-belongs-at-once-if-not-available",
+        ),
+        pytest.param(
+            daemon_set(1),
+            [daemon("na", "a"), daemon("nb", "b"), daemon("nc", "c"), *old("z")],
+            ([], ["p-z"]),
+            id="4-where-none-belongs",
+        ),
     ],
 )
 def test_replacing(the_set: DaemonSet, pods: list[Pod], expected: tuple[list[str], list[str]]) -> None:
     assert replace(the_set, pods, "a", "b", "c") == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        pytest.param({"controller-revision-hash": "new"}, True, id="hash"),
+        pytest.param({"controller-revision-hash": "old", "pod-template-generation": "3"}, True, id="generation"),
+        pytest.param({"controller-revision-hash": "old", "pod-template-generation": "2"}, False, id="neither"),
+        pytest.param({}, False, id="no-labels"),
+    ],
+)
+def test_pod_is_new_by_its_hash_or_its_generation(labels: dict[str, str], expected: bool) -> None:
+    one = msgspec.convert(pod("p", metadata={"labels": labels}), Pod)
+    assert Template(hash="new", generation="3").is_new(one) is expected
 
 
 @pytest.mark.parametrize(

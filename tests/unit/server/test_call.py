@@ -8,15 +8,17 @@ from doorman.api.identity import ADMIN
 from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.schema import Schema
 from doorman.base.errors import ApiError
-from doorman.server.call import Call, caller_of, delete_options_of
+from doorman.server.call import JOB_PODS_STAY, Call, caller_of, delete_options_of
 from doorman.server.patching import APPLY, MERGE_PATCH
 from doorman.server.request import Query, Request, RequestInfo
 
 
-def call(query: str = "", *, body: bytes = b"", agent: str = "kubectl/v1.37.0 (linux)") -> Call:
+def call(
+    query: str = "", *, body: bytes = b"", agent: str = "kubectl/v1.37.0 (linux)", resource: str = "nodes"
+) -> Call:
     request = Request(method="POST", path="/api/v1/nodes", query=Query(query), headers={"user-agent": agent}, body=body)
     info = RequestInfo(is_resource=True, path="", verb="create", version="v1", resource="nodes")
-    return Call(request=request, info=info, user=ADMIN, kind=builtin_kinds().named("nodes"))
+    return Call(request=request, info=info, user=ADMIN, kind=builtin_kinds().named(resource), warnings=[])
 
 
 @pytest.mark.parametrize(
@@ -59,6 +61,25 @@ def test_wrong_options(query: str, patch_type: str, field: str) -> None:
 def test_delete_options(query: str, body: bytes, seconds: Any) -> None:
     found = delete_options_of(call(query, body=body), Schema(type_table()))
     assert found.grace_period_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("resource", "query", "body", "warnings"),
+    [
+        pytest.param("jobs.batch", "", b"", [JOB_PODS_STAY], id="job"),
+        pytest.param("jobs.batch", "", b'{"gracePeriodSeconds": 0}', [JOB_PODS_STAY], id="job-by-body"),
+        pytest.param("jobs.batch", "propagationPolicy=Orphan", b"", [], id="job-orphan-meant"),
+        pytest.param("jobs.batch", "", b'{"propagationPolicy": "Background"}', [], id="job-background"),
+        pytest.param("jobs.batch", "orphanDependents=true", b"", [], id="job-in-the-old-way"),
+        pytest.param("replicationcontrollers", "", b"", [], id="others-are-not-told"),
+    ],
+)
+def test_who_deletes_a_job_and_not_its_pods_is_warned(
+    resource: str, query: str, body: bytes, warnings: list[str]
+) -> None:
+    one = call(query, body=body, resource=resource)
+    delete_options_of(one, Schema(type_table()))
+    assert one.warnings == warnings
 
 
 def test_delete_options_of_another_kind_are_refused() -> None:
