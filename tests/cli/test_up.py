@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from doorman.cli.up import command, settings_of
+from doorman.runtime.settings import Settings
 from support.server import Server, fetch
 
 
@@ -41,6 +43,25 @@ def test_bad_flags_exit_2_and_say_why(flags: list[str], complaint: str) -> None:
     assert complaint in done.stderr
     assert "hint:" in done.stderr or "Try 'doorman up --help'" in done.stderr
     assert done.stdout == ""
+
+
+def test_flags_of_kube_controller_manager_are_taken_with_their_defaults() -> None:
+    def settings(*flags: str) -> Settings:
+        return settings_of(command.make_context("up", ["--in-memory", *flags]).params)
+
+    assert settings() == Settings(data_dir=None)
+    told = settings(
+        "--controllers=*,-nodelifecycle",
+        "--terminated-pod-gc-threshold=7",
+        "--feature-gates=NodeControllerLeaseCircuitBreaker=false",
+        "--node-monitor-grace-period=1m30s",
+        "--large-cluster-size-threshold=4",
+    )
+    assert told.controllers == ("*", "-node-lifecycle-controller")
+    assert told.pod_gc.terminated_pod_gc_threshold == 7
+    assert told.gates.lease_circuit_breaker is False
+    assert told.node_lifecycle.node_monitor_grace_period_seconds == 90.0
+    assert told.node_lifecycle.large_cluster_size_threshold == 4
 
 
 def test_admission_configuration_is_checked_and_used(tmp_path: Path) -> None:

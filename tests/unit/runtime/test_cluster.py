@@ -1,6 +1,10 @@
 """A cluster with a fixed seed, opened again upon what it kept."""
 
+import pytest
+
+from doorman.base.gates import FeatureGates
 from doorman.client.actions import Create
+from doorman.controllers.node_lifecycle import NodeLifecycleController
 from support.cluster import Story, run_story
 
 
@@ -39,3 +43,12 @@ def test_fixed_seed_gives_the_same_uids_in_every_run() -> None:
     for _ in range(2):
         run_story(story, nodes=0, seed=3)
     assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("is_on", [pytest.param(True, id="on"), pytest.param(False, id="off")])
+def test_stored_leases_are_read_if_the_gate_says_so(is_on: bool) -> None:
+    async def story(told: Story) -> None:
+        (found,) = [r.controller for r in told.cluster.runners if isinstance(r.controller, NodeLifecycleController)]
+        assert (found._live_leases is not None) is is_on
+
+    run_story(story, nodes=0, gates=FeatureGates(lease_circuit_breaker=is_on))
