@@ -119,6 +119,9 @@ class SimulatedNodes:
         self._complaints = Complaints()
         self._shutdowns = Shutdowns()
         self._refusals = Refusals()
+        self.metrics: Final = (self._refusals.count,)
+        self._counted: set[str] = set()
+        """The nodes whose running pods are in the loads."""
         self._was_silent: set[str] = set()
         self._was_ready: dict[str, bool] = {}
         self._was_cordoned: set[str] = set()
@@ -205,6 +208,7 @@ class SimulatedNodes:
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._owned(name)
         if node is None:
+            self._counted.discard(name)
             self._was_silent.discard(name)
             self._was_ready.pop(name, None)
             self._was_cordoned.discard(name)
@@ -228,7 +232,8 @@ class SimulatedNodes:
         if name in self._was_silent:
             wakes.append((f"lease/{name}", now))
         if self._must_look_at_pods(node):
-            wakes.extend((f"pod/{pod.metadata.key}", now) for pod in self._pods.by(PODS_BY_NODE, name))
+            pods = sorted(self._pods.by(PODS_BY_NODE, name), key=lambda pod: pod.metadata.creation_timestamp)
+            wakes.extend((f"pod/{pod.metadata.key}", now) for pod in pods)
         wanted = wanted_statuses(health.conditions, node)
         due = next_report(node, wanted, now, self._settings.status_report_seconds, health.messages)
         missing = missing_status(node)
@@ -312,8 +317,8 @@ class SimulatedNodes:
         if pod is None or not pod.spec.node_name:
             return DONE
         node = self._owned(pod.spec.node_name)
-        if node is None or self._health(node, now).silent:
-            return DONE
+        if node is None or self._health(node, now).silent or node.metadata.name in self._was_silent:
+            return DONE  # a node that has just come back looks at all its pods, in order
         uid = pod.metadata.uid
         self._uids[key] = uid
         if pod.is_finished:
@@ -344,6 +349,7 @@ class SimulatedNodes:
 
     def _admit(self, key: str, pod: Pod, node: Node, life: Life, now: Instant) -> Result:
         name = node.metadata.name
+        self._count_running(name)
         decision: Refusal | Shortfall | None = decide_admission(
             pod,
             node,
@@ -372,9 +378,19 @@ class SimulatedNodes:
         due = self._refusals.due(pod.metadata.uid, name, now)
         if now < due:
             return Result(wakes=((f"pod/{key}", due),))
+        self._refusals.note(pod.metadata.uid, decision.reason)
         event = pod_event(pod, decision.reason, decision.text)
         body = refused_body(pod, decision.reason, f"Pod was rejected: {decision.text}", now)
         return Result(actions=(event, status_patch(pod, body)), retry=RETRY)
+
+    def _count_running(self, name: str) -> None:
+        """Once, before a node judges: what ran before this agent did takes up room, whoever is looked at first."""
+        if name in self._counted:
+            return
+        self._counted.add(name)
+        for pod in self._pods.by(UNFINISHED_BY_NODE, name):
+            if pod.status.start_time:
+                self._loads.take(pod)
 
     def _post(self, key: str, pod: Pod, following: Next, now: Instant) -> Result:
         wakes = [(f"pod/{key}", following.looks_again)] if following.looks_again is not None else []

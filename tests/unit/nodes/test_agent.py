@@ -365,6 +365,49 @@ def test_agent_that_starts_again_takes_up_running_pods() -> None:
     assert found(stage, "b")["status"]["reason"] == "OutOfcpu"
 
 
+def test_agent_that_starts_again_counts_running_pods_before_it_judges() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(capacity={"cpu": "1"}))
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
+    stage.create("pods", pod("z", "node-1", spec=spec))
+    stage.at(5)
+    stage.create("pods", pod("a", "node-1", spec=spec))  # while no agent looks
+    old = stage._controllers[0]
+    stage.restart(old, SimulatedNodes(stage.caches["nodes"], stage.caches["pods"], stage.caches[LEASES]))
+    stage.at(10)
+    assert (found(stage, "z")["status"]["phase"], found(stage, "a")["status"]["reason"]) == ("Running", "OutOfcpu")
+
+
+def test_pods_that_came_while_the_node_was_cut_off_are_judged_in_order_of_their_age() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(capacity={"cpu": "1"}))
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/silent": "true"}}})
+    stage.at(5)
+    stage.create("pods", pod("older", "node-1", spec=spec))
+    stage.at(8)
+    stage.create("pods", pod("newer", "node-1", spec=spec))
+    stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/silent": None}}})
+    stage.at(10)
+    assert found(stage, "older")["status"]["phase"] == "Running"
+    assert found(stage, "newer")["status"]["reason"] == "OutOfcpu"
+
+
+def test_refusals_are_counted_by_reason_and_taints_among_others() -> None:
+    stage = stage_with("node-1")
+    agent = stage._controllers[0]
+    assert isinstance(agent, SimulatedNodes)
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "9"}}}]}
+    stage.create("pods", pod("big", "node-1", spec=spec))
+    stage.settle()
+    stage.patch("nodes", "node-1", taints("a:NoExecute"))
+    stage.create("pods", pod("p", "node-1"))
+    stage.at(60)
+    (family,) = agent.metrics[0].collect()
+    counts = {
+        sample.labels["reason"]: sample.value for sample in family.samples if sample.name.endswith("rejections_total")
+    }
+    assert counts == {"OutOfcpu": 1.0, "Other": 1.0}
+
+
 def test_memories_of_pods_that_are_gone_are_dropped() -> None:
     stage = stage_with("node-1")
     agent = stage._controllers[0]
