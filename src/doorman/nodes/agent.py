@@ -258,10 +258,13 @@ class SimulatedNodes:
         periods = health_at(annotations, now, now).shutdown if SHUTDOWN in annotations else None
         if periods is None and self._shutdowns.plan_of(name) is None:
             return
+        self._count_running(name)
         pods = self._running_on(name)
-        told = self._shutdowns.follow(name, periods, pods, now)
+        before = self._shutdowns.plan_of(name)
+        told = self._shutdowns.follow(name, periods, pods, now, ready=node.status.condition("Ready"))
         if told:
             actions.append(node_event(node, "Normal", EVENT_REASON, told))
+        if self._shutdowns.plan_of(name) is not before:
             wakes.extend((f"pod/{pod.metadata.key}", self._shutdowns.end_of(pod) or now) for pod in pods)
 
     def _running_on(self, node: str) -> list[Pod]:

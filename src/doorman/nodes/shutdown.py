@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.meta import Condition
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
@@ -97,14 +98,23 @@ class Shutdowns:
     def __init__(self) -> None:
         self._plans: dict[str, Plan] = {}
 
-    def follow(self, node: str, periods: Periods | None, pods: Sequence[Pod], now: Instant) -> str:
-        """Begin, go on with or end a shutdown as the node was told; gives what there is to tell of it, if anything."""
+    def follow(
+        self, node: str, periods: Periods | None, pods: Sequence[Pod], now: Instant, *, ready: Condition | None = None
+    ) -> str:
+        """Begin, go on with or end a shutdown as the node was told; gives what there is to tell of it, if anything.
+
+        `ready` is what the node said last: one that is off, or was on its way when this agent started, says no more
+        of it.
+        """
         plan = self._plans.get(node)
         if periods is not None:
             if plan is not None:
                 return ""
+            if ready is not None and ready.status == "Unknown" and not pods:
+                self._plans[node] = Plan({}, now)
+                return ""
             self._plans[node] = decide_plan(periods, pods, now)
-            return BEGUN
+            return "" if ready is not None and ready.message == NOT_READY_MESSAGE else BEGUN
         if plan is None:
             return ""
         del self._plans[node]

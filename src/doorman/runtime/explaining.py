@@ -24,6 +24,8 @@ from doorman.server.request import RequestInfo
 EXPLANATIONS: Final = "podexplanations.doorman.dev"
 TOLD: Final = ("TaintManagerEviction", "TaintEvictionDetail", "Preempted", "FailedScheduling", "Scheduled", "Evicted")
 """Reasons of events that say something about where a pod is."""
+NOT_TOLD: Final = ("BackOff", "InvalidSimulation")
+"""Reasons of a kubelet's warnings that say something else. All others are refusals, or ends that it made."""
 
 
 class PodExplainer:
@@ -84,7 +86,7 @@ class PodExplainer:
             if not stored.name.startswith(f"{name}."):
                 continue
             doc = stored.document()
-            if doc.get("reason") in TOLD and doc.get("involvedObject", {}).get("name") == name:
+            if _is_told(doc) and doc.get("involvedObject", {}).get("name") == name:
                 time = doc.get("lastTimestamp") or doc.get("eventTime") or doc["metadata"].get("creationTimestamp", "")
                 found.append({"time": time, "reason": doc["reason"], "message": doc.get("message", "")})
         return sorted(found, key=lambda event: event["time"])
@@ -96,3 +98,11 @@ class PodExplainer:
         except ApiError:
             return False
         return True
+
+
+def _is_told(event: Document) -> bool:
+    reason = event.get("reason", "")
+    if reason in TOLD:
+        return True
+    by_kubelet = event.get("source", {}).get("component") == "kubelet" and event.get("type") == "Warning"
+    return by_kubelet and reason not in NOT_TOLD

@@ -3,9 +3,10 @@
 import msgspec
 import pytest
 
+from doorman.api.meta import Condition
 from doorman.api.pods import Pod
 from doorman.nodes.admission import CRITICAL_PRIORITY
-from doorman.nodes.shutdown import CANCELLED, Periods, Shutdowns, decide_plan, parse_periods, terminated_body
+from doorman.nodes.shutdown import BEGUN, CANCELLED, Periods, Shutdowns, decide_plan, parse_periods, terminated_body
 from support.objects import pod
 
 PERIODS = Periods(total_seconds=30, critical_seconds=10)
@@ -72,6 +73,28 @@ def test_shutdown_taken_back_in_time_is_told_and_one_that_is_over_is_a_new_start
     assert (shutdowns.is_off("n1", 205.0), shutdowns.is_off("n1", 206.0)) == (False, True)
     assert shutdowns.follow("n1", None, [], 300.0) == ""
     assert not shutdowns.is_off("n1", 300.0)
+
+
+@pytest.mark.parametrize(
+    ("ready", "told", "off"),
+    [
+        pytest.param(Condition(status="True"), BEGUN, 106.0, id="begins"),
+        pytest.param(Condition(status="False", message="node is shutting down"), "", 106.0, id="was-on-its-way"),
+        pytest.param(Condition(status="Unknown"), BEGUN, 106.0, id="cut-off-with-pods"),
+    ],
+)
+def test_shutdown_is_told_once_over_restarts(ready: Condition, told: str, off: float) -> None:
+    shutdowns = Shutdowns()
+    assert shutdowns.follow("n1", PERIODS, [view("a", "5s")], 100.0, ready=ready) == told
+    plan = shutdowns.plan_of("n1")
+    assert plan is not None
+    assert plan.off == off
+
+
+def test_node_that_is_off_stays_off_over_restarts() -> None:
+    shutdowns = Shutdowns()
+    assert shutdowns.follow("n1", PERIODS, [], 100.0, ready=Condition(status="Unknown")) == ""
+    assert shutdowns.is_off("n1", 100.0)
 
 
 def test_ended_pod_says_why() -> None:
