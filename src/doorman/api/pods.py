@@ -188,6 +188,7 @@ class ContainerState(View, frozen=True, kw_only=True):
 
 class ContainerStatus(View, frozen=True, kw_only=True):
     name: str = ""
+    image: str = ""
     ready: bool = False
     restart_count: int = 0
     state: ContainerState = ContainerState()

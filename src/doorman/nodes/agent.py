@@ -340,6 +340,8 @@ class SimulatedNodes:
         uid = pod.metadata.uid
         life = life_of(pod)
         if self._loads.has(uid) or pod.status.start_time:
+            if pod.status.observed_generation != pod.metadata.generation:
+                self._loads.drop(uid)  # its requests may have changed
             self._loads.take(pod)
             ends_at = self._shutdowns.end_of(pod)
             if ends_at is not None:

@@ -14,6 +14,8 @@ Rules
 5. A pod that outlives its `activeDeadlineSeconds` fails.
 6. A pod that is deleted goes when its termination time or its grace period is over, whichever is sooner.
 7. An ephemeral container that is added to a running pod runs from then on.
+8. A container that is given another image starts again with it, and any change of the spec is acknowledged: the status
+   says which generation it is about.
 
 Each function looks at the pod as it is and gives the next status, or the instant at which to look again.
 """
@@ -38,12 +40,14 @@ from doorman.nodes.marks import (
 )
 from doorman.nodes.pod_status import (
     Body,
+    changed_containers,
     closed_gates,
     completed_body,
     ephemeral_status,
     failed_body,
     patch_of,
     readiness_body,
+    replaced_body,
     restarted_body,
     running_body,
     starting_body,
@@ -75,6 +79,8 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     begins: bool = True
     backs_off: bool = False
     """Its containers wait to be started again."""
+    replaced: tuple[str, ...] = ()
+    """Containers that were stopped because their definition changed."""
     looks_again: Instant | None = None
 
 
@@ -115,6 +121,8 @@ def decide_next(pod: Pod, life: Life, now: Instant, *, since: Instant | None, no
     found = _decide_by_phase(pod, life, now, since=since, started=started, node_is_ready=node_is_ready)
     if found.body is None and pod.spec.ephemeral_containers and pod.status.phase == "Running":
         found = _run_ephemeral(pod, found, now)
+    if found.body is None and pod.status.observed_generation != pod.metadata.generation:
+        found = _acknowledge(pod, life, found, now)
     if deadline is None or found.body is not None:
         return found
     return Next(looks_again=deadline if found.looks_again is None else min(deadline, found.looks_again))
@@ -157,6 +165,15 @@ def _run_ephemeral(pod: Pod, otherwise: Next, now: Instant) -> Next:
     ]
     body = patch_of(pod, {"ephemeralContainerStatuses": statuses})
     return Next(body=body, begins=False, looks_again=otherwise.looks_again)
+
+
+def _acknowledge(pod: Pod, life: Life, otherwise: Next, now: Instant) -> Next:
+    """Rule 8."""
+    changed = changed_containers(pod)
+    if not changed:
+        return Next(body=patch_of(pod, {}), begins=False, looks_again=otherwise.looks_again)
+    names = tuple(pod.spec.containers[at].name for at in changed)
+    return Next(body=replaced_body(pod, changed, now, ready=life.ready_after_seconds <= 0), replaced=names)
 
 
 def _ready_or_wait(

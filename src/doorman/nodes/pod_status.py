@@ -4,6 +4,7 @@ Words and shapes are a kubelet's; no container runs. A condition keeps the time 
 its status stays, and loses the reason of a status that is over.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from doorman.api.meta import ObjectMeta
@@ -175,6 +176,31 @@ def restarted_body(pod: Pod, restarts: int, now: Instant, *, ready: bool, code: 
             status["lastState"] = {"terminated": _terminated(pod, at, code, now)}
         statuses.append(status)
     conditions = ready_conditions(pod, now, containers_ready=ready)
+    return patch_of(pod, {"conditions": conditions, "containerStatuses": statuses})
+
+
+def changed_containers(pod: Pod) -> tuple[int, ...]:
+    """Those that run with an image that is no longer theirs."""
+    found = []
+    for at, container in enumerate(pod.spec.containers):
+        status = status_at(pod, at)
+        if status.state.running is not None and status.image and status.image != container.image:
+            found.append(at)
+    return tuple(found)
+
+
+def replaced_body(pod: Pod, changed: Sequence[int], now: Instant, *, ready: bool) -> Body:
+    """The containers `changed` were stopped and run again as they are now; the others go on."""
+    statuses = []
+    for at in range(len(pod.spec.containers)):
+        if at not in changed:
+            statuses.append(running_status(pod, at, ready=status_at(pod, at).ready, now=now))
+            continue
+        status = running_status(pod, at, ready=ready, now=now, began=now)
+        status["restartCount"] += 1
+        status["lastState"] = {"terminated": _terminated(pod, at, EXIT_CODE_OF_TERM, now)}
+        statuses.append(status)
+    conditions = ready_conditions(pod, now, containers_ready=all(status["ready"] for status in statuses))
     return patch_of(pod, {"conditions": conditions, "containerStatuses": statuses})
 
 

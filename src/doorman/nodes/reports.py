@@ -40,6 +40,8 @@ def life_events(pod: Pod, following: Next) -> Iterable[RecordEvent]:
         for container in pod.spec.containers:
             text = f"Back-off restarting failed container {container.name} in pod {full_name(meta)}"
             yield pod_event(pod, "BackOff", text)
+    for name in following.replaced:
+        yield pod_event(pod, "Killing", f"Container {name} definition changed, will be restarted", kind="Normal")
     if following.body is not None and following.body["status"].get("reason") == DEADLINE_REASON:
         yield pod_event(pod, DEADLINE_REASON, DEADLINE_MESSAGE, kind="Normal")
 

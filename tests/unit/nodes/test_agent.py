@@ -352,6 +352,22 @@ def test_back_off_and_deadline_are_told() -> None:
     assert [event.type for _, event in stage.events if event.reason == "DeadlineExceeded"] == ["Normal"]
 
 
+def test_pod_that_is_given_less_makes_room() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(capacity={"cpu": "2"}))
+
+    def asking(cpu: str) -> dict[str, Any]:
+        return {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]}
+
+    stage.create("pods", pod("a", "node-1", spec=asking("2"), metadata={"generation": 1}))
+    stage.at(1)
+    stage.patch("pods", "default/a", {"spec": asking("1"), "metadata": {"generation": 2}})
+    stage.at(2)
+    assert found(stage, "a")["status"]["observedGeneration"] == 2
+    stage.create("pods", pod("b", "node-1", spec=asking("1")))
+    stage.at(3)
+    assert found(stage, "b")["status"]["phase"] == "Running"
+
+
 def test_agent_that_starts_again_takes_up_running_pods() -> None:
     stage = stage_with("node-1", profile=NodeProfile(capacity={"cpu": "1"}))
     spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}

@@ -170,6 +170,35 @@ def test_second_ephemeral_container_leaves_the_first_as_it_is() -> None:
     assert started == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:50Z"]
 
 
+def test_change_of_the_spec_is_acknowledged_once() -> None:
+    changed = view(metadata={"generation": 3}, status={**WELL, "observedGeneration": 2})
+    following = decide_next(changed, Life(), 50.0, since=None, node_is_ready=True)
+    assert following.body is not None
+    assert following.body["status"] == {"observedGeneration": 3}
+    assert not following.begins
+    known = view(metadata={"generation": 3}, status={**WELL, "observedGeneration": 3})
+    assert decide_next(known, Life(), 50.0, since=None, node_is_ready=True).body is None
+
+
+@pytest.mark.parametrize("ready_after", [0.0, 5.0])
+def test_container_with_another_image_starts_again_and_the_others_go_on(ready_after: float) -> None:
+    began = {"running": {"startedAt": "1970-01-01T00:00:10Z"}}
+    statuses = [{"name": name, "image": "old", "ready": True, "restartCount": 1, "state": began} for name in ("a", "b")]
+    changed = view(
+        metadata={"generation": 2},
+        spec={"containers": [{"name": "a", "image": "old"}, {"name": "b", "image": "new"}]},
+        status={**WELL, "observedGeneration": 1, "containerStatuses": statuses},
+    )
+    following = decide_next(changed, Life(ready_after_seconds=ready_after), 50.0, since=10.0, node_is_ready=True)
+    assert following.body is not None
+    first, second = following.body["status"]["containerStatuses"]
+    assert (first["restartCount"], first["state"]) == (1, began)
+    assert (second["restartCount"], second["image"], second["ready"]) == (2, "new", ready_after == 0.0)
+    assert second["state"] == {"running": {"startedAt": "1970-01-01T00:00:50Z"}}
+    assert second["lastState"]["terminated"]["exitCode"] == 143
+    assert following.replaced == ("b",)
+
+
 def made(**more: Any) -> Pod:
     """As the server makes them."""
     return view(metadata={"generation": 1, "uid": "u"}, **more)
