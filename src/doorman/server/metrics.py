@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from prometheus_client import disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
@@ -28,6 +29,8 @@ _VERBS: Final = {
     "delete": "DELETE", "deletecollection": "DELETECOLLECTION",
 }  # fmt: skip
 _LABELS: Final = ("verb", "group", "version", "resource", "subresource", "scope")
+
+disable_created_metrics()  # series of when others began: upstream has none
 
 Source = Callable[[], Iterable[Metric]]
 Key = tuple[str, str, str, str, str, str]

@@ -1,6 +1,7 @@
 """Requests counted by what they were, and a page that Prometheus can read."""
 
 import pytest
+from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from doorman.api.kinds import builtin_kinds
@@ -104,3 +105,12 @@ def test_requests_in_flight_are_told_by_lane() -> None:
     found = samples(metrics)
     assert found["apiserver_current_inflight_requests", (("request_kind", "mutating"),)] == 1
     assert found["apiserver_current_inflight_requests", (("request_kind", "readOnly"),)] == 0
+
+
+def test_nobody_is_told_when_a_series_began() -> None:
+    counter = Counter("things_total", "Things.", registry=None)
+    histogram = Histogram("seconds", "Seconds.", registry=None)
+    metrics = Metrics(builtin_kinds(), counter.collect, histogram.collect)
+    names = {name for name, _ in samples(metrics)}
+    assert {"things_total", "seconds_count"} <= names
+    assert not [name for name in names if name.endswith("_created")]
