@@ -29,7 +29,7 @@ def up(*flags: str) -> "subprocess.CompletedProcess[str]":
         pytest.param(["--nodes", "many"], "'many' is not a valid integer", id="malformed-number"),
         pytest.param(["--nodes", "-1"], "-1 is not in the range", id="negative-nodes"),
         pytest.param(["--secure-port", "70000"], "70000 is not in the range", id="port-out-of-range"),
-        pytest.param(["--node-monitor-period", "5x"], 'invalid duration "5x"', id="malformed-duration"),
+        pytest.param(["--node-monitor-period", "5x"], 'unknown unit "x" in duration "5x"', id="malformed-duration"),
         pytest.param(["--feature-gates", "Nope=true"], "unrecognized feature gate: Nope", id="unknown-gate"),
         pytest.param(["--feature-gates", "TaintBasedEvictions=false"], "locked to true", id="locked-gate"),
         pytest.param(["--controllers", "*,-nope"], '"nope" is not in the list', id="unknown-controller"),

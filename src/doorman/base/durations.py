@@ -3,7 +3,7 @@
 import re
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)([^.\d]*)", re.ASCII)
 
 
 def parse_duration(text: str) -> float:
@@ -20,6 +20,10 @@ def parse_duration(text: str) -> float:
         part = _PART.match(rest, at)
         if part is None:
             break
+        if not part[2]:
+            raise ValueError(f'time: missing unit in duration "{text}"')
+        if part[2] not in _UNITS:
+            raise ValueError(f'time: unknown unit "{part[2]}" in duration "{text}"')
         total += float(part[1]) * _UNITS[part[2]]
         at = part.end()
     if not rest or at != len(rest):

@@ -30,7 +30,7 @@ def test_only_true_makes_a_node_simulated() -> None:
     ("mark", "text", "complaint"),
     [
         pytest.param("startup", "2s", "", id="duration"),
-        pytest.param("ready-after", "2", 'time: invalid duration "2"', id="no-unit"),
+        pytest.param("ready-after", "2", 'time: missing unit in duration "2"', id="no-unit"),
         pytest.param("runs-for", "-1s", 'must not be negative: "-1s"', id="negative-duration"),
         pytest.param("exit-codes", "1,1,0", "", id="exit-codes"),
         pytest.param("exit-codes", "", 'want exit codes such as "1,1,0", not ""', id="no-exit-code"),

@@ -74,6 +74,9 @@ def test_between_is_open_at_the_beginning_and_closed_at_the_end() -> None:
         pytest.param("*/2/3 * * * *", "too many slashes: */2/3", id="5-slashes"),
         pytest.param("@never", "unrecognized descriptor: @never", id="5-descriptor"),
         pytest.param(
+            "@every 1x", 'failed to parse duration @every 1x: time: unknown unit "x" in duration "1x"', id="5-unit"
+        ),
+        pytest.param(
             "@every soon", 'failed to parse duration @every soon: time: invalid duration "soon"', id="5-duration"
         ),
         pytest.param("TZ=.. * * * * *", "provided bad location ..: unknown time zone ..", id="5-zone-in-front"),
