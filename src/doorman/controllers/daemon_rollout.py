@@ -13,7 +13,8 @@ Rules of replacing (RollingUpdate)
 4. Without surge: nodes without exactly one pod, new pods that are not available and old ones that are not count as
    unavailable. Old pods that are not available are deleted; others as long as fewer than allowed are unavailable.
 5. With surge: a new pod is made beside an old one that is not available, and beside others as long as fewer than
-   allowed wait to be available; the old one goes when the new one is available.
+   allowed wait to be available; the old one goes when the new one is available. An old one alone on a node where none
+   belongs goes if it is not available, or when more are available than are wanted.
 6. Shares of the desired number are rounded up; both zero means one unavailable.
 """
 
@@ -299,16 +300,14 @@ def _replace_with_surge(
         new, old = pair
         new_is_available = new is not None and is_available(new, min_ready, now)
         old_is_available = old is not None and is_available(old, min_ready, now)
-        available += new_is_available or old_is_available
+        available += new_is_available if old is None else old_is_available
         if old is None:
             continue
-        if name not in desired:
-            if old_is_available:
-                stranded.append(old)
+        if new is None:
+            if name in desired:
+                (candidates if old_is_available else plan.create).append(name)
             else:
-                plan.delete.append(old)
-        elif new is None:
-            (candidates if old_is_available else plan.create).append(name)
+                (stranded if old_is_available else plan.delete).append(old)
         elif new_is_available:
             plan.delete.append(old)
         else:

@@ -48,8 +48,9 @@ SOURCES: Final = (Source("namespaces", namespace_keys),)
 
 def decide_conditions(contents: Contents, before: Namespace, now: Instant) -> list[dict[str, Any]]:
     """The conditions that say what is left, as far as they changed."""
-    left = {resource: len(objects) for resource, objects in contents.items() if objects}
-    held = Counter(name for objects in contents.values() for one in objects for name in one.metadata.finalizers)
+    holds_up = decide_what_holds_up(contents)
+    left = {resource: len(objects) for resource, objects in holds_up.items() if objects}
+    held = Counter(name for objects in holds_up.values() for one in objects for name in one.metadata.finalizers)
     remaining = ", ".join(f"{_dotted(resource)} has {count} resource instances" for resource, count in left.items())
     holding = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(held.items()))
     wanted = (
@@ -93,6 +94,16 @@ def decide_conditions(contents: Contents, before: Namespace, now: Instant) -> li
             {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}
         )
     return changed
+
+
+def decide_what_holds_up(contents: Contents) -> Contents:
+    """Pods as long as there are any, for nothing else is touched before; then what does not go at once."""
+    if contents.get("pods"):
+        return {"pods": contents["pods"]}
+    return {
+        resource: [one for one in objects if one.metadata.finalizers or one.metadata.deletion_timestamp]
+        for resource, objects in contents.items()
+    }
 
 
 def decide_finalize(namespace: Namespace) -> Action:

@@ -150,6 +150,18 @@ def old(*names: str, ready: bool = True) -> list[Pod]:
             id="5-where-none-belongs-at-once-if-not-available",
         ),
         pytest.param(
+            daemon_set(0, 1),
+            [*old("a", "z"), daemon("nz", "z", ready=False)],
+            ([], []),
+            id="5-where-none-belongs-a-new-one-surges-too",
+        ),
+        pytest.param(
+            daemon_set(0, 1),
+            [*old("z"), daemon("nz", "z")],
+            ([], ["p-z"]),
+            id="5-where-none-belongs-the-old-one-goes-when-the-new-one-is-there",
+        ),
+        pytest.param(
             daemon_set(1),
             [daemon("na", "a"), daemon("nb", "b"), daemon("nc", "c"), *old("z")],
             ([], ["p-z"]),

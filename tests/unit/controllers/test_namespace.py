@@ -5,10 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.meta import Object
+from doorman.api.meta import Object, ObjectMeta
 from doorman.api.namespaces import Namespace
 from doorman.client.actions import Delete, Patch, Update
-from doorman.controllers.namespace import NamespaceController, decide_conditions, decide_finalize
+from doorman.controllers.namespace import (
+    NamespaceController,
+    decide_conditions,
+    decide_finalize,
+    decide_what_holds_up,
+)
 from support.objects import pod
 from support.stage import Stage
 
@@ -59,10 +64,7 @@ def test_pods_go_first_and_everything_else_only_when_none_is_left() -> None:
     assert stage.done(Delete)[0][1].propagation == "Background"
     remaining = conditions(stage)["NamespaceContentRemaining"]
     assert remaining["status"] == "True"
-    assert remaining["message"] == (
-        "Some resources are remaining: configmaps. has 1 resource instances, "
-        "deployments.apps has 1 resource instances, pods. has 1 resource instances"
-    )
+    assert remaining["message"] == "Some resources are remaining: pods. has 1 resource instances"
     stage.delete("pods", "a/p", grace_seconds=0)
     stage.at(120)
     assert {name for _, name in deleted(stage)} == {"pods/a/p", "configmaps/a/c", "deployments.apps/a/d"}
@@ -99,6 +101,24 @@ def test_finalize_keeps_the_finalizers_of_others() -> None:
     action = decide_finalize(namespace)
     assert isinstance(action, Update)
     assert (action.subresource, action.body["spec"]) == ("finalize", {"finalizers": ["x/y"]})
+
+
+PLAIN = Object(metadata=ObjectMeta(name="plain"))
+HELD = Object(metadata=ObjectMeta(name="held", finalizers=("x/y",)))
+GOING = Object(metadata=ObjectMeta(name="going", deletion_timestamp="2026-01-01T00:00:00Z"))
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        pytest.param({}, {}, id="nothing"),
+        pytest.param({"pods": [PLAIN], "configmaps": [HELD]}, {"pods": [PLAIN]}, id="pods-first"),
+        pytest.param({"pods": [], "configmaps": [PLAIN]}, {"pods": [], "configmaps": []}, id="goes-at-once"),
+        pytest.param({"configmaps": [PLAIN, HELD, GOING]}, {"configmaps": [HELD, GOING]}, id="stays"),
+    ],
+)
+def test_what_holds_up(contents: dict[str, list[Object]], expected: dict[str, list[Object]]) -> None:
+    assert decide_what_holds_up(contents) == expected
 
 
 @pytest.mark.parametrize(("contents", "count"), [({}, 0), ({"pods": (Object(),)}, 1)])
