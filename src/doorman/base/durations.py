@@ -3,6 +3,8 @@
 import re
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+SECONDS_MAX = 2**63 / 1e9
+"""As many as Go can count in nanoseconds: 292 years."""
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)([^.\d]*)", re.ASCII)
 
 
@@ -26,7 +28,7 @@ def parse_duration(text: str) -> float:
             raise ValueError(f'time: unknown unit "{part[2]}" in duration "{text}"')
         total += float(part[1]) * _UNITS[part[2]]
         at = part.end()
-    if not rest or at != len(rest):
+    if not rest or at != len(rest) or total > SECONDS_MAX:
         raise ValueError(f'time: invalid duration "{text}"')
     return sign * total
 

@@ -24,6 +24,8 @@ from doorman.nodes.shutdown import NOT_READY_MESSAGE, Periods, parse_periods
 CONDITION_TYPES: Final = (
     "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "OutOfDisk", "Ready"
 )  # fmt: skip
+EVERY_SECONDS_MIN: Final = 1.0
+"""A node that flaps faster would keep everybody busy."""
 _ENTRY: Final = re.compile(r"(\S+)\s+([^\s/-]+)-([^\s/-]*)(?:/(\S+))?")
 
 
@@ -138,6 +140,8 @@ def _parse_entry(text: str) -> Entry:
         raise ScriptError(f'"{text}": the end is not after the beginning')
     if every_seconds is not None and (end_seconds is None or every_seconds < end_seconds):
         raise ScriptError(f'"{text}": what repeats must end before it begins again')
+    if every_seconds is not None and every_seconds < EVERY_SECONDS_MIN:
+        raise ScriptError(f'"{text}": nothing repeats more often than every {EVERY_SECONDS_MIN:g}s')
     return Entry(
         condition=condition,
         status=status,
@@ -157,12 +161,23 @@ def _parse_condition(text: str) -> tuple[str, str]:
 
 
 def _state_at(entry: Entry, age_seconds: float) -> tuple[bool, float | None]:
-    """Whether the entry holds at this age of the node, and the age at which that changes."""
-    begin, end, every = entry.begin_seconds, entry.end_seconds, entry.every_seconds
-    round_start = 0.0
-    if every is not None and age_seconds > 0:
-        round_start = age_seconds // every * every
-    age = age_seconds - round_start
+    """Whether the entry holds at this age of the node, and the age at which that changes.
+
+    Reckoned in whole microseconds: an instant is a float of that precision, so a node that looks again at the very
+    instant it was told would else find itself a trifle too early, for ever when time stands still.
+    """
+    active, changes_at = _state_at_microsecond(
+        round(age_seconds * _MICRO),
+        begin=round(entry.begin_seconds * _MICRO),
+        end=round(entry.end_seconds * _MICRO) if entry.end_seconds is not None else None,
+        every=round(entry.every_seconds * _MICRO) if entry.every_seconds is not None else None,
+    )
+    return active, None if changes_at is None else changes_at / _MICRO
+
+
+def _state_at_microsecond(age: int, *, begin: int, end: int | None, every: int | None) -> tuple[bool, int | None]:
+    round_start = age // every * every if every is not None and age > 0 else 0
+    age -= round_start
     if age < begin:
         return False, round_start + begin
     if end is None:
@@ -170,3 +185,6 @@ def _state_at(entry: Entry, age_seconds: float) -> tuple[bool, float | None]:
     if age < end:
         return True, round_start + end
     return False, None if every is None else round_start + every + begin
+
+
+_MICRO: Final = 1_000_000

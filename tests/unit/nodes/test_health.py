@@ -45,6 +45,8 @@ def test_health(
         pytest.param("silent 9s-5s", "the end is not after the beginning", id="backwards"),
         pytest.param("silent 5s-/9s", "must end", id="open-and-repeating"),
         pytest.param("silent 5s-10s/9s", "must end", id="longer-than-its-round"),
+        pytest.param("silent 0s-1ms/2ms", "nothing repeats more often than every 1s", id="too-fast"),
+        pytest.param(f"silent 0s-1s/{'9' * 400}s", "invalid duration", id="beyond-all-time"),
         pytest.param("Happy=True 1s-2s", "want", id="unknown-condition"),
         pytest.param("Ready=Unknown 1s-2s", "Ready=True or Ready=False", id="unknown-status"),
     ],
@@ -73,3 +75,16 @@ def test_conditions_that_cannot_be_read_are_reported_and_passed_over() -> None:
 )
 def test_silence_by_script_ends_when_the_annotation_says_so(said: dict[str, str], silent: bool) -> None:
     assert health_at({"doorman.dev/script": "silent 0s-", **said}, 0.0, 5.0).silent is silent
+
+
+@pytest.mark.parametrize("tenths", range(1, 60))
+@pytest.mark.parametrize("created", [1767225600.0, 1794778280.0])
+def test_node_that_looks_when_it_was_told_finds_the_next_change_ahead(tenths: int, created: float) -> None:
+    begin = tenths / 10
+    script = f"silent {begin:g}s-{begin + 0.7:g}s/{begin + 1.1:g}s; Ready=False 0s-{begin:g}s/{begin + 1.3:g}s"
+    now = created
+    for _ in range(20):
+        changes_at = health_at({"doorman.dev/script": script}, created, now).changes_at
+        assert changes_at is not None
+        assert changes_at > now
+        now = changes_at
