@@ -7,9 +7,9 @@ Rules
 2. In order (OrderedReady), one at a time: the next ordinal waits until the one before is running, ready and available;
    going down, the highest goes first and the next waits until it is gone. Parallel does not wait.
 3. A new template (RollingUpdate) goes from the highest ordinal down to the partition: a pod of another revision is
-   deleted, and the next waits until it is well again; with maxUnavailable (a share is rounded down, but not to zero)
-   as many go as leave no more than that unwell in the whole set. Below the partition, and where the rollout has not
-   come yet, pods are made of the current revision. OnDelete replaces nothing.
+   deleted, as many at a time as leave no more than maxUnavailable (one; a share is rounded down, but not to zero)
+   unwell in the whole set. With Parallel those that are unwell already go first, and freely. Below the partition, and
+   where the rollout has not come yet, pods are made of the current revision. OnDelete replaces nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -171,19 +171,18 @@ def wanted_ordinals(stateful_set: StatefulSet) -> range:
 
 def _decide_update(stateful_set: StatefulSet, pods: Ordinals, versions: Versions, now: Instant) -> Plan:
     wanted = wanted_ordinals(stateful_set)
-    highest_first = [pods[ordinal] for ordinal in range(wanted.stop - 1, _partition_end(stateful_set) - 1, -1)]
     rolling = stateful_set.spec.update_strategy.rolling_update
-    if rolling is not None and rolling.max_unavailable is not None:
-        allowed = max(scaled(rolling.max_unavailable, len(wanted), default=1, round_up=False), 1)
-        unwell = sum(not _is_well(stateful_set, pods[ordinal], now) for ordinal in wanted)
-        old = [pod for pod in highest_first if _is_outdated(pod, versions)]
-        return Plan(delete=tuple(old[: max(allowed - unwell, 0)]))
-    for pod in highest_first:
-        if _is_outdated(pod, versions):
-            return Plan(delete=(pod,))
-        if not _is_well(stateful_set, pod, now):
-            break
-    return Plan()
+    given = rolling.max_unavailable if rolling is not None else None
+    allowed = max(scaled(given, len(wanted), default=1, round_up=False), 1)
+    unwell = {ordinal for ordinal in wanted if not _is_well(stateful_set, pods[ordinal], now)}
+    highest_first = range(wanted.stop - 1, _partition_end(stateful_set) - 1, -1)
+    old = [ordinal for ordinal in highest_first if _is_outdated(pods[ordinal], versions)]
+    free: list[int] = []
+    if stateful_set.spec.pod_management_policy == "Parallel":
+        free = [ordinal for ordinal in old if ordinal in unwell]
+        old = [ordinal for ordinal in old if ordinal not in unwell]
+    going = [*free, *old[: max(allowed - len(unwell), 0)]]
+    return Plan(delete=tuple(pods[ordinal] for ordinal in going))
 
 
 def _is_outdated(pod: Pod, versions: Versions) -> bool:

@@ -42,8 +42,13 @@ def default_stateful_set(doc: Document) -> None:
     spec = doc.setdefault("spec", {})
     spec.setdefault("podManagementPolicy", "OrderedReady")
     strategy = spec.setdefault("updateStrategy", {})
-    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
-        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+    if not strategy.get("type"):
+        # Who names the strategy and gives no numbers gets none; the controller then goes by the same ones.
+        strategy["type"] = "RollingUpdate"
+        strategy.setdefault("rollingUpdate", {})
+    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+        strategy["rollingUpdate"].setdefault("partition", 0)
+        strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     retention.setdefault("whenDeleted", "Retain")
     retention.setdefault("whenScaled", "Retain")

@@ -104,8 +104,20 @@ PARALLEL = stateful_set(policy="Parallel")
         pytest.param(
             stateful_set(4, "Parallel", updateStrategy=unavailable(2)),
             [replica(0, "s-old", ready=False), replica(1, "s-old"), replica(2, "s-old"), replica(3)],
-            ([], ["s-2"]),
-            id="3-one-that-is-unwell-counts",
+            ([], ["s-0", "s-2"]),
+            id="3-parallel-unwell-goes-first-and-counts",
+        ),
+        pytest.param(
+            PARALLEL,
+            [replica(0, "s-old", ready=False), replica(1, "s-old", ready=False), replica(2, "s-old")],
+            ([], ["s-1", "s-0"]),
+            id="3-parallel-unwell-go-freely",
+        ),
+        pytest.param(
+            PARALLEL,
+            [replica(0, ready=False), replica(1, "s-old"), replica(2, "s-old")],
+            ([], []),
+            id="3-lower-ordinal-that-is-unwell-counts",
         ),
         pytest.param(
             stateful_set(updateStrategy=unavailable("10%")),

@@ -48,7 +48,14 @@ def test_daemon_set() -> None:
 
 def test_stateful_set() -> None:
     spec = filled(default_stateful_set, volumeClaimTemplates=[{}])["spec"]
-    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
+    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}}
+    named: dict[str, Any] = {"type": "RollingUpdate"}
+    assert filled(default_stateful_set, updateStrategy=dict(named))["spec"]["updateStrategy"] == named
+    given = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+    assert filled(default_stateful_set, updateStrategy=given)["spec"]["updateStrategy"]["rollingUpdate"] == {
+        "partition": 2,
+        "maxUnavailable": 1,
+    }
     assert spec["podManagementPolicy"] == "OrderedReady"
     assert spec["volumeClaimTemplates"][0]["spec"] == {"volumeMode": "Filesystem"}
 
