@@ -1,4 +1,4 @@
-"""How fast a node refuses pods: one after another.
+"""How fast a node refuses pods, one after another, and how many it has refused.
 
 A ReplicaSet replaces a refused pod at once, and the scheduler may well send the next one to the same node. With real
 kubelets every round takes its time; without any, such a circle would never come to an end at one instant of virtual
@@ -14,7 +14,6 @@ from doorman.base.clock import Instant
 REFUSAL_SECONDS: Final = 0.125
 """From one refusal of a node to its next."""
 
-
 COUNTED_REASONS: Final = frozenset(
     {
         "Evicted", "InvalidNodeInfo", "NodeShutdown", "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods",
@@ -29,7 +28,7 @@ class Refusals:
     def __init__(self) -> None:
         self.count: Final = Counter(
             "kubelet_admission_rejections_total",
-            "Cumulative number pod admission rejections by the Kubelet.",
+            "Pods that nodes have refused, by reason.",
             ("reason",),
             registry=None,
         )
