@@ -10,7 +10,7 @@ COLLECTOR_THRESHOLDS: Final = (50_000, 50, 100)
 FREED_BYTES_KEPT: Final = 64 * 1024 * 1024
 BLOCK_BYTES_MAX: Final = 32 * 1024 * 1024
 """The body of a list is some megabytes, made and freed for each request. Memory that was given back to the system and
-is asked for again arrives page by page, each filled with zeros: about a fifth of what a list costs.
+is asked for again arrives page by page, each filled with zeros.
 """
 
 _M_TRIM_THRESHOLD: Final = -1
