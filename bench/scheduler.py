@@ -23,10 +23,10 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.nodes import Node
-from doorman.api.pods import Pod
-from doorman.api.services import Service
-from doorman.scheduler.config import SchedulerConfig
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
+from doorman.api.views.services import Service
+from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.outcomes import Placed, Rejected
 from doorman.scheduler.scheduler import Scheduler
 

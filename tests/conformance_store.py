@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from doorman.store.contract import ABSENT, Compacted, Conflict, Store, Write
+from doorman.store.store_contract import ABSENT, Compacted, Conflict, Store, Write
 
 
 class StoreSuite:

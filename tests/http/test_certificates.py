@@ -13,7 +13,7 @@ import yaml
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from doorman.controllers.certificate_rules import CLIENT, KUBELET_CLIENT, KUBELET_SERVING
+from doorman.controllers.certificates.signer_rules import CLIENT, KUBELET_CLIENT, KUBELET_SERVING
 from support.certificates import CLIENT_USAGES, SERVER_USAGES, key_pem, made_key, made_request, request_body
 from support.server import Server, fetch
 

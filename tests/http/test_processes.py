@@ -87,7 +87,7 @@ def test_watch_ends_in_order_when_the_server_stops(tmp_path: Path) -> None:
 def test_server_whose_writer_dies_says_so_and_can_still_be_read(tmp_path: Path) -> None:
     with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
         assert create(server, "kept") == 201
-        writer = Child(server, "doorman.store.writer")
+        writer = Child(server, "doorman.store.writer_process")
         os.kill(writer.pid, signal.SIGKILL)
         assert writer.has_ended()
         status, _, body = fetch(server, "POST", MAPS, body=b'{"metadata": {"name": "lost"}}')

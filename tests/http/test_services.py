@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from doorman.base.clock import ManualClock
-from doorman.runtime.cluster import Cluster
+from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
-from doorman.store.memory import MemoryStore
+from doorman.store.memory_store import MemoryStore
 from support.api import Api, credentials, running_api
 
 PATH = "/api/v1/namespaces/default/services"
@@ -48,7 +48,7 @@ def test_each_service_gets_an_address_of_its_own() -> None:
             "type": "ClusterIP",
             "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack",
-            "internalTrafficPolicy": "Cluster",
+            "internalTrafficPolicy": "ControlPlane",
         }
 
     run(story)
@@ -183,7 +183,7 @@ def test_numbers_are_still_taken_after_a_restart() -> None:
     async def main() -> None:
         store = MemoryStore()
         for seed in (7, 8):
-            cluster = Cluster(store, Settings(seed=seed, nodes=0), ManualClock())
+            cluster = ControlPlane(store, Settings(seed=seed, nodes=0), ManualClock())
             await cluster.prepare(port=6443, ca_certificate=credentials().ca_certificate)
             api = Api(cluster, ManualClock())
             if seed == 7:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from doorman.front.limits import Limits
+from doorman.front.connection_limits import ConnectionLimits
 from doorman.runtime.credentials import Credentials
 from support.api import running_api
 from support.front import listening as front_listening
 
-LIMITS = Limits(head_seconds=0.3, request_seconds=0.6, sweep_seconds=0.05)
+LIMITS = ConnectionLimits(head_seconds=0.3, request_seconds=0.6, sweep_seconds=0.05)
 PATIENCE_SECONDS = 10.0
 
 

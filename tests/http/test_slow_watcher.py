@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from doorman.registry import watchcache
+from doorman.registry.cache import watch_cache as watchcache
 from support.api import Api, running_api
 from support.front import listening as front_listening
 from support.server import Server, authority_of

@@ -1,6 +1,6 @@
 """Pods leave on time: a whole cluster in process, hours in milliseconds."""
 
-from doorman.registry.selection import Selection
+from doorman.registry.cache.selection import Selection
 from support.cluster import Story, run_story
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from doorman.api.identity import ADMIN
 from doorman.client.actions import Patch, PatchType
-from doorman.nodes.orders import cut_off, pressure, recover
+from doorman.nodes.node_commands import cut_off, pressure, recover
 from support.cluster import Story, run_story
 
 MINUTE = {"key": "gpu", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}

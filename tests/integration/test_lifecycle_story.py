@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.base.instants import from_time
-from doorman.controllers.taint_eviction import EvictionTimers, TaintEvictionSettings
-from doorman.nodes.orders import cut_off, not_ready, recover
+from doorman.controllers.taint_eviction.taint_eviction import EvictionTimers, TaintEvictionSettings
+from doorman.nodes.node_commands import cut_off, not_ready, recover
 from support.cluster import Story, run_story
 
 DOWN_SECONDS_MAX = 60.2

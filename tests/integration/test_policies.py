@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from doorman.admission.policies import FAILURE_ANNOTATION
+from doorman.admission.policies.validating_policies import FAILURE_ANNOTATION
 from support.api import Api, running_api
 
 GROUP = "admissionregistration.k8s.io"

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 
 from doorman.base.instants import from_time
-from doorman.controllers.node_lifecycle import NodeLifecycleController
+from doorman.controllers.node.node_lifecycle import NodeLifecycleController
 from doorman.nodes.fleet import Fleet, FleetEntry
-from doorman.nodes.orders import cut_off, recover
+from doorman.nodes.node_commands import cut_off, recover
 from doorman.nodes.profile import NodeProfile
 from support.cluster import Story, run_story
 

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from doorman.api.taints import Taint, Toleration
-from doorman.semantics.eviction import At, Eviction, Never, Now, decide_eviction, min_toleration_seconds
+from doorman.semantics.taints.eviction_time import At, Eviction, Never, Now, decide_eviction, min_toleration_seconds
 
 NOW = 1000.0
 KEYS = st.sampled_from(["", "a", "b"])

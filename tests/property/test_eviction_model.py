@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorman.client.actions import Delete
-from doorman.controllers.taint_eviction import TaintEvictionController
+from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from support.objects import node, pod, taint, taints, toleration
 from support.stage import Stage
 

@@ -5,10 +5,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorman.registry.stored import Stored
-from doorman.server import list_bodies
-from doorman.server.list_bodies import ListBody
-from doorman.store.contract import Entry
+from doorman.registry.cache.stored_object import Stored
+from doorman.server.codec import list_bodies
+from doorman.server.codec.list_bodies import ListBody
+from doorman.store.store_contract import Entry
 
 HEAD = b'{"items":['
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorman.api.taints import Taint, Toleration
-from doorman.semantics.matching import first_untolerated_or_none, is_tolerated, tolerates, untolerated_taints
+from doorman.semantics.taints.matching import first_untolerated_or_none, is_tolerated, tolerates, untolerated_taints
 
 KEYS = st.sampled_from(["", "a", "b"])
 VALUES = st.sampled_from(["", "v", "w", "0", "5", "-5", "05", "9223372036854775807"])

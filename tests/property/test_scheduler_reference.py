@@ -4,10 +4,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorman.api.meta import ObjectMeta
-from doorman.api.nodes import Node
-from doorman.api.pods import Pod
-from doorman.scheduler.config import SchedulerConfig
+from doorman.api.views.meta import ObjectMeta
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
+from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.outcomes import Placed, Rejected
 from doorman.scheduler.scheduler import Scheduler
 from support.scheduler_reference import Verdict, World, judge, message, scores

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorman.api.taints import Taint, Toleration
-from doorman.semantics.matching import is_tolerated, tolerates
-from doorman.semantics.taint_lists import add_or_update_taint, delete_taint, diff_taints, has_taint
-from doorman.semantics.taint_spec import Changed, TaintChange, apply_taint_change, parse_taint
-from doorman.semantics.toleration_lists import is_superset, merge_tolerations
+from doorman.semantics.taints.matching import is_tolerated, tolerates
+from doorman.semantics.taints.taint_lists import add_or_update_taint, delete_taint, diff_taints, has_taint
+from doorman.semantics.taints.taint_spec import Changed, TaintChange, apply_taint_change, parse_taint
+from doorman.semantics.taints.toleration_lists import is_superset, merge_tolerations
 
 KEYS = st.sampled_from(["a", "b", "example.com/c"])
 EFFECTS = st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"])

@@ -20,16 +20,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from doorman.api.nodes import Node
-from doorman.api.pods import Pod
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
 from doorman.base.errors import ApiError
-from doorman.base.memory import COLLECTOR_THRESHOLDS
+from doorman.base.process_memory import COLLECTOR_THRESHOLDS
 from doorman.client.actions import Create, Delete, Patch, PatchType
-from doorman.client.controller import Change
-from doorman.controllers.taint_eviction import TaintEvictionController, no_execute_taints
-from doorman.nodes.marks import SILENT
-from doorman.nodes.orders import cut_off, not_ready, pressure, recover, shut_down
-from doorman.semantics.eviction import Never, Now, decide_eviction
+from doorman.client.controller_contract import ObjectChange
+from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController, no_execute_taints
+from doorman.nodes.node_commands import cut_off, not_ready, pressure, recover, shut_down
+from doorman.nodes.status.node_annotations import SILENT
+from doorman.semantics.taints.eviction_time import Never, Now, decide_eviction
 from support.cluster import Story, run_story
 
 CACHED = (
@@ -210,7 +210,7 @@ class Soak:
             self._check_cache(kind)
         self._digest.update(f"{now} {self._story.cluster.cache.revision} {len(nodes)}".encode())
 
-    def _pod_changed(self, change: Change) -> None:
+    def _pod_changed(self, change: ObjectChange) -> None:
         """Nobody is evicted who may stay."""
         old: Pod | None = change.old
         new: Pod | None = change.new

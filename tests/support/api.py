@@ -10,12 +10,12 @@ from typing import Any
 
 from doorman.base.clock import VIRTUAL_START, ManualClock
 from doorman.client.actions import Create
-from doorman.runtime.cluster import Cluster
+from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
 from doorman.server.request import PeerCertificates, Query, Request, Response
-from doorman.store.memory import MemoryStore
+from doorman.store.memory_store import MemoryStore
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
@@ -26,7 +26,7 @@ def credentials() -> Credentials:
 
 
 class Api:
-    def __init__(self, cluster: Cluster, clock: ManualClock, audit: AuditLog | None = None) -> None:
+    def __init__(self, cluster: ControlPlane, clock: ManualClock, audit: AuditLog | None = None) -> None:
         self.cluster = cluster
         self.clock = clock
         self.credentials = credentials()
@@ -129,7 +129,7 @@ class Api:
 @asynccontextmanager
 async def running_api(*, audit_log: Path | None = None) -> AsyncIterator[Api]:
     clock = ManualClock()
-    cluster = Cluster(MemoryStore(), Settings(seed=7, nodes=0), clock)
+    cluster = ControlPlane(MemoryStore(), Settings(seed=7, nodes=0), clock)
     await cluster.prepare(port=6443, ca_certificate=credentials().ca_certificate)
     audit = AuditLog(audit_log, clock, lambda _, flush: flush()) if audit_log is not None else None
     try:

@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
-from doorman.api.pods import Pod
+from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.client.actions import Bind
-from doorman.client.controller import DONE, Change, Result, Source
-from doorman.semantics.matching import first_untolerated_or_none
-from doorman.semantics.node_affinity import selects_node
+from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
+from doorman.semantics.pods.node_selectors import selects_node
+from doorman.semantics.taints.matching import first_untolerated_or_none
 
 
-def pod_keys(change: Change) -> Iterable[str]:
+def pod_keys(change: ObjectChange) -> Iterable[str]:
     pod: Pod | None = change.new
     return (pod.metadata.key,) if pod is not None and not pod.spec.node_name else ()
 
@@ -26,7 +26,7 @@ class Binder:
         self._waiting: dict[str, None] = {}
         self.sources = (Source("pods", pod_keys), Source("nodes", self._node_keys))
 
-    def _node_keys(self, change: Change) -> Iterable[str]:
+    def _node_keys(self, change: ObjectChange) -> Iterable[str]:
         return list(self._waiting)
 
     def start(self, now: Instant) -> Result:

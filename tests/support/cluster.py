@@ -13,12 +13,12 @@ from typing import Any
 
 from doorman.base.clock import ManualClock
 from doorman.client.actions import Create, Delete, Patch, PatchType
-from doorman.runtime.cluster import Cluster
+from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
-from doorman.runtime.virtual import VirtualLoop
-from doorman.semantics.taint_spec import Changed, apply_taint_change, parse_taint_change
-from doorman.store.contract import Store
-from doorman.store.memory import MemoryStore
+from doorman.runtime.virtual_time import VirtualLoop
+from doorman.semantics.taints.taint_spec import Changed, apply_taint_change, parse_taint_change
+from doorman.store.memory_store import MemoryStore
+from doorman.store.store_contract import Store
 
 
 class Story:
@@ -26,7 +26,7 @@ class Story:
         self._store = store
         self._settings = settings
         self.clock = clock
-        self.cluster = Cluster(store, settings, clock)
+        self.cluster = ControlPlane(store, settings, clock)
         self.client = self.cluster.client_as("admin", "story", "system:masters")
 
     async def start(self) -> None:
@@ -38,7 +38,7 @@ class Story:
     async def restart(self) -> None:
         """The server ends and a new one takes up what was stored; all that was only remembered is lost."""
         await self.cluster.stop()
-        self.cluster = Cluster(self._store, self._settings, self.clock)
+        self.cluster = ControlPlane(self._store, self._settings, self.clock)
         self.client = self.cluster.client_as("admin", "story", "system:masters")
         await self.start()
 
@@ -73,7 +73,7 @@ class Story:
         await self.settle()
 
     async def order(self, node: str, body: dict[str, Any]) -> None:
-        """A merge patch of the node, such as those of `doorman.nodes.orders`."""
+        """A merge patch of the node, such as those of `doorman.nodes.node_commands`."""
         await self.client.patch(Patch(resource="nodes", name=node, body=body, type=PatchType.MERGE))
         await self.settle()
 

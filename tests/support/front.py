@@ -6,18 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from doorman.front.hall import Hall
-from doorman.front.limits import Limits
+from doorman.front.connection_limits import ConnectionLimits
+from doorman.front.connections import Connections
 from doorman.front.tls import AUTHORITY, CERTIFICATE, KEY
 from doorman.runtime.credentials import Credentials, write_private
 from doorman.runtime.serve import listen
-from doorman.server.gate import Gate
+from doorman.server.front_link import FrontLink
 from doorman.server.pipeline import Pipeline
 
 
 @asynccontextmanager
 async def listening(
-    pipeline: Pipeline, credentials: Credentials, folder: Path, limits: Limits | None = None
+    pipeline: Pipeline, credentials: Credentials, folder: Path, limits: ConnectionLimits | None = None
 ) -> AsyncIterator[int]:
     """Gives the port."""
     write_private(folder / CERTIFICATE, credentials.server_certificate)
@@ -25,7 +25,7 @@ async def listening(
     write_private(folder / AUTHORITY, credentials.ca_certificate)
     loop = asyncio.get_running_loop()
     listener = listen("127.0.0.1", 0)
-    hall, gate = Hall(listener, limits or Limits()), Gate(pipeline)
+    hall, gate = Connections(listener, limits or ConnectionLimits()), FrontLink(pipeline)
     for end, protocol in zip(socket.socketpair(), (hall, gate), strict=True):
         await loop.create_connection(lambda protocol=protocol: protocol, sock=end)  # type: ignore[misc]  # bound now
     gate.begin(str(folder))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from doorman.registry.jobs import generate_selector
+from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.validation.workload_defaults import default_job
 
 

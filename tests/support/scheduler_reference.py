@@ -9,14 +9,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from doorman.api.labels import matches
-from doorman.api.meta import LabelSelector
-from doorman.api.nodes import Node
-from doorman.api.pods import Pod, PodAffinityTerm, TopologySpreadConstraint
-from doorman.api.quantity import parse_quantity
+from doorman.api.machinery.label_selectors import matches
+from doorman.api.machinery.quantity import parse_quantity
 from doorman.api.taints import Taint
-from doorman.semantics.matching import is_tolerated
-from doorman.semantics.node_affinity import preference_weight, selects_node
+from doorman.api.views.meta import LabelSelector
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod, PodAffinityTerm, TopologySpreadConstraint
+from doorman.semantics.pods.node_selectors import preference_weight, selects_node
+from doorman.semantics.taints.matching import is_tolerated
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.nodes import Node
-from doorman.api.poddisruptionbudgets import PodDisruptionBudget
-from doorman.api.pods import Pod
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
+from doorman.api.views.policy import PodDisruptionBudget
 from doorman.base.clock import Instant
-from doorman.scheduler.config import SchedulerConfig
+from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.outcomes import Outcome, Placed, Rejected
 from doorman.scheduler.scheduler import Scheduler
 from support.objects import Document, taint, toleration

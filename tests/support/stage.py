@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.meta import View, orphanage_of
-from doorman.api.nodes import Node
-from doorman.api.pod_indexes import POD_INDEXERS
-from doorman.api.pods import Pod
+from doorman.api.views.meta import View, orphanage_of
+from doorman.api.views.nodes import Node
+from doorman.api.views.pod_indexes import POD_INDEXERS
+from doorman.api.views.pods import Pod
 from doorman.base.clock import VIRTUAL_START, Instant
 from doorman.base.errors import ApiError, GroupResource, already_exists, conflict, not_found, stale
 from doorman.base.instants import to_micro_time, to_time
@@ -31,8 +31,8 @@ from doorman.client.actions import (
     Renew,
     Update,
 )
-from doorman.client.controller import Change, Controller, Result, Retry
-from doorman.client.informer import InformerCache
+from doorman.client.controller_contract import Controller, ObjectChange, Result, Retry
+from doorman.client.informer_cache import InformerCache
 
 Document = dict[str, Any]
 
@@ -89,7 +89,7 @@ class Stage:
         number = len(self._controllers) - 1
         for source in controller.sources:
             for view in self.caches[source.resource].list():
-                for key in source.keys(Change(source.resource, None, view)):
+                for key in source.keys(ObjectChange(source.resource, None, view)):
                     self._enqueue(number, key)
         self._take(number, "", controller.start(self.now))
 
@@ -318,13 +318,13 @@ class Stage:
         meta["resourceVersion"] = str(self._revision)
         self.documents[resource][key] = document
         view = self._view(resource, document)
-        self._tell(Change(resource, self.caches[resource].put(key, view), view))
+        self._tell(ObjectChange(resource, self.caches[resource].put(key, view), view))
 
     def _remove(self, resource: str, key: str) -> None:
         del self.documents[resource][key]
-        self._tell(Change(resource, self.caches[resource].remove(key), None))
+        self._tell(ObjectChange(resource, self.caches[resource].remove(key), None))
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: ObjectChange) -> None:
         for number, controller in enumerate(self._controllers):
             for source in controller.sources:
                 if source.resource == change.resource:

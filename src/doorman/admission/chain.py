@@ -5,44 +5,44 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.configuration import LimitedResource
-from doorman.admission.contract import (
+from doorman.admission.admission_configuration import LimitedResource
+from doorman.admission.plugin_contract import (
+    AdmissionPlugin,
     Attributes,
     Checker,
-    Cluster,
+    ClusterReader,
     Docs,
-    Glance,
     Interest,
     Limiter,
     Mutator,
     Operation,
-    Plugin,
+    RequestPreview,
     Weigh,
 )
-from doorman.admission.dedicated_nodes import DedicatedNodesPlugin
-from doorman.admission.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
-from doorman.admission.extended_resource_toleration import ExtendedResourceToleration
-from doorman.admission.limit_ranger import LimitRanger
-from doorman.admission.namespace_lifecycle import NamespaceLifecycle
-from doorman.admission.node_restriction import NodeRestriction
-from doorman.admission.pod_security import PodSecurity
-from doorman.admission.pod_toleration_restriction import PodTolerationRestriction
-from doorman.admission.pod_topology_labels import PodTopologyLabels
-from doorman.admission.policies import ValidatingAdmissionPolicies
-from doorman.admission.policy_names import Judge, nobody_may
-from doorman.admission.priority import Priority
-from doorman.admission.resource_quota import ResourceQuota
-from doorman.admission.runtime_class import RuntimeClass
-from doorman.admission.service_account import ServiceAccount
-from doorman.admission.taint_nodes_by_condition import TaintNodesByCondition
-from doorman.admission.taint_record import TaintRecorder
-from doorman.admission.toleration_policy import TolerationPolicyPlugin
+from doorman.admission.plugins.dedicated_nodes_admission import DedicatedNodesPlugin
+from doorman.admission.plugins.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
+from doorman.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
+from doorman.admission.plugins.limit_ranger import LimitRanger
+from doorman.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from doorman.admission.plugins.node_restriction import NodeRestriction
+from doorman.admission.plugins.pod_security import PodSecurity
+from doorman.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
+from doorman.admission.plugins.pod_topology_labels import PodTopologyLabels
+from doorman.admission.plugins.priority import Priority
+from doorman.admission.plugins.quota_admission import ResourceQuotaPlugin
+from doorman.admission.plugins.runtime_class_admission import RuntimeClass
+from doorman.admission.plugins.service_account_admission import ServiceAccountPlugin
+from doorman.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
+from doorman.admission.plugins.taint_record import TaintRecorder
+from doorman.admission.plugins.toleration_policy_admission import TolerationPolicyPlugin
+from doorman.admission.policies.policy_variables import Judge, nobody_may
+from doorman.admission.policies.validating_policies import ValidatingAdmissionPolicies
 from doorman.api.taints import Toleration
 from doorman.base.clock import Instant
-from doorman.semantics.pod_resources import Amounts
+from doorman.semantics.pods.pod_resources import Amounts
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class AdmissionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the plugins are told at start."""
 
     suffix: Callable[[], str]
@@ -58,10 +58,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Says who may do what, to expressions that ask."""
 
 
-ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
+ORDER: Final[Mapping[str, Callable[[AdmissionSettings], AdmissionPlugin]]] = {
     "NamespaceLifecycle": lambda _: NamespaceLifecycle(),
     "LimitRanger": lambda _: LimitRanger(),
-    "ServiceAccount": lambda settings: ServiceAccount(settings.suffix),
+    "ServiceAccount": lambda settings: ServiceAccountPlugin(settings.suffix),
     "NodeRestriction": lambda _: NodeRestriction(),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "PodSecurity": lambda _: PodSecurity(),
@@ -80,7 +80,7 @@ ORDER: Final[Mapping[str, Callable[[Settings], Plugin]]] = {
     "TolerationPolicy": lambda _: TolerationPolicyPlugin(),
     "TaintRecord": lambda _: TaintRecorder(),
     "ValidatingAdmissionPolicy": lambda settings: ValidatingAdmissionPolicies(settings.judge),
-    "ResourceQuota": lambda settings: ResourceQuota(settings.limited_resources),
+    "ResourceQuota": lambda settings: ResourceQuotaPlugin(settings.limited_resources),
 }
 """Every plugin there is, in the order in which they run. All of them are on by default."""
 
@@ -98,7 +98,7 @@ WITHOUT_EFFECT: Final = frozenset(
 class Chain:
     """Plugins that are on, with a table of who wants to see what, filled as requests come."""
 
-    def __init__(self, plugins: Iterable[Plugin]) -> None:
+    def __init__(self, plugins: Iterable[AdmissionPlugin]) -> None:
         self._plugins = tuple(plugins)
         self._mutators: dict[tuple[str, str, str, Operation], tuple[Mutator, ...]] = {}
         self._checkers: dict[tuple[str, str, str, Operation], tuple[Checker, ...]] = {}
@@ -109,7 +109,7 @@ class Chain:
     def names(self) -> tuple[str, ...]:
         return tuple(plugin.name for plugin in self._plugins)
 
-    def admit(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+    def admit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin change the object, in order. Raises the first refusal."""
         key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
         mutators = self._mutators.get(key)
@@ -121,7 +121,7 @@ class Chain:
             for plugin in mutators:
                 plugin.admit(attributes, remembered, now)
 
-    def validate(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+    def validate(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin look at the object as it would be stored."""
         key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
         checkers = self._checkers.get(key)
@@ -133,7 +133,7 @@ class Chain:
             for plugin in checkers:
                 plugin.validate(attributes, remembered, now)
 
-    def limit(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+    def limit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin that counts say whether there is room. What it lets in is written in the same turn."""
         key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
         limiters = self._limiters.get(key)
@@ -143,7 +143,7 @@ class Chain:
         for plugin in limiters:
             plugin.limit(attributes, cluster, now)
 
-    def is_idle(self, resource: str, glance: Glance, cluster: Cluster) -> bool:
+    def is_idle(self, resource: str, glance: RequestPreview, cluster: ClusterReader) -> bool:
         """Whether no plugin would change or refuse such a request, whatever its object is."""
         key = (resource, glance.subresource, glance.operation)
         covering = self._covering.get(key)
@@ -152,7 +152,7 @@ class Chain:
             covering = self._covering[key] = tuple(interest for interest in every if interest.covers(*key))
         return all(interest.passes is not None and interest.passes(glance, cluster) for interest in covering)
 
-    def _interested(self, attributes: Attributes) -> list[Plugin]:
+    def _interested(self, attributes: Attributes) -> list[AdmissionPlugin]:
         resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation
         return [
             plugin
@@ -161,10 +161,10 @@ class Chain:
         ]
 
 
-def build_chain(settings: Settings, *, enabled: Sequence[str] = (), disabled: Sequence[str] = ()) -> Chain:
+def build_chain(settings: AdmissionSettings, *, enabled: Sequence[str] = (), disabled: Sequence[str] = ()) -> Chain:
     """The default plugins, less those disabled. Raises ValueError for a name that nobody knows.
 
-    >>> chain = build_chain(Settings(suffix=lambda: "abcde"), disabled=["Priority"])
+    >>> chain = build_chain(AdmissionSettings(suffix=lambda: "abcde"), disabled=["Priority"])
     >>> "Priority" in chain.names, "RuntimeClass" in chain.names
     (False, True)
     """
@@ -184,7 +184,7 @@ class _Remembered:
 
     __slots__ = ("_cluster", "_found")
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterReader) -> None:
         self._cluster = cluster
         self._found: dict[tuple[str, str, str], Mapping[str, Any] | None] = {}
 

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.faces import FACES
-from doorman.api.webhooks import ClientConfig
+from doorman.api.machinery.conversion import FACES
+from doorman.api.views.admissionregistration import ClientConfig
 from doorman.base.errors import GroupResource
 
 

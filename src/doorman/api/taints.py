@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Final
 
-from doorman.api.meta import View
+from doorman.api.views.meta import View
 
 
 class Effect(StrEnum):
@@ -12,7 +12,7 @@ class Effect(StrEnum):
     NO_EXECUTE = "NoExecute"
 
 
-class Operator(StrEnum):
+class TolerationOperator(StrEnum):
     EQUAL = "Equal"
     EXISTS = "Exists"
     LT = "Lt"

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from doorman.base.gotext import go_json, quote
+from doorman.base.go_format import go_json, quote
 
 
 class FieldErrorType(StrEnum):

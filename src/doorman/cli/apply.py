@@ -9,9 +9,9 @@ import click
 import yaml
 
 from doorman.base.errors import ApiError
-from doorman.cli.connection import connect, fail, kubeconfig_option, told
-from doorman.cli.resources import NoSuchResource, resource_of_kind
-from doorman.client.http import HttpClient, Unreachable
+from doorman.cli.resource_lookup import NoSuchResource, resource_of_kind
+from doorman.cli.server_connection import connect, fail, kubeconfig_option, told
+from doorman.client.http_client import HttpClient, Unreachable
 
 FIELD_MANAGER: Final = "doorman"
 

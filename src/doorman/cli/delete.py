@@ -7,9 +7,9 @@ import click
 
 from doorman.base.errors import ApiError
 from doorman.cli.apply import documents
-from doorman.cli.connection import connect, fail, kubeconfig_option, told
-from doorman.cli.resources import NoSuchResource, Resource, find_resource, resource_of_kind
-from doorman.client.http import HttpClient, Unreachable
+from doorman.cli.resource_lookup import NoSuchResource, ServedResource, find_resource, resource_of_kind
+from doorman.cli.server_connection import connect, fail, kubeconfig_option, told
+from doorman.client.http_client import HttpClient, Unreachable
 
 
 @click.command("delete")
@@ -70,8 +70,8 @@ def _targets(
     namespace: str,
     selector: str,
     everything: bool,
-) -> list[tuple[Resource, str, str]]:
-    found: list[tuple[Resource, str, str]] = []
+) -> list[tuple[ServedResource, str, str]]:
+    found: list[tuple[ServedResource, str, str]] = []
     for doc in documents(files):
         kind = resource_of_kind(client, doc["apiVersion"], doc["kind"])
         space = namespace or doc["metadata"].get("namespace") or client.namespace

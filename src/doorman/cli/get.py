@@ -9,11 +9,11 @@ import msgspec
 import yaml
 
 from doorman.base.errors import ApiError
-from doorman.cli.connection import connect, fail, fail_with, kubeconfig_option
 from doorman.cli.get_taints import print_taints
 from doorman.cli.output import print_object, print_table
-from doorman.cli.resources import NoSuchResource, Resource, find_resource
-from doorman.client.http import TABLE, HttpClient, Unreachable
+from doorman.cli.resource_lookup import NoSuchResource, ServedResource, find_resource
+from doorman.cli.server_connection import connect, fail, fail_with, kubeconfig_option
+from doorman.client.http_client import TABLE, HttpClient, Unreachable
 
 
 @click.command("get")
@@ -69,7 +69,7 @@ def command(
 
 
 def _print_documents(
-    client: HttpClient, found: Resource, space: str, names: tuple[str, ...], query: dict[str, str], output: str
+    client: HttpClient, found: ServedResource, space: str, names: tuple[str, ...], query: dict[str, str], output: str
 ) -> None:
     if names:
         docs = [client.request("GET", found.path(space, name)) for name in names]
@@ -89,7 +89,7 @@ def _print_documents(
 
 def _print_tables(
     client: HttpClient,
-    found: Resource,
+    found: ServedResource,
     space: str,
     names: tuple[str, ...],
     query: dict[str, str],
@@ -117,7 +117,7 @@ def _print_tables(
 
 def _follow(
     client: HttpClient,
-    found: Resource,
+    found: ServedResource,
     space: str,
     query: dict[str, str],
     table: dict[str, Any],

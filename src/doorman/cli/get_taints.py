@@ -11,10 +11,10 @@ from doorman.base.clock import Instant, SystemClock
 from doorman.base.durations import human_span
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time
-from doorman.cli.connection import fail, fail_with
 from doorman.cli.output import print_columns
-from doorman.client.http import HttpClient, Unreachable
-from doorman.semantics.taint_records import ANNOTATION, TaintRecord, expiry_or_none, read_records
+from doorman.cli.server_connection import fail, fail_with
+from doorman.client.http_client import HttpClient, Unreachable
+from doorman.semantics.taints.taint_records import ANNOTATION, TaintRecord, expiry_or_none, read_records
 
 HEADER = ("NODE", "TAINT", "AGE", "BY", "MANAGER", "EXPIRES", "REASON")
 

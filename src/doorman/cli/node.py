@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from doorman.base.errors import ApiError
-from doorman.cli.connection import connect, fail_with, kubeconfig_option
-from doorman.client.http import HttpClient, Unreachable
+from doorman.cli.server_connection import connect, fail_with, kubeconfig_option
+from doorman.client.http_client import HttpClient, Unreachable
 from doorman.nodes.fleet import FleetError, check_profile
-from doorman.nodes.marks import SCRIPT, SIMULATED, is_simulated
-from doorman.nodes.orders import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
+from doorman.nodes.node_commands import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
 from doorman.nodes.profile import NodeProfile, ProfileTaint, simulated_node
-from doorman.semantics.taint_spec import TaintSpecError, parse_taint
+from doorman.nodes.status.node_annotations import SCRIPT, SIMULATED, is_simulated
+from doorman.semantics.taints.taint_spec import TaintSpecError, parse_taint
 
 _MERGE = "application/merge-patch+json"
 

@@ -9,15 +9,15 @@ import msgspec
 from doorman.api.taints import Taint
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
-from doorman.cli.connection import connect, fail, fail_with, kubeconfig_option
 from doorman.cli.output import print_object
-from doorman.cli.resources import NoSuchResource, find_resource
-from doorman.client.http import HttpClient, Unreachable
-from doorman.semantics.taint_records import ANNOTATION, wish_annotation
-from doorman.semantics.taint_spec import (
-    Refused,
+from doorman.cli.resource_lookup import NoSuchResource, find_resource
+from doorman.cli.server_connection import connect, fail, fail_with, kubeconfig_option
+from doorman.client.http_client import HttpClient, Unreachable
+from doorman.semantics.taints.taint_records import ANNOTATION, wish_annotation
+from doorman.semantics.taints.taint_spec import (
     TaintChange,
     TaintCommandError,
+    TaintRefused,
     TaintSpecError,
     apply_taint_change,
     check_conflicts,
@@ -174,7 +174,7 @@ def _taint(
     name = node["metadata"]["name"]
     before = msgspec.convert(node.get("spec", {}).get("taints", []), list[Taint])
     outcome = apply_taint_change(before, change, node_name=name, overwrite=overwrite)
-    if isinstance(outcome, Refused):
+    if isinstance(outcome, TaintRefused):
         raise _Problem(outcome.reasons)
     taints = [_document(taint) for taint in outcome.taints]
     if dry_run != "client":

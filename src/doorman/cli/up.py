@@ -8,21 +8,21 @@ from typing import Any, Final
 import click
 import yaml
 
-from doorman.admission.configuration import ConfigurationError, Configurations, read_configuration
+from doorman.admission.admission_configuration import ConfigurationError, Configurations, read_configuration
 from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
 from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
-from doorman.controllers.node_lifecycle import NodeLifecycleSettings
-from doorman.controllers.pod_gc import PodGcSettings
-from doorman.controllers.taint_eviction import EvictionTimers, TaintEvictionSettings
+from doorman.controllers.node.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.pods.pod_gc import PodGcSettings
+from doorman.controllers.taint_eviction.taint_eviction import EvictionTimers, TaintEvictionSettings
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings, without_aliases
-from doorman.scheduler.config import SchedulerConfig
-from doorman.scheduler.config_args import ConfigError
-from doorman.scheduler.config_file import read_config
-from doorman.semantics.toleration_lists import toleration_document
-from doorman.store.contract import Unusable
+from doorman.scheduler.config.config_file import read_config
+from doorman.scheduler.config.plugin_args import ConfigError
+from doorman.scheduler.config.scheduler_config import SchedulerConfig
+from doorman.semantics.taints.toleration_lists import toleration_document
+from doorman.store.store_contract import Unusable
 from doorman.validation.tolerations import toleration_errors
 
 _PATH: Final = click.Path(path_type=Path)
@@ -56,7 +56,7 @@ class Gates(click.ParamType[FeatureGates]):
             self.fail(f"{error}\nhint: gates look like TaintTolerationComparisonOperators=false", param, ctx)
 
 
-class Names(click.ParamType[tuple[str, ...]]):
+class NameList(click.ParamType[tuple[str, ...]]):
     """A list with commas."""
 
     name = "list"
@@ -84,13 +84,17 @@ class Names(click.ParamType[tuple[str, ...]]):
 )
 @click.option("--feature-gates", type=Gates(), default="", show_default=False, help="Feature gates to set.")
 @click.option(
-    "--controllers", type=Names(), default="*", help="Controllers to run: '*', names, and '-name' to leave one out."
+    "--controllers", type=NameList(), default="*", help="Controllers to run: '*', names, and '-name' to leave one out."
 )
 @click.option(
-    "--enable-admission-plugins", type=Names(), default="", show_default=False, help="Admission plugins to add."
+    "--enable-admission-plugins", type=NameList(), default="", show_default=False, help="Admission plugins to add."
 )
 @click.option(
-    "--disable-admission-plugins", type=Names(), default="", show_default=False, help="Admission plugins to leave out."
+    "--disable-admission-plugins",
+    type=NameList(),
+    default="",
+    show_default=False,
+    help="Admission plugins to leave out.",
 )
 @click.option(
     "--admission-control-config-file",
@@ -159,9 +163,9 @@ def command(**flags: Any) -> None:  # click hands flags over by name
 
 def _check_names(settings: Settings) -> None:
     """Names of controllers and admission plugins that nobody knows are a mistake of the caller's."""
-    from doorman.admission.chain import Settings as AdmissionSettings
+    from doorman.admission.chain import AdmissionSettings as AdmissionSettings
     from doorman.admission.chain import build_chain
-    from doorman.runtime.controllers import CONTROLLERS
+    from doorman.runtime.controller_registry import CONTROLLERS
 
     for element in settings.controllers:
         name = element.removeprefix("-")

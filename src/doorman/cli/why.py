@@ -8,10 +8,10 @@ import msgspec
 import yaml
 
 from doorman.base.errors import ApiError
-from doorman.cli.connection import connect, fail_with, kubeconfig_option
-from doorman.client.http import Unreachable
-from doorman.scheduler.explanation import Explanation
-from doorman.scheduler.explanation_text import explanation_text
+from doorman.cli.server_connection import connect, fail_with, kubeconfig_option
+from doorman.client.http_client import Unreachable
+from doorman.scheduler.explain.explanation import Explanation
+from doorman.scheduler.explain.explanation_text import explanation_text
 
 
 @click.command("why")

@@ -7,14 +7,14 @@ import sys
 
 import uvloop
 
-from doorman.base.memory import keep_memory
-from doorman.front.hall import Hall
-from doorman.front.limits import Limits
+from doorman.base.process_memory import keep_memory
+from doorman.front.connection_limits import ConnectionLimits
+from doorman.front.connections import Connections
 
 
-async def attend(link: socket.socket, listener: socket.socket, limits: Limits) -> None:
+async def attend(link: socket.socket, listener: socket.socket, limits: ConnectionLimits) -> None:
     """Until the server has said its last word, or is gone."""
-    hall = Hall(listener, limits)
+    hall = Connections(listener, limits)
     await asyncio.get_running_loop().create_connection(lambda: hall, sock=link)
     await hall.is_over.wait()
 
@@ -25,7 +25,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     keep_memory()
     link, listener = (socket.socket(fileno=int(text)) for text in sys.argv[1:3])
-    uvloop.run(attend(link, listener, Limits()))
+    uvloop.run(attend(link, listener, ConnectionLimits()))
 
 
 if __name__ == "__main__":

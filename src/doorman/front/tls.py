@@ -4,7 +4,7 @@ import ssl
 from pathlib import Path
 from typing import Final
 
-from doorman.front.handshake import leave_judgement_to_requests
+from doorman.front.tls_handshake import leave_judgement_to_requests
 
 CERTIFICATE: Final = "server.crt"
 KEY: Final = "server.key"

@@ -13,22 +13,21 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.leases import Lease
-from doorman.api.nodes import Node
-from doorman.api.pod_indexes import UNFINISHED_BY_NODE
-from doorman.api.pods import Pod
+from doorman.api.views.coordination import Lease
+from doorman.api.views.nodes import Node
+from doorman.api.views.pod_indexes import UNFINISHED_BY_NODE
+from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
 from doorman.client.actions import Action, Delete, Patch, Renew
-from doorman.client.controller import DONE, Change, Result, Retry, Source
-from doorman.client.informer import ListerOf
-from doorman.nodes.admission import Refusal, Shortfall, decide_admission
-from doorman.nodes.complaints import Complaints
-from doorman.nodes.health import Health, health_at
-from doorman.nodes.lease import NAMESPACE, decide_renewal, is_in_order, next_instant, slot_of
-from doorman.nodes.load import Loads
-from doorman.nodes.marks import SHUTDOWN, SIMULATED, is_simulated
-from doorman.nodes.pod_life import (
+from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
+from doorman.client.informer_cache import ListerOf
+from doorman.nodes.pods.admission_rejections import AdmissionRejections
+from doorman.nodes.pods.critical_pod_preemption import MESSAGE, REASON, decide_preemption, preempted_body
+from doorman.nodes.pods.kubelet_pod_status import refused_body, stopped_body
+from doorman.nodes.pods.node_load import Loads
+from doorman.nodes.pods.pod_admission import PodRejection, Shortfall, decide_admission
+from doorman.nodes.pods.pod_lifecycle import (
     Life,
     Next,
     decide_next,
@@ -36,9 +35,7 @@ from doorman.nodes.pod_life import (
     decide_stop,
     life_of,
 )
-from doorman.nodes.pod_status import refused_body, stopped_body
-from doorman.nodes.preemption import MESSAGE, REASON, decide_preemption, preempted_body
-from doorman.nodes.pressure import (
+from doorman.nodes.pods.pressure_eviction import (
     INTERVAL_SECONDS,
     SHORTAGES,
     decide_victim,
@@ -46,11 +43,14 @@ from doorman.nodes.pressure import (
     eviction_message,
     observe,
 )
-from doorman.nodes.refusals import Refusals
-from doorman.nodes.reports import life_events, missing_status, node_event, pod_event, status_patch
-from doorman.nodes.shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
-from doorman.nodes.status import change_events, next_report, status_body, wanted_statuses
-from doorman.semantics.pod_resources import pod_requests
+from doorman.nodes.status.annotation_warnings import AnnotationWarnings
+from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
+from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
+from doorman.nodes.status.node_annotations import SHUTDOWN, SIMULATED, is_simulated
+from doorman.nodes.status.node_lease import NAMESPACE, decide_renewal, is_in_order, next_instant, slot_of
+from doorman.nodes.status.node_status import change_events, next_report, status_body, wanted_statuses
+from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
+from doorman.semantics.pods.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
 PODS_BY_NODE: Final = "nodeName"
@@ -80,7 +80,7 @@ def agent_settings_for(monitor_grace_seconds: float, *, comparison_operators: bo
     return msgspec.structs.replace(usual, lease_renew_seconds=renew_seconds, lease_duration_seconds=duration_seconds)
 
 
-def node_keys(change: Change) -> Iterable[str]:
+def node_keys(change: ObjectChange) -> Iterable[str]:
     newest: Node = change.newest
     name = newest.metadata.name
     if not is_simulated(newest.metadata.annotations):
@@ -116,9 +116,9 @@ class SimulatedNodes:
         """By pod key: the uid that the memories below are about."""
         self._since: dict[str, Instant] = {}
         self._seen_deleted: dict[str, Instant] = {}
-        self._complaints = Complaints()
+        self._complaints = AnnotationWarnings()
         self._shutdowns = Shutdowns()
-        self._refusals = Refusals()
+        self._refusals = AdmissionRejections()
         self.metrics: Final = (self._refusals.count,)
         self._counted: set[str] = set()
         """The nodes whose running pods are in the loads."""
@@ -148,7 +148,7 @@ class SimulatedNodes:
         """The next slot, or the next change, tries again."""
         return
 
-    def _pod_keys(self, change: Change) -> Iterable[str]:
+    def _pod_keys(self, change: ObjectChange) -> Iterable[str]:
         """Pods of its nodes, and those it remembers: others are other kubelets' business."""
         newest: Pod = change.newest
         key = newest.metadata.key
@@ -159,7 +159,7 @@ class SimulatedNodes:
         node = self._nodes.get(name)
         return node if node is not None and is_simulated(node.metadata.annotations) else None
 
-    def _health(self, node: Node, now: Instant) -> Health:
+    def _health(self, node: Node, now: Instant) -> SimulatedHealth:
         annotations = node.metadata.annotations
         if len(annotations) == 1:
             return _GOOD_HEALTH
@@ -281,7 +281,7 @@ class SimulatedNodes:
         reason = "NodeNotSchedulable" if node.spec.unschedulable else "NodeSchedulable"
         actions.append(node_event(node, "Normal", reason, f"Node {name} status is now: {reason}"))
 
-    def _relieve(self, node: Node, health: Health, actions: list[Action], now: Instant) -> Instant | None:
+    def _relieve(self, node: Node, health: SimulatedHealth, actions: list[Action], now: Instant) -> Instant | None:
         """A node that runs short evicts one pod at a time; gives when to look again."""
         name = node.metadata.name
         shortage = next((one for one in SHORTAGES if health.conditions.get(one.condition) == "True"), None)
@@ -355,7 +355,7 @@ class SimulatedNodes:
     def _admit(self, key: str, pod: Pod, node: Node, life: Life, now: Instant) -> Result:
         name = node.metadata.name
         self._count_running(name)
-        decision: Refusal | Shortfall | None = decide_admission(
+        decision: PodRejection | Shortfall | None = decide_admission(
             pod,
             node,
             self._loads.of(name),
@@ -363,12 +363,12 @@ class SimulatedNodes:
             best_effort=pod.status.qos_class == "BestEffort",
             comparison_operators=self._settings.comparison_operators,
         )
-        if self._shutdowns.plan_of(name) is not None and not isinstance(decision, Refusal):
+        if self._shutdowns.plan_of(name) is not None and not isinstance(decision, PodRejection):
             decision = REFUSAL
         displaced: list[Action] = []
         if isinstance(decision, Shortfall):
             victims = decide_preemption(pod, self._running_on(name), decision)
-            if isinstance(victims, Refusal):
+            if isinstance(victims, PodRejection):
                 decision = victims
             else:
                 decision = None
@@ -442,4 +442,4 @@ def _is_ready(node: Node) -> bool:
     return ready is not None and ready.status == "True"
 
 
-_GOOD_HEALTH: Final = Health()
+_GOOD_HEALTH: Final = SimulatedHealth()

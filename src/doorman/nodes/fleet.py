@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.quantity import QuantityError, parse_quantity
+from doorman.api.machinery.quantity import QuantityError, parse_quantity
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
-from doorman.nodes.health import health_at, parse_conditions, parse_script
-from doorman.nodes.marks import SIMULATED, node_mark_errors
 from doorman.nodes.profile import NodeProfile, simulated_node
-from doorman.semantics.names import subdomain_faults
+from doorman.nodes.status.node_annotations import SIMULATED, node_mark_errors
+from doorman.nodes.status.simulated_health import health_at, parse_conditions, parse_script
+from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.context import Context
 from doorman.validation.node import validate_node_create
 

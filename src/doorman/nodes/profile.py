@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.quantity import canonical_quantity
+from doorman.api.machinery.quantity import canonical_quantity
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.nodes.marks import CONDITIONS, SCRIPT, SIMULATED
-from doorman.nodes.status import good_conditions
+from doorman.nodes.status.node_annotations import CONDITIONS, SCRIPT, SIMULATED
+from doorman.nodes.status.node_status import good_conditions
 
 KUBELET_VERSION: Final = "v1.37.0"
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
@@ -42,7 +42,7 @@ class NodeProfile(
     conditions: str = ""
     """What the node says from the beginning, such as `MemoryPressure=True,Ready=False`."""
     script: str = ""
-    """See `doorman.nodes.health`."""
+    """See `doorman.nodes.status.simulated_health`."""
 
 
 def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instant | None = None) -> dict[str, Any]:

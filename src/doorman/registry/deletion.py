@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.customresourcedefinitions import CLEANUP_FINALIZER
-from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
 from doorman.api.kinds import Kind
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
+from doorman.api.views.apiextensions import CLEANUP_FINALIZER
+from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.base.clock import Instant
 from doorman.base.errors import (
     ApiError,

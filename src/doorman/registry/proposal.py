@@ -11,29 +11,29 @@ from typing import Any, Final
 import msgspec
 
 from doorman.admission.chain import Chain
-from doorman.admission.contract import Attributes, Cluster, Glance, Operation
-from doorman.admission.forms import prepare
-from doorman.admission.policy_params import prepare_all_params
-from doorman.admission.webhooks import Webhooks
+from doorman.admission.plugin_contract import Attributes, ClusterReader, Operation, RequestPreview
+from doorman.admission.policies.policy_params import prepare_all_params
+from doorman.admission.request_versions import prepare
+from doorman.admission.webhooks.webhook_dispatch import Webhooks
 from doorman.api.identity import User
 from doorman.api.kinds import Kind, Kinds
-from doorman.api.managed import ManagedFields, Manager
-from doorman.api.schema import DecodeError, Document, Schema
-from doorman.api.structural import Structural, fill_defaults
-from doorman.api.webhooks import BINDINGS, MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
+from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.structural_schema import Structural, fill_defaults
+from doorman.api.patch.managed_fields import ManagedFields, Manager
+from doorman.api.views.admissionregistration import BINDINGS, MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
-from doorman.registry.alike import EVENTS, Alike, Reads
-from doorman.registry.cluster_reader import ClusterReader
-from doorman.registry.custom_versions import CustomVersions
-from doorman.registry.drafts import AlikeDraft, AlikeEventDraft, Draft, FreshDraft
-from doorman.registry.forms import FormsOf
-from doorman.registry.naming import check_identity, drop_repeated_owners, settle_namespace
-from doorman.registry.parts import Part
-from doorman.registry.reports import Reports
-from doorman.registry.service_numbers import ServiceNumbers
-from doorman.registry.strategy import strategy_of
+from doorman.registry.admission_versions import FormsOf
+from doorman.registry.cache.admission_reader import AdmissionReader
+from doorman.registry.custom.custom_versions import CustomVersions
+from doorman.registry.fastpath.create_cache import EVENTS, CreateCache, Reads
+from doorman.registry.fastpath.new_object import CachedEvent, CachedObject, NewObject, ProposedObject
+from doorman.registry.fastpath.pod_status import StatusPatches
+from doorman.registry.kinds.service_allocators import ServiceAllocators
+from doorman.registry.object_identity import check_identity, drop_repeated_owners, settle_namespace
+from doorman.registry.strategies import strategy_of
+from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.defaults import DEFAULTERS
 from doorman.validation.structural import custom_validator
 from doorman.validation.table import Context, Validator, validator_of
@@ -62,8 +62,8 @@ class Unchanged(Exception):
 class Proposer:
     def __init__(
         self,
-        cluster: ClusterReader,
-        numbers: ServiceNumbers,
+        cluster: AdmissionReader,
+        numbers: ServiceAllocators,
         versions: CustomVersions,
         *,
         kinds: Kinds,
@@ -81,13 +81,13 @@ class Proposer:
         self._clock = clock
         self._comparison_operators = comparison_operators
         self._managed = ManagedFields(schema, kinds)
-        self.reports = Reports(self._managed.walker)
-        self._alike = Alike(cluster, suffix)
+        self.reports = StatusPatches(self._managed.walker)
+        self._alike = CreateCache(cluster, suffix)
         self._forms = FormsOf(kinds, versions)
         self.remote: Webhooks | None = None
         """Who else is asked: set once, by whoever may open connections."""
 
-    async def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Draft:
+    async def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> NewObject:
         """`doc` is structurally clean and belongs to the draft from here on."""
         now = self._clock.now()
         metadata = doc.setdefault("metadata", {})
@@ -102,13 +102,13 @@ class Proposer:
             pattern = self._alike.find(key) if key is not None else None
             if pattern is not None:
                 if kind.storage == EVENTS:
-                    return AlikeEventDraft(self, kind, doc, pattern, now)
-                return AlikeDraft(kind, metadata, pattern, to_time(now))
+                    return CachedEvent(self, kind, doc, pattern, now)
+                return CachedObject(kind, metadata, pattern, to_time(now))
         self._default(kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
         self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
         attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None)
-        cluster: Cluster = self._cluster
+        cluster: ClusterReader = self._cluster
         reads = None
         if key is not None:
             cluster = reads = Reads(self._cluster)
@@ -119,7 +119,7 @@ class Proposer:
         if self._is_remote(attributes):
             reads = None
             await self._mutate_remotely(kind, attributes, now)
-        fresh = FreshDraft(self, kind, doc, attributes, cluster, now)
+        fresh = ProposedObject(self, kind, doc, attributes, cluster, now)
         if key is not None and reads is not None:
             fresh.after = lambda: self._remember(key, doc, reads, attributes, told)
         return fresh
@@ -135,14 +135,14 @@ class Proposer:
         if errors:
             raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
 
-    async def check(self, attributes: Attributes, doc: Document, cluster: Cluster, now: Instant) -> None:
+    async def check(self, attributes: Attributes, doc: Document, cluster: ClusterReader, now: Instant) -> None:
         """Whether anybody objects to what is to be stored, and then whether there is room for it."""
         attributes.obj = doc
         attributes.name = doc["metadata"]["name"]
         await self._validate(attributes, cluster, now, is_remote=self._is_remote(attributes))
         self._admission.limit(attributes, cluster, now)
 
-    async def _validate(self, attributes: Attributes, cluster: Cluster, now: Instant, *, is_remote: bool) -> None:
+    async def _validate(self, attributes: Attributes, cluster: ClusterReader, now: Instant, *, is_remote: bool) -> None:
         if self._cluster.list(BINDINGS):
             await prepare_all_params(attributes, self._cluster)
             if attributes.forms is not None:
@@ -161,7 +161,7 @@ class Proposer:
         old: Document,
         caller: Caller,
         is_unconditional: bool,
-        part: Part | None = None,
+        part: SubresourceObject | None = None,
     ) -> Document:
         """The document to be stored in place of `old`. Raises `Unchanged` when that is the same."""
         now = self._clock.now()
@@ -209,7 +209,7 @@ class Proposer:
         attributes = self._attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
         await self._admit_whole(attributes, self._clock.now())
 
-    def is_uncontested(self, kind: Kind, glance: Glance) -> bool:
+    def is_uncontested(self, kind: Kind, glance: RequestPreview) -> bool:
         """Whether admission has nothing to say to such a write, whatever is written."""
         if self.remote is not None and not self.remote.is_idle(self._cluster):
             return False
@@ -219,7 +219,7 @@ class Proposer:
         return self.remote is not None and self.remote.is_wanted(attributes, self._cluster)
 
     async def _mutate_remotely(
-        self, kind: Kind, attributes: Attributes, now: Instant, part: Part | None = None
+        self, kind: Kind, attributes: Attributes, now: Instant, part: SubresourceObject | None = None
     ) -> None:
         """Let webhooks change the object, in place; what they made of it is looked at as if a client had sent it."""
         obj = attributes.obj

@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from doorman.admission.chain import Chain
-from doorman.admission.contract import Glance, Operation
+from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.kinds import Kind, Kinds
-from doorman.api.schema import Document, Schema
+from doorman.api.machinery.schema import Document, Schema
 from doorman.base.clock import Clock
 from doorman.base.errors import (
     ApiError,
@@ -23,10 +23,11 @@ from doorman.base.errors import (
     not_found,
     stale,
 )
-from doorman.base.names import Names
-from doorman.registry.cluster_reader import ClusterReader
-from doorman.registry.custom_versions import CustomVersions
-from doorman.registry.cuts import Cut, cut_of, digest_of, take_digest
+from doorman.base.generated_names import NameGenerator
+from doorman.registry.cache.admission_reader import AdmissionReader
+from doorman.registry.cache.stored_object import Stored, store_key, to_kept_bytes, unstored
+from doorman.registry.cache.watch_cache import Collection, WatchCache
+from doorman.registry.custom.custom_versions import CustomVersions
 from doorman.registry.deletion import (
     DeleteOptions,
     Keep,
@@ -37,13 +38,12 @@ from doorman.registry.deletion import (
     check_preconditions,
     decide_delete,
 )
-from doorman.registry.parts import Part
+from doorman.registry.fastpath.pod_bytes import PodBytes, digest_of, pod_bytes_of, take_digest
+from doorman.registry.fastpath.pod_status import StatusPatch
+from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
 from doorman.registry.proposal import Caller, Proposer, Unchanged
-from doorman.registry.reports import Report
-from doorman.registry.service_numbers import SERVICES, ServiceNumbers
-from doorman.registry.stored import Stored, store_key, to_kept_bytes, unstored
-from doorman.registry.watchcache import Collection, WatchCache
-from doorman.store.contract import ABSENT, Conflict, Entry, Event, Store, Write
+from doorman.registry.subresource_object import SubresourceObject
+from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, StoreEvent, Write
 
 UPDATE_TRIES_MAX: Final = 100
 NAME_TRIES_MAX: Final = 8
@@ -75,7 +75,7 @@ class Registry:
         schema: Schema,
         admission: Chain,
         clock: Clock,
-        names: Names,
+        names: NameGenerator,
         comparison_operators: bool,
     ) -> None:
         self._store = store
@@ -84,8 +84,8 @@ class Registry:
         self.schema = schema
         self._clock = clock
         self._names = names
-        self._numbers = ServiceNumbers(cache.collection(SERVICES))
-        self.cluster = ClusterReader(self)
+        self._numbers = ServiceAllocators(cache.collection(SERVICES))
+        self.cluster = AdmissionReader(self)
         self.versions = CustomVersions(schema, self.cluster, names.uid)
         self.proposer = Proposer(
             self.cluster,
@@ -123,7 +123,7 @@ class Registry:
     def newest_entry(self, store_key: str) -> Entry | None:
         return self._store.peek(store_key)
 
-    def pending(self) -> Iterable[Event]:
+    def pending(self) -> Iterable[StoreEvent]:
         """What is on its way to the disk, oldest first."""
         return self._store.pending()
 
@@ -169,7 +169,7 @@ class Registry:
         subresource: str = "",
         create: Callable[[], Document] | None = None,
         is_unconditional: bool = True,
-        part: Part | None = None,
+        part: SubresourceObject | None = None,
     ) -> Written:
         """Change an object by `transform`, again and again until nobody else was faster.
 
@@ -222,7 +222,7 @@ class Registry:
         raise stale(kind.named, name)
 
     async def write_pod(
-        self, kind: Kind, namespace: str, name: str, change: Callable[[Stored, Cut], None], caller: Caller
+        self, kind: Kind, namespace: str, name: str, change: Callable[[Stored, PodBytes], None], caller: Caller
     ) -> Stored:
         """Change a pod as the server itself does (a binding, an eviction's mark): no defaults, no field owners.
 
@@ -234,7 +234,7 @@ class Registry:
             if entry is None:
                 raise not_found(kind.named, name)
             before = self._stored(entry, kind, namespace, name)
-            cut = cut_of(before)
+            cut = pod_bytes_of(before)
             change(before, cut)
             value = cut.kept()
             if caller.dry_run:
@@ -252,7 +252,7 @@ class Registry:
         kind: Kind,
         namespace: str,
         name: str,
-        report: Report,
+        report: StatusPatch,
         caller: Caller,
         *,
         is_waited_for: bool = True,
@@ -267,12 +267,12 @@ class Registry:
             if entry is None:
                 return None
             before = self._stored(entry, kind, namespace, name)
-            glance = Glance(
+            glance = RequestPreview(
                 user=caller.user, operation=Operation.UPDATE, subresource="status", node=before.view.spec.node_name
             )
             if not self.proposer.is_uncontested(kind, glance):
                 return None
-            cut = cut_of(before)
+            cut = pod_bytes_of(before)
             is_changed = self.proposer.reports.write(cut, before.view, report, caller.manager, self._clock.now())
             if not is_changed:
                 return None if is_changed is None else before
@@ -294,11 +294,11 @@ class Registry:
             if entry is None:
                 raise not_found(kind.named, name)
             before = self._stored(entry, kind, namespace, name)
-            cut = cut_of(before) if kind.storage == PODS else None
+            cut = pod_bytes_of(before) if kind.storage == PODS else None
             doc = digest_of(cut) if cut is not None else before.document()
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
-            if not self.proposer.is_uncontested(kind, Glance(user=caller.user, operation=Operation.DELETE)):
+            if not self.proposer.is_uncontested(kind, RequestPreview(user=caller.user, operation=Operation.DELETE)):
                 shown = before.document()
                 if self.versions.is_different(kind, entry.revision):
                     (shown,) = await self.versions.read(kind, [shown])
@@ -343,7 +343,7 @@ class Registry:
         return self._stored(entry, kind, namespace, name).document()
 
 
-def _marked_bytes(marked: Document, cut: Cut | None) -> bytes:
+def _marked_bytes(marked: Document, cut: PodBytes | None) -> bytes:
     if cut is None:
         return to_kept_bytes(marked)
     take_digest(cut, marked)

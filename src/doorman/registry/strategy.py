@@ -1,349 +1,74 @@
-"""How a kind behaves when it is written, beyond defaults and validation.
+"""What is done with a document before it is validated and written: the rules all kinds share.
 
-The generic rules need no code of a kind's own: status belongs to the status subresource, generation counts
-changes of spec. A kind that differs has a `Strategy` with its own functions in `STRATEGIES`; the default one serves
-all others.
+Status belongs to the status subresource; generation counts changes of everything else outside metadata.
 """
 
-import base64
-from collections.abc import Mapping
-from typing import Final
+import copy
+from collections.abc import Callable, Mapping
 
-from doorman.api.customresourcedefinitions import RESOURCE as DEFINITIONS
+import msgspec
+
 from doorman.api.kinds import Kind
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
-from doorman.base.instants import to_time
-from doorman.registry.jobs import JOBS, generate_selector
-from doorman.registry.pods import create_pod, ephemeral_containers, pod_status, resize, update_pod
-from doorman.registry.preparing import (
-    Prepare,
-    PrepareUpdate,
-    Strategy,
-    is_changed,
-    prepare_create,
-    prepare_status,
-    prepare_update,
-    restore,
-    take_only,
-)
-from doorman.registry.services import carry_over, complete_service
 
-# Nodes
+Prepare = Callable[[Kind, Document, Instant], None]
+PrepareUpdate = Callable[[Kind, Document, Document, Instant], None]
 
 
-def _create_node(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
-    """A node brings its status with it: kubelets register themselves so."""
-    doc.get("spec", {}).pop("configSource", None)
+class Strategy(msgspec.Struct, frozen=True, kw_only=True):
+    """`create` changes the new document in place; `update` and the subresources get (new, old)."""
+
+    create: Prepare
+    update: PrepareUpdate
+    status: PrepareUpdate
+    subresources: Mapping[str, PrepareUpdate] = {}
+
+    def for_update(self, subresource: str) -> PrepareUpdate:
+        if not subresource:
+            return self.update
+        return self.status if subresource == "status" else self.subresources[subresource]
 
 
-def _update_node(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    if "configSource" not in old.get("spec", {}):
-        new.get("spec", {}).pop("configSource", None)
+def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001  the shape of Prepare
+    if kind.has_status:
+        doc.pop("status", None)
+    if kind.generation:
+        doc["metadata"]["generation"] = 1
 
 
-def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    restore(new, old, "spec")
-
-
-# Namespaces
-
-
-def _create_namespace(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
-    metadata = doc["metadata"]
-    metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata.get("name", "")
-    doc["spec"] = {"finalizers": ["kubernetes"]}
-    doc["status"] = {"phase": "Active"}
-
-
-def _update_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    restore(new, old, "spec")
-    restore(new, old, "status")
-    metadata = new["metadata"]
-    metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata["name"]
-
-
-def _finalize_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    take_only(new, old, "spec")
-
-
-# Workloads
-
-
-def _update_deployment(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    before, after = old["metadata"], new["metadata"]
-    if before.get("annotations", {}) != after.get("annotations", {}):
-        after["generation"] = before.get("generation", 0) + 1
-
-
-def _deployment_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """Annotations may be written here: the revision is, without making a new generation of it."""
-    annotations = new["metadata"].get("annotations")
-    prepare_status(kind, new, old, now)
-    if annotations:
-        new["metadata"]["annotations"] = annotations
-
-
-def _create_job(kind: Kind, doc: Document, now: Instant) -> None:
-    prepare_create(kind, doc, now)
-    generate_selector(doc)
-
-
-TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
-
-
-def _create_daemonset(kind: Kind, doc: Document, now: Instant) -> None:
-    prepare_create(kind, doc, now)
-    doc["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = "1"
-
-
-def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    was = int(old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION, "1"))
-    is_new_template = new.get("spec", {}).get("template") != old.get("spec", {}).get("template")
-    annotations = new["metadata"].setdefault("annotations", {})
-    annotations[TEMPLATE_GENERATION] = str(was + 1 if is_new_template else was)
-
-
-def _create_secret(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
-    _merge_string_data(doc)
-
-
-def _update_secret(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    _merge_string_data(new)
-
-
-def _merge_string_data(doc: Document) -> None:
-    """stringData is for writing only."""
-    plain = doc.pop("stringData", None)
-    if plain:
-        data = doc.setdefault("data", {})
-        for name, value in plain.items():
-            data[name] = base64.b64encode(value.encode()).decode()
-
-
-# Kinds whose generation follows a rule of its own
-
-
-def _update_priority_class(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """Its generation stays what it was in the beginning."""
-    prepare_update(kind, new, old, now)
-    new["metadata"]["generation"] = old["metadata"].get("generation", 1)
-
-
-def _update_endpoint_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """Labels say which service it belongs to: they count too."""
-    prepare_update(kind, new, old, now)
-    before, after = old["metadata"], new["metadata"]
-    if before.get("labels", {}) != after.get("labels", {}):
-        after["generation"] = before.get("generation", 0) + 1
-
-
-def _update_csi_driver(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """It has a generation from its first change on."""
-    prepare_update(kind, new, old, now)
-    if is_changed(kind, new, old):
+def prepare_update(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    if kind.has_status:
+        restore(new, old, "status")
+    if kind.generation and is_changed(kind, new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
-# Services
-
-
-def _create_service(kind: Kind, doc: Document, now: Instant) -> None:
-    prepare_create(kind, doc, now)
-    complete_service(doc)
-    doc["status"] = {"loadBalancer": {}}
-
-
-def _update_service(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    carry_over(new, old)
-
-
-# Volumes
-
-
-def _create_volume(kind: Kind, doc: Document, now: Instant) -> None:
-    """Volumes and claims wait for each other from the first moment on."""
-    prepare_create(kind, doc, now)
-    doc["status"] = {"phase": "Pending"}
-
-
-# Events
-
-_EVENT_ALWAYS: Final = {
-    "eventTime": None, "firstTimestamp": None, "lastTimestamp": None, "reportingComponent": "", "reportingInstance": "",
-}  # fmt: skip
-"""Members of an event that are written also when they say nothing: Go does, and clients rely on their being there."""
-
-
-def _create_event(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
-    for name, nothing in _EVENT_ALWAYS.items():
-        doc.setdefault(name, nothing)
-    doc.setdefault("source", {})
-
-
-def _update_event(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    _create_event(kind, new, now)
-
-
-# Requests for certificates
-
-
-def _update_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """What was asked for stays as it was asked for."""
-    prepare_update(kind, new, old, now)
-    restore(new, old, "spec")
-
-
-def _certificate_request_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Validation says which conditions may not be changed here."""
+def prepare_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Only status comes from the request."""
     take_only(new, old, "status")
-    _date_conditions(new, old, now)
 
 
-def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """The conditions, and nothing else."""
-    wanted = new.get("status", {}).get("conditions", [])
-    take_only(new, old, "status")
-    status = {name: value for name, value in old.get("status", {}).items() if name != "conditions"}
-    if wanted:
-        status["conditions"] = wanted
-    if status or "status" in old:
-        new["status"] = status
+def take_only(new: Document, old: Document, *members: str) -> None:
+    """Leave everything as it was stored but the named members and the bookkeeping of field owners."""
+    managed = new["metadata"].get("managedFields")
+    taken = {name: new[name] for name in members if name in new}
+    new.clear()
+    new.update({name: copy.copy(value) for name, value in old.items() if name not in members})
+    new.update(taken)
+    if managed is not None:
+        new["metadata"]["managedFields"] = managed
+
+
+def restore(new: Document, old: Document, member: str) -> None:
+    if member in old:
+        new[member] = old[member]
     else:
-        new.pop("status", None)
-    _date_conditions(new, old, now)
+        new.pop(member, None)
 
 
-def _date_conditions(new: Document, old: Document, now: Instant) -> None:
-    """What says nothing of when it came about came about now, or when the same was first said."""
-    before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions", ()))}
-    for condition in new.get("status", {}).get("conditions", ()):
-        condition.setdefault("lastUpdateTime", to_time(now))
-        same = before.get((condition.get("type"), condition.get("status")), {})
-        condition.setdefault("lastTransitionTime", same.get("lastTransitionTime", to_time(now)))
-
-
-# Group versions
-
-
-def _create_api_service(kind: Kind, doc: Document, now: Instant) -> None:
-    """What this server serves itself is there at once."""
-    prepare_create(kind, doc, now)
-    if not doc.get("spec", {}).get("service"):
-        said = {"reason": "Local", "message": "Local APIServices are always available"}
-        available = {"type": "Available", "status": "True", "lastTransitionTime": to_time(now), **said}
-        doc["status"] = {"conditions": [available]}
-
-
-# Definitions of custom kinds
-
-
-def _create_definition(kind: Kind, doc: Document, now: Instant) -> None:
-    prepare_create(kind, doc, now)
-    _note_stored_version(doc)
-
-
-def _update_definition(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    _note_stored_version(new)
-
-
-def _note_stored_version(doc: Document) -> None:
-    """Every version that objects may have been stored in is remembered."""
-    status = dict(doc.get("status", {}))
-    stored = list(status.get("storedVersions", ()))
-    for version in doc.get("spec", {}).get("versions", ()):
-        if version.get("storage") and version["name"] not in stored:
-            stored.append(version["name"])
-    doc["status"] = {**status, "storedVersions": stored}
-
-
-# Device taint rules
-
-
-def _stamp_rule(doc: Document, now: Instant) -> None:
-    taint = doc.get("spec", {}).get("taint")
-    if taint is not None and "timeAdded" not in taint:
-        taint["timeAdded"] = to_time(now)
-
-
-def _create_device_taint_rule(kind: Kind, doc: Document, now: Instant) -> None:
-    prepare_create(kind, doc, now)
-    _stamp_rule(doc, now)
-
-
-def _update_device_taint_rule(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    after, before = new.get("spec", {}).get("taint", {}), old.get("spec", {}).get("taint", {})
-    if after.get("effect") != before.get("effect") and after.get("timeAdded") == before.get("timeAdded"):
-        after.pop("timeAdded", None)
-    _stamp_rule(new, now)
-    prepare_update(kind, new, old, now)
-
-
-def _stamp_device_taints(doc: Document, now: Instant) -> None:
-    for device in doc.get("spec", {}).get("devices", ()):
-        for taint in device.get("taints", ()):
-            taint.setdefault("timeAdded", to_time(now))
-
-
-def _create_resource_slice(kind: Kind, doc: Document, now: Instant) -> None:
-    _stamp_device_taints(doc, now)
-    prepare_create(kind, doc, now)
-
-
-def _update_resource_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    _stamp_device_taints(new, now)
-    prepare_update(kind, new, old, now)
-
-
-def _strategy(
-    *,
-    create: Prepare = prepare_create,
-    update: PrepareUpdate = prepare_update,
-    status: PrepareUpdate = prepare_status,
-    subresources: Mapping[str, PrepareUpdate] | None = None,
-) -> Strategy:
-    return Strategy(create=create, update=update, status=status, subresources=subresources or {})
-
-
-DEFAULT: Final = _strategy()
-STRATEGIES: Final[Mapping[str, Strategy]] = {
-    "pods": _strategy(
-        create=create_pod,
-        update=update_pod,
-        status=pod_status,
-        subresources={"ephemeralcontainers": ephemeral_containers, "resize": resize},
-    ),
-    "nodes": _strategy(create=_create_node, update=_update_node, status=_node_status),
-    "namespaces": _strategy(
-        create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
-    ),
-    "priorityclasses.scheduling.k8s.io": _strategy(update=_update_priority_class),
-    "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
-    "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
-    "services": _strategy(create=_create_service, update=_update_service),
-    "persistentvolumes": _strategy(create=_create_volume),
-    "persistentvolumeclaims": _strategy(create=_create_volume),
-    "events": _strategy(create=_create_event, update=_update_event),
-    "secrets": _strategy(create=_create_secret, update=_update_secret),
-    "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
-    JOBS: _strategy(create=_create_job),
-    "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
-    "certificatesigningrequests.certificates.k8s.io": _strategy(
-        update=_update_certificate_request,
-        status=_certificate_request_status,
-        subresources={"approval": _approve_certificate_request},
-    ),
-    "apiservices.apiregistration.k8s.io": _strategy(create=_create_api_service),
-    DEFINITIONS: _strategy(create=_create_definition, update=_update_definition),
-    "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
-    "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
-}
-
-
-def strategy_of(kind: Kind) -> Strategy:
-    return STRATEGIES.get(kind.storage, DEFAULT)
+def is_changed(kind: Kind, new: Document, old: Document) -> bool:
+    """Whether anything but metadata differs, and but status where that is written apart."""
+    outside = ("metadata", "kind", "apiVersion", "status" if kind.has_status else "metadata")
+    names = [name for name in {**new, **old} if name not in outside]
+    return any(new.get(name) != old.get(name) for name in names)

@@ -5,11 +5,11 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
-from doorman.semantics.service_numbers import API_SERVICE_ADDRESS, SERVICE_RANGE
+from doorman.semantics.service_ranges import API_SERVICE_ADDRESS, SERVICE_RANGE
 
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 API_SERVICE: Final = "kubernetes"

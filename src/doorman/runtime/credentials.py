@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from doorman.semantics.service_numbers import API_SERVICE_ADDRESS
+from doorman.semantics.service_ranges import API_SERVICE_ADDRESS
 
 VALID_YEARS: Final = 10
 _NAMES: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")

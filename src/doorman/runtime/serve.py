@@ -15,16 +15,16 @@ from typing import Final
 import uvloop
 
 from doorman.base.clock import Clock, SystemClock
-from doorman.base.memory import keep_memory
-from doorman.front.hall import BACKLOG
-from doorman.runtime.cluster import Cluster
+from doorman.base.process_memory import keep_memory
+from doorman.front.connections import BACKLOG
+from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.credentials import kubeconfig, load_or_make, write_private
-from doorman.runtime.front import Front
+from doorman.runtime.front_process import Front
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
-from doorman.store.contract import Store, Unusable
-from doorman.store.memory import MemoryStore
-from doorman.store.sqlite import SqliteStore
+from doorman.store.memory_store import MemoryStore
+from doorman.store.sqlite_store import SqliteStore
+from doorman.store.store_contract import Store, Unusable
 
 FILES_MAX: Final = 65_536
 
@@ -61,7 +61,7 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
     store = await _open_store(settings)
     clock = SystemClock()
     credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(clock.now(), UTC))
-    cluster = Cluster(store, settings, clock)
+    cluster = ControlPlane(store, settings, clock)
     await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
     await cluster.add_nodes()

@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
-from doorman.admission.configuration import Limits, Restriction
+from doorman.admission.admission_configuration import QuotaLimits, Restriction
 from doorman.base.gates import FeatureGates
-from doorman.controllers.node_lifecycle import NodeLifecycleSettings
-from doorman.controllers.pod_gc import PodGcSettings
-from doorman.controllers.taint_eviction import TaintEvictionSettings
+from doorman.controllers.node.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.pods.pod_gc import PodGcSettings
+from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionSettings
 from doorman.nodes.fleet import Fleet
-from doorman.scheduler.config import SchedulerConfig
+from doorman.scheduler.config.scheduler_config import SchedulerConfig
 
 CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "clusterrole-aggregation": "clusterrole-aggregation-controller",
@@ -54,7 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     disable_admission_plugins: tuple[str, ...] = ()
     toleration_restriction: Restriction = Restriction()
     """What PodTolerationRestriction gives to, and demands of, namespaces that do not say."""
-    quota_limits: Limits = Limits()
+    quota_limits: QuotaLimits = QuotaLimits()
     """What ResourceQuota lets nobody take without a quota for it."""
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300

@@ -11,7 +11,8 @@ asked again:
 A filter answers with a code for each row: 0 lets the pod in, anything else is a verdict that `reasons` puts into
 words. A code with the bit `FINAL` says that no preemption could change it ("UnschedulableAndUnresolvable").
 
-Plugins that would rather judge one pod on one node implement `PerNodePlugin` (see `doorman.scheduler.extension`).
+Plugins that would rather judge one pod on one node implement `PerNodePlugin` (see
+`doorman.scheduler.out_of_tree_plugins`).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
-from doorman.scheduler.columns import Column, Rows
+from doorman.scheduler.cache.node_columns import Column, Rows
 
 if TYPE_CHECKING:
-    from doorman.api.pods import Pod
-    from doorman.scheduler.cluster import Cluster
-    from doorman.scheduler.shapes import Shape
+    from doorman.api.views.pods import Pod
+    from doorman.scheduler.cache.cluster_state import ClusterState
+    from doorman.scheduler.cache.pod_shapes import Shape
 
 SCORE_MAX: Final = 100
 
@@ -108,7 +109,7 @@ class FilterPlugin(Plugin, Protocol):
     @property
     def filter_scope(self) -> Scope: ...
 
-    def filter_for(self, shape: "Shape", cluster: "Cluster") -> NodeFilter | PreFilterReject | None:
+    def filter_for(self, shape: "Shape", cluster: "ClusterState") -> NodeFilter | PreFilterReject | None:
         """None when the plugin has nothing to say about this shape."""
         ...
 
@@ -125,7 +126,7 @@ class ScorePlugin(Plugin, Protocol):
     @property
     def score_scope(self) -> Scope: ...
 
-    def scorer_for(self, shape: "Shape", cluster: "Cluster") -> NodeScorer | None:
+    def scorer_for(self, shape: "Shape", cluster: "ClusterState") -> NodeScorer | None:
         """None when the plugin has nothing to say about this shape: it then adds 0 everywhere."""
         ...
 
@@ -137,7 +138,7 @@ class PreEnqueuePlugin(Plugin, Protocol):
         ...
 
 
-class Resource(StrEnum):
+class EventResource(StrEnum):
     """What an event is about."""
 
     NODE = "Node"
@@ -147,7 +148,7 @@ class Resource(StrEnum):
     WILDCARD = "*"
 
 
-class Change(IntFlag):
+class ActionType(IntFlag):
     """What happened to it."""
 
     ADD = auto()
@@ -166,22 +167,22 @@ class Change(IntFlag):
     UPDATE_OTHER = auto()
 
 
-class Event(msgspec.Struct, frozen=True):
+class ClusterEvent(msgspec.Struct, frozen=True):
     """A change in the cluster that may make waiting pods fit."""
 
-    resource: Resource
-    change: Change
+    resource: EventResource
+    change: ActionType
     old: Any = None  # Node or Pod, as the resource says; None for an add
     new: Any = None
 
 
-HintFunction = Callable[["Shape", Event], bool]
+HintFunction = Callable[["Shape", ClusterEvent], bool]
 """Whether the event may make a pod of this shape fit, as far as this plugin rejected it."""
 
 
 class Hint(msgspec.Struct, frozen=True):
-    resource: Resource
-    changes: Change
+    resource: EventResource
+    changes: ActionType
     is_worth_a_try: HintFunction
 
 

@@ -5,9 +5,9 @@ The scheduler only decides. Whoever runs it turns outcomes into bindings, condit
 
 import msgspec
 
-from doorman.api.pods import Pod
+from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
-from doorman.scheduler.extenders import Extender
+from doorman.scheduler.extenders.extender import Extender
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Skipped(Outcome, frozen=True, kw_only=True):
     message: str
 
 
-class Consult(Outcome, frozen=True, kw_only=True):
+class AskExtenders(Outcome, frozen=True, kw_only=True):
     """Extenders have a say. Nothing else is decided until `Consultations.heard` is told of their opinion."""
 
     extenders: tuple[Extender, ...]
@@ -85,7 +85,7 @@ class NodeVictims(msgspec.Struct, frozen=True, kw_only=True):
     broken_budgets: int = 0
 
 
-class ConsultOnVictims(Outcome, frozen=True, kw_only=True):
+class AskExtendersAboutVictims(Outcome, frozen=True, kw_only=True):
     """Extenders have a say in who must leave: `Consultations.heard_of_victims` must be told of it."""
 
     extenders: tuple[Extender, ...]

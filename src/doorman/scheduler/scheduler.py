@@ -12,24 +12,24 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doorman.api.nodes import Node
-from doorman.api.poddisruptionbudgets import PodDisruptionBudget
-from doorman.api.pods import Pod
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
+from doorman.api.views.policy import PodDisruptionBudget
 from doorman.base.clock import Instant
-from doorman.scheduler.attempts import Candidate, Fit, Misfit
-from doorman.scheduler.cluster import Cluster, PodRecord
-from doorman.scheduler.config import SchedulerConfig
-from doorman.scheduler.consulting import Consultations, Ends
-from doorman.scheduler.events import node_events, pod_update_events
-from doorman.scheduler.explanation import Explanation
-from doorman.scheduler.extension import Factory, PluginError, listed_plugins, signatures_of
-from doorman.scheduler.failures import Failure, Failures
-from doorman.scheduler.framework import Change, Event, Resource
-from doorman.scheduler.hint_book import HintBook
-from doorman.scheduler.laps import SUCCESS, Laps
-from doorman.scheduler.laps import UNSCHEDULABLE as NO_SUCCESS
-from doorman.scheduler.measures import SAMPLE_SECONDS, SchedulerMeasures
-from doorman.scheduler.nominator import Nominator
+from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.pod_cache import PodCache, on_node
+from doorman.scheduler.cache.pod_shapes import ShapeTable
+from doorman.scheduler.cache.resource_ids import ResourceIds
+from doorman.scheduler.cache.workload_selectors import CONTROLLERS, WorkloadSelectors
+from doorman.scheduler.config.scheduler_config import SchedulerConfig
+from doorman.scheduler.cycle.attempts import Candidate, Fit, FitError
+from doorman.scheduler.cycle.profile_runner import ProfileRunner, SharedState, make_runner
+from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
+from doorman.scheduler.cycle.stage_timing import UNSCHEDULABLE as NO_SUCCESS
+from doorman.scheduler.explain.explanation import Explanation
+from doorman.scheduler.extenders.extender_decisions import Ends, ExtenderDecisions
+from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
+from doorman.scheduler.out_of_tree_plugins import Factory, PluginError, listed_plugins, signatures_of
 from doorman.scheduler.outcomes import (
     SCHEDULER_ERROR,
     UNSCHEDULABLE,
@@ -40,15 +40,15 @@ from doorman.scheduler.outcomes import (
     Victim,
 )
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
-from doorman.scheduler.preempting import Preempting
-from doorman.scheduler.preemption import Budgets, PostFilterResult, Preemption
-from doorman.scheduler.profile_runner import ProfileRunner, SharedState, make_runner
-from doorman.scheduler.queue import SchedulingQueue
-from doorman.scheduler.queued_pod import QueuedPod
-from doorman.scheduler.residents import Residents, on_node
-from doorman.scheduler.resource_names import ResourceNames
-from doorman.scheduler.shapes import ShapeTable
-from doorman.scheduler.workloads import CONTROLLERS, Workloads
+from doorman.scheduler.preemption.nominator import Nominator
+from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
+from doorman.scheduler.preemption.preemption_evaluator import Budgets, PostFilterResult, PreemptionEvaluator
+from doorman.scheduler.queue.cluster_events import node_events, pod_update_events
+from doorman.scheduler.queue.fit_failures import FitFailure, FitFailures
+from doorman.scheduler.queue.queued_pod import QueuedPod
+from doorman.scheduler.queue.queueing_hints import QueueingHints
+from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
+from doorman.scheduler.scheduler_metrics import SAMPLE_SECONDS, SchedulerMetrics
 
 
 class Scheduler:
@@ -67,18 +67,18 @@ class Scheduler:
 
         `stopwatch` gives seconds from any beginning, for the measures of how long deciding takes.
         """
-        self.measures = SchedulerMeasures()
+        self.measures = SchedulerMetrics()
         self._stopwatch = stopwatch
         self.hostname = hostname
-        resources = ResourceNames()
+        resources = ResourceIds()
         others = {profile.name: listed_plugins(profile, plugins or {}) for profile in config.profiles}
         self._shapes = ShapeTable(resources, signatures_of(others))
-        self._cluster = Cluster(resources, self._shapes, shows_pods=any(others.values()))
-        self._workloads = Workloads()
+        self._cluster = ClusterState(resources, self._shapes, shows_pods=any(others.values()))
+        self._workloads = WorkloadSelectors()
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
-        self._residents = Residents(self._cluster, self._shapes)
-        self._preempting = Preempting()
+        self._residents = PodCache(self._cluster, self._shapes)
+        self._preempting = PendingPreemptions()
         state = SharedState(
             cluster=self._cluster,
             workloads=self._workloads,
@@ -89,7 +89,7 @@ class Scheduler:
         )
         self._runners = {profile.name: make_runner(profile, others[profile.name], state) for profile in config.profiles}
         self._queue = SchedulingQueue(
-            hints=HintBook(
+            hints=QueueingHints(
                 {name: runner.plugins.hints() for name, runner in self._runners.items()},
                 stopwatch=stopwatch,
                 seconds=self.measures.hint_seconds,
@@ -100,14 +100,14 @@ class Scheduler:
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
         )
         ends = Ends(assume=self._assume, broken=self._broken, misfit=self._misfit)
-        self.consultations = Consultations(
+        self.consultations = ExtenderDecisions(
             config.extenders, self._runners, self._cluster, self._queue, self.measures, ends
         )
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
         self._has_extenders = self.consultations.has_extenders
         self._next_sample = 0.0
         """By the stopwatch: the next decision from then on is timed in parts."""
-        self._failures = Failures()
+        self._failures = FitFailures()
 
     def node_changed(self, old: Node | None, new: Node | None, now: Instant) -> None:
         if new is None:
@@ -187,7 +187,7 @@ class Scheduler:
         if uid and record.pod.metadata.uid != uid:
             return None
         self._residents.give_up(record)
-        self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, on_node(record), None), now)
+        self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, on_node(record), None), now)
         return self._broken(queued, message, now)
 
     def preempting_last(self, pod_key: str, victim_key: str, now: Instant) -> None:
@@ -284,7 +284,7 @@ class Scheduler:
             return
         old, old_shape = queued.pod, queued.shape
         shape = self._shapes.take(new)
-        events = pod_update_events(Resource.TARGET_POD, old, new)
+        events = pod_update_events(EventResource.TARGET_POD, old, new)
         self._queue.update(key, new, shape, events, now)
         self._shapes.release(old_shape)
         self._update_nomination(queued, old, now)
@@ -301,15 +301,15 @@ class Scheduler:
             if queued is not None:
                 self._shapes.release(queued.shape)
             self._residents.place(key, new)
-            self._queue.happened(Event(Resource.ASSIGNED_POD, Change.ADD, None, new), now)
+            self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, new), now)
             return
         old = record.pod
         was_assumed = record.assumed
         self._residents.replace(record, new)
         if was_assumed:
-            self._queue.happened(Event(Resource.ASSIGNED_POD, Change.ADD, None, new), now)
+            self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, new), now)
         else:
-            for event in pod_update_events(Resource.ASSIGNED_POD, old, new):
+            for event in pod_update_events(EventResource.ASSIGNED_POD, old, new):
                 self._queue.happened(event, now)
 
     def _pod_gone(self, key: str, now: Instant) -> None:
@@ -322,7 +322,7 @@ class Scheduler:
         if record is not None:
             gone = on_node(record)
             self._residents.remove(record)
-            self._queue.happened(Event(Resource.ASSIGNED_POD, Change.DELETE, gone, None), now)
+            self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, gone, None), now)
         elif queued is not None:
             self._shapes.release(queued.shape)
             if nominated is not None:
@@ -345,7 +345,7 @@ class Scheduler:
             self._nominator.nominate(PodRecord(queued.key, queued.pod, queued.shape, node, assumed=True))
 
     def _room_given_up(self, nominated: PodRecord, now: Instant) -> None:
-        event = Event(Resource.ASSIGNED_POD, Change.DELETE, on_node(nominated), None)
+        event = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, on_node(nominated), None)
         self._queue.happened(event, now, priority_max=nominated.priority)
 
     def _try(self, queued: QueuedPod, now: Instant) -> Outcome:
@@ -368,27 +368,27 @@ class Scheduler:
             laps = self._laps(queued) if queued.began >= self._next_sample else None
             attempt = runner.cycle.attempt(candidate, laps)
             result = None
-            if isinstance(attempt, Misfit) and attempt.rejectors and runner.preemption is not None:
+            if isinstance(attempt, FitError) and attempt.rejectors and runner.preemption is not None:
                 result = self._preempt(runner, runner.preemption, pod, candidate, attempt)
         except PluginError as error:
             return self._broken(queued, str(error), now)
         match attempt:
             case Fit() as fit:
                 return self._assume(queued, fit)
-            case Misfit() as misfit:
+            case FitError() as misfit:
                 if not is_nominated:
-                    self._failures.remember(queued, Failure(self._state(), misfit, result))
+                    self._failures.remember(queued, FitFailure(self._state(), misfit, result))
                 return self._misfit(queued, misfit, result, now)
 
-    def _laps(self, queued: QueuedPod) -> Laps:
+    def _laps(self, queued: QueuedPod) -> StageTiming:
         self._next_sample = queued.began + SAMPLE_SECONDS
-        return Laps(self.measures, queued.profile, self._stopwatch)
+        return StageTiming(self.measures, queued.profile, self._stopwatch)
 
     def _preempt(
-        self, runner: ProfileRunner, preemption: Preemption, pod: Pod, candidate: Candidate, misfit: Misfit
+        self, runner: ProfileRunner, preemption: PreemptionEvaluator, pod: Pod, candidate: Candidate, misfit: FitError
     ) -> PostFilterResult:
         self.measures.preemption_attempts += 1
-        laps = Laps(self.measures, runner.profile.name, self._stopwatch)
+        laps = StageTiming(self.measures, runner.profile.name, self._stopwatch)
         began = laps.now()
         result = preemption.attempt(pod, candidate, misfit)
         status = SUCCESS if result.nominated else NO_SUCCESS
@@ -415,7 +415,7 @@ class Scheduler:
             attempts=queued.attempts, began=queued.began,
         )  # fmt: skip
 
-    def _misfit(self, queued: QueuedPod, misfit: Misfit, result: PostFilterResult | None, now: Instant) -> Rejected:
+    def _misfit(self, queued: QueuedPod, misfit: FitError, result: PostFilterResult | None, now: Instant) -> Rejected:
         nominated: str | None = ""
         message, node = misfit.message, ""
         victims: tuple[Victim, ...] = ()

@@ -22,7 +22,7 @@ import msgspec
 
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
-from doorman.base.gotext import quote
+from doorman.base.go_format import quote
 
 _MACROS: Final = {
     "@yearly": "0 0 1 1 *",

@@ -8,10 +8,11 @@ from typing import Any
 
 from doorman.api.taints import Taint, Toleration
 from doorman.base.clock import Instant
-from doorman.semantics import eviction, matching
-from doorman.semantics.eviction import At, Never, Now
-from doorman.semantics.matching import NO_ADMITTANCE
-from doorman.semantics.taint_spec import parse_taint
+from doorman.semantics.taints import eviction_time as eviction
+from doorman.semantics.taints import matching
+from doorman.semantics.taints.eviction_time import At, Never, Now
+from doorman.semantics.taints.matching import NO_ADMITTANCE
+from doorman.semantics.taints.taint_spec import parse_taint
 
 AnyTaint = Taint | Mapping[str, Any]  # JSON as it comes out of a parser
 AnyToleration = Toleration | Mapping[str, Any]  # the same

@@ -14,7 +14,7 @@ from doorman.api.identity import User
 from doorman.base.clock import Clock
 from doorman.base.instants import to_micro_time
 from doorman.server.request import Request, RequestInfo, Response
-from doorman.server.reviews import user_info
+from doorman.server.subresources.reviews import user_info
 
 FLUSH_SECONDS: Final = 0.2
 _encode: Final = msgspec.json.Encoder().encode

@@ -8,8 +8,8 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
-from doorman.api.managed import Manager
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
+from doorman.api.patch.managed_fields import Manager
 from doorman.base.clock import Clock
 from doorman.base.errors import (
     ApiError,
@@ -17,20 +17,20 @@ from doorman.base.errors import (
     method_not_allowed,
     no_such_resource,
 )
-from doorman.registry.naming import check_name, check_place, settle_namespace
+from doorman.registry.cache.stored_object import Stored
+from doorman.registry.object_identity import check_name, check_place, settle_namespace
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry, Transform
-from doorman.registry.stored import Stored
-from doorman.server.access import Access
-from doorman.server.bodies import Body
-from doorman.server.call import Call, caller_of, delete_options_of
-from doorman.server.decoding import decode_object, decode_posted, field_validation
+from doorman.server.auth.auth_services import AuthServices
+from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
+from doorman.server.codec.rendering import Renderer
+from doorman.server.codec.request_bodies import Body
 from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
-from doorman.server.patching import ApplyPlan, Patch, checked_config, read_patch, transform_of
-from doorman.server.pods import PodOperations, check_streamed
-from doorman.server.rendering import Renderer
+from doorman.server.patching import ApplyPlan, PatchBody, checked_config, read_patch, transform_of
 from doorman.server.request import Response
-from doorman.server.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
+from doorman.server.request_context import RequestContext, caller_of, delete_options_of
+from doorman.server.subresources.pod_subresources import PodOperations, check_streamed
+from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 
 _ON_COLLECTIONS: Final = ("create", "list", "watch", "deletecollection")
@@ -53,7 +53,12 @@ Asked for a list the name is empty and the answer has `items`.
 
 class ResourceHandlers:
     def __init__(
-        self, registry: Registry, access: Access, computed: Mapping[str, Compute], clock: Clock, rng: random.Random
+        self,
+        registry: Registry,
+        access: AuthServices,
+        computed: Mapping[str, Compute],
+        clock: Clock,
+        rng: random.Random,
     ) -> None:
         self._computed = computed
         self._registry = registry
@@ -62,7 +67,7 @@ class ResourceHandlers:
         self._rng = rng
         self._pods = PodOperations(registry, clock)
 
-    async def handle(self, call: Call, renderer: Renderer) -> Response:
+    async def handle(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         if _is_misplaced(call):
             raise no_such_resource()
@@ -96,7 +101,7 @@ class ResourceHandlers:
 
     # Reading
 
-    async def _get(self, call: Call, renderer: Renderer) -> Response:
+    async def _get(self, call: RequestContext, renderer: Renderer) -> Response:
         info = call.info
         if call.request.query.flag("watch"):
             return self._watch(call, renderer)
@@ -110,7 +115,7 @@ class ResourceHandlers:
             raise too_new(revision, current)
         return await self._one(call.kind, self._registry.get(call.kind, info.namespace, info.name), renderer)
 
-    async def _list(self, call: Call, renderer: Renderer) -> Response:
+    async def _list(self, call: RequestContext, renderer: Renderer) -> Response:
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
             return renderer.documents(call.kind, compute(call.info.namespace, "", call.user)["items"])
@@ -127,14 +132,14 @@ class ResourceHandlers:
             page = msgspec.structs.replace(page, items=await self._registry.versions.shown(kind, page.items))
         return renderer.page(kind, page)
 
-    def _watch(self, call: Call, renderer: Renderer) -> Response:
+    def _watch(self, call: RequestContext, renderer: Renderer) -> Response:
         info = call.info
         watch = Watch(self._registry, call.kind, info.namespace, info.name, call.request.query, renderer, self._rng)
         return Response(stream=watch)
 
     # Writing
 
-    async def _create(self, call: Call, renderer: Renderer) -> Response:
+    async def _create(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         caller = caller_of(call, "CreateOptions")
         if kind.resource == "bindings":
@@ -149,7 +154,7 @@ class ResourceHandlers:
         stored = await self._registry.create(kind, info.namespace, doc, caller)
         return await self._one(kind, stored, renderer, 201)
 
-    async def _replace(self, call: Call, renderer: Renderer, *, subresource: str = "") -> Response:
+    async def _replace(self, call: RequestContext, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind = call.info, call.kind
         caller = caller_of(call, "UpdateOptions")
         doc = self._decode(call, "UpdateOptions")
@@ -166,7 +171,7 @@ class ResourceHandlers:
         )
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 
-    async def _patch(self, call: Call, renderer: Renderer, *, subresource: str = "") -> Response:
+    async def _patch(self, call: RequestContext, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind, query = call.info, call.kind, call.request.query
         patch = read_patch(kind, call.request.body, call.request.headers.get("content-type", ""))
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
@@ -191,7 +196,7 @@ class ResourceHandlers:
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 
     def _plan(
-        self, call: Call, patch: Patch, caller: Caller, subresource: str
+        self, call: RequestContext, patch: PatchBody, caller: Caller, subresource: str
     ) -> Callable[[Document | None], Document]:
         """What a server-side apply makes of a live object, or of none."""
         manager = Manager(
@@ -211,7 +216,7 @@ class ResourceHandlers:
         )
         return lambda live: plan.on(live, self._clock.now())
 
-    def _created(self, call: Call, make: Callable[[], Document]) -> Callable[[], Document]:
+    def _created(self, call: RequestContext, make: Callable[[], Document]) -> Callable[[], Document]:
         """The document of an object that a PUT or an apply creates, for whoever may: that takes the right to create."""
         info = call.info
 
@@ -225,7 +230,7 @@ class ResourceHandlers:
 
         return made
 
-    async def _delete(self, call: Call, renderer: Renderer) -> Response:
+    async def _delete(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         options = delete_options_of(call, self._registry.schema)
         caller = caller_of(call, "DeleteOptions", given=options)
@@ -244,7 +249,7 @@ class ResourceHandlers:
             }
         )
 
-    async def _delete_collection(self, call: Call, renderer: Renderer) -> Response:
+    async def _delete_collection(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         options = delete_options_of(call, self._registry.schema)
         page = list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
@@ -259,7 +264,7 @@ class ResourceHandlers:
 
     # Subresources
 
-    async def _subresource(self, call: Call, renderer: Renderer) -> Response:
+    async def _subresource(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         row = kind.subresource(info.subresource)
         if row is None:
@@ -291,7 +296,7 @@ class ResourceHandlers:
                     return await self._patch(call, renderer, subresource=info.subresource)
         raise no_such_resource()
 
-    def _no_runtime(self, call: Call) -> Response:
+    def _no_runtime(self, call: RequestContext) -> Response:
         """Everything that needs a container says why there is none."""
         info = call.info
         if call.request.query.all("dryRun"):
@@ -303,7 +308,7 @@ class ResourceHandlers:
                 return Response(status=204)
         raise ApiError(501, "", _NO_RUNTIME[info.subresource])
 
-    async def _bind(self, call: Call, renderer: Renderer) -> Response:
+    async def _bind(self, call: RequestContext, renderer: Renderer) -> Response:
         info = call.info
         binding = self._posted(call, "Binding")
         name = info.name or binding.get("metadata", {}).get("name", "")
@@ -312,13 +317,13 @@ class ResourceHandlers:
         answer = await self._pods.bind(info.namespace, name, binding, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
 
-    async def _evict(self, call: Call, renderer: Renderer) -> Response:
+    async def _evict(self, call: RequestContext, renderer: Renderer) -> Response:
         info = call.info
         eviction = self._posted(call, "Eviction")
         answer = await self._pods.evict(info.namespace, info.name, eviction, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
 
-    async def _scale(self, call: Call, renderer: Renderer) -> Response:
+    async def _scale(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         if info.verb == "get":
             return await self._scale_of(kind, self._registry.get(kind, info.namespace, info.name), renderer)
@@ -326,20 +331,20 @@ class ResourceHandlers:
         written = await self._registry.update(kind, info.namespace, info.name, transform, caller, part=scale_part(kind))
         return await self._scale_of(kind, written.stored, renderer)
 
-    def _scaled_by_update(self, call: Call) -> tuple[Caller, Transform]:
+    def _scaled_by_update(self, call: RequestContext) -> tuple[Caller, Transform]:
         caller = caller_of(call, "UpdateOptions")
         body = self._posted(call, "Scale", "UpdateOptions")
         check_scale(body, call.info.name)
         return caller, lambda workload: with_scale(workload, body, call.kind.scale)
 
-    def _scaled_by_patch(self, call: Call) -> tuple[Caller, Transform]:
+    def _scaled_by_patch(self, call: RequestContext) -> tuple[Caller, Transform]:
         info, kind, schema = call.info, call.kind, self._registry.schema
         patch = read_patch(SCALE, call.request.body, call.request.headers.get("content-type", ""))
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
             validation = field_validation(call.request.query, "PatchOptions")
             config = checked_config(schema, SCALE, patch, info.namespace, info.name, validation, call.warnings)
-            whole = Patch(type=patch.type, body=Body(applied_replicas(config, kind)))
+            whole = PatchBody(type=patch.type, body=Body(applied_replicas(config, kind)))
             return caller, self._plan(call, whole, caller, "scale")
         validation = field_validation(call.request.query, "PatchOptions")
         patched = transform_of(schema, SCALE, patch, validation, call.warnings)
@@ -358,13 +363,13 @@ class ResourceHandlers:
 
     # Bodies and options
 
-    def _decode(self, call: Call, options_kind: str) -> Document:
+    def _decode(self, call: RequestContext, options_kind: str) -> Document:
         request = call.request
         validation = field_validation(request.query, options_kind)
         content_type = request.headers.get("content-type", "")
         return decode_object(self._registry.schema, call.kind, request.body, content_type, validation, call.warnings)
 
-    def _posted(self, call: Call, kind: str, options_kind: str = "CreateOptions") -> Document:
+    def _posted(self, call: RequestContext, kind: str, options_kind: str = "CreateOptions") -> Document:
         request, schema = call.request, self._registry.schema
         validation = field_validation(request.query, options_kind)
         content_type = request.headers.get("content-type", "")
@@ -373,7 +378,7 @@ class ResourceHandlers:
         return doc
 
 
-def _is_misplaced(call: Call) -> bool:
+def _is_misplaced(call: RequestContext) -> bool:
     """Whether the path names a namespace for what has none, or none for one object of what has one."""
     info, kind = call.info, call.kind
     if kind.namespaced:

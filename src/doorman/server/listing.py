@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.fieldselectors import FieldSelectorError, parse_field_selector, resolve_terms
 from doorman.api.kinds import Kind
-from doorman.api.labels import parse_selector
+from doorman.api.machinery.field_selectors import FieldSelectorError, parse_field_selector, resolve_terms
+from doorman.api.machinery.label_selectors import parse_selector
 from doorman.base.errors import (
     ApiError,
     Cause,
@@ -20,11 +20,11 @@ from doorman.base.errors import (
     not_supported,
     timeout,
 )
-from doorman.base.gotext import quote
+from doorman.base.go_format import quote
+from doorman.registry.cache.selection import Selection
+from doorman.registry.cache.stored_object import Stored
+from doorman.registry.cache.watch_cache import Collection, TooOld
 from doorman.registry.registry import Registry
-from doorman.registry.selection import Selection
-from doorman.registry.stored import Stored
-from doorman.registry.watchcache import Collection, TooOld
 from doorman.server.request import Query
 
 _CONTINUE_TOO_OLD: Final = (

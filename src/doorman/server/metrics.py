@@ -13,8 +13,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 
 from doorman.api.kinds import Kinds
-from doorman.registry.watchcache import WatchCache
-from doorman.server.flow import FlowControl
+from doorman.registry.cache.watch_cache import WatchCache
+from doorman.server.flow_control import FlowControl
 from doorman.server.request import RequestInfo, Response
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

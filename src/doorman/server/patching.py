@@ -5,20 +5,20 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.apply import LAST_APPLIED, Applier, with_empty_lists
-from doorman.api.faces import from_stored, to_stored
-from doorman.api.fieldwalk import FieldWalker
 from doorman.api.kinds import Kind, Kinds
-from doorman.api.managed import Manager
-from doorman.api.mergepatch import json_patch, merge_patch
-from doorman.api.misfits import conversion_fault, json_type
-from doorman.api.schema import DecodeError, Document, Schema
-from doorman.api.strategic import strategic_merge
+from doorman.api.machinery.conversion import from_stored, to_stored
+from doorman.api.machinery.decode_errors import conversion_fault, json_type
+from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.patch.field_paths import FieldWalker
+from doorman.api.patch.json_patch import json_patch, merge_patch
+from doorman.api.patch.managed_fields import Manager
+from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
+from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
-from doorman.base.gotext import go_json, go_value, quote
-from doorman.server.bodies import Body, BodyError, media_type, read_json, read_yaml
-from doorman.server.decoding import misfit
+from doorman.base.go_format import go_json, go_value, quote
+from doorman.server.codec.decoding import misfit
+from doorman.server.codec.request_bodies import Body, BodyError, media_type, read_json, read_yaml
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -28,7 +28,7 @@ APPLY: Final = "application/apply-patch+yaml"
 Transform = Callable[[Document], Document]
 
 
-class Patch(msgspec.Struct, frozen=True, kw_only=True):
+class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
     """A patch that was read, not yet applied to anything."""
 
     type: str
@@ -39,7 +39,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True):
         return self.type == APPLY
 
 
-def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
+def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
     accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY]
     if not kind.type_name or kind.is_custom:
         accepted.remove(STRATEGIC)
@@ -58,7 +58,7 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
             raise bad_request(
                 "error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}"
             )
-        return Patch(type=wanted, body=read)
+        return PatchBody(type=wanted, body=read)
     try:
         read = read_json(body)
     except BodyError as error:
@@ -67,10 +67,10 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> Patch:
         head = "error decoding patch: " if wanted == MERGE_PATCH else ""
         found = json_type(read.value)
         raise bad_request(f"{head}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    return Patch(type=wanted, body=read)
+    return PatchBody(type=wanted, body=read)
 
 
-def transform_of(schema: Schema, kind: Kind, patch: Patch, validation: str, warnings: list[str]) -> Transform:
+def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:
     """The function the registry applies, perhaps more than once, to what is stored."""
     told = len(warnings)
 
@@ -86,7 +86,7 @@ def transform_of(schema: Schema, kind: Kind, patch: Patch, validation: str, warn
     return transform
 
 
-def _patched(schema: Schema, kind: Kind, patch: Patch, live: Document) -> Document:
+def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> Document:
     if patch.type == JSON_PATCH:
         return json_patch(live, patch.body.value)
     if patch.type == MERGE_PATCH:
@@ -98,7 +98,7 @@ def _cleaned(
     schema: Schema,
     kind: Kind,
     patched: Document,
-    patch: Patch,
+    patch: PatchBody,
     validation: str,
     warnings: list[str],
     known: Document | None,
@@ -123,7 +123,7 @@ def _cleaned(
     return patched
 
 
-def _as_kind(kind: Kind, patched: Document, patch: Patch) -> Document:
+def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
     """The object of the kind that was patched: what a strategic patch says of that is not looked at."""
     version, name = patched.get("apiVersion"), patched.get("kind")
     if (version, name) == (kind.group_version, kind.kind):
@@ -139,7 +139,7 @@ def _as_kind(kind: Kind, patched: Document, patch: Patch) -> Document:
     return {**patched, "kind": kind.kind, "apiVersion": kind.group_version}
 
 
-def _invalid_patch(patch: Patch, patched: Document, fault: str) -> ApiError:
+def _invalid_patch(patch: PatchBody, patched: Document, fault: str) -> ApiError:
     """A strategic merge patch is shown as it was sent; of the others, what they made."""
     shown = quote(go_value(patch.body.value)) if patch.type == STRATEGIC else go_json(go_json(patched))
     body = f"Invalid value: {shown}: {fault}"
@@ -155,7 +155,7 @@ class ApplyPlan:
         schema: Schema,
         kinds: Kinds,
         kind: Kind,
-        patch: Patch,
+        patch: PatchBody,
         manager: Manager,
         *,
         force: bool,
@@ -196,7 +196,7 @@ def _untyped(where: str, faults: list[str]) -> ApiError:
 
 
 def checked_config(
-    schema: Schema, kind: Kind, patch: Patch, namespace: str, name: str, validation: str, warnings: list[str]
+    schema: Schema, kind: Kind, patch: PatchBody, namespace: str, name: str, validation: str, warnings: list[str]
 ) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value

@@ -9,26 +9,26 @@ import msgspec
 from doorman.api.identity import User
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, internal, method_not_allowed, no_such_resource
-from doorman.base.names import Names
+from doorman.base.generated_names import NameGenerator
 from doorman.registry.registry import Registry
-from doorman.server.access import Access
 from doorman.server.audit import AuditEntry, AuditLog
-from doorman.server.authentication import Authenticator
-from doorman.server.authorization import Authorizer
-from doorman.server.bodies import check_size
-from doorman.server.call import Call
-from doorman.server.discovery import Discovery
-from doorman.server.flow import FlowControl
+from doorman.server.auth.auth_services import AuthServices
+from doorman.server.auth.authentication import Authenticator
+from doorman.server.auth.authorization import Authorizer
+from doorman.server.auth.impersonation import impersonated
+from doorman.server.codec.negotiation import JSON, Accepted, negotiate
+from doorman.server.codec.rendering import Renderer
+from doorman.server.codec.request_bodies import check_size
+from doorman.server.discovery.discovery import Discovery
+from doorman.server.discovery.openapi import OpenApi
+from doorman.server.discovery.server_version import VERSION
+from doorman.server.flow_control import FlowControl
 from doorman.server.handlers import Compute, ResourceHandlers
-from doorman.server.health import Health
-from doorman.server.impersonation import impersonated
+from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics
-from doorman.server.negotiation import JSON, Accepted, negotiate
-from doorman.server.openapi import OpenApi
-from doorman.server.rendering import Renderer
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
-from doorman.server.version import VERSION
-from doorman.store.contract import Failed
+from doorman.server.request_context import RequestContext
+from doorman.store.store_contract import Failed
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _READING: Final = ("GET", "HEAD")
@@ -41,14 +41,14 @@ class Pipeline:
         *,
         authenticator: Authenticator,
         authorizer: Authorizer,
-        access: Access,
+        access: AuthServices,
         computed: Mapping[str, Compute],
         flow: FlowControl,
         audit: AuditLog | None = None,
-        health: Health,
+        health: HealthChecks,
         metrics: Metrics,
         clock: Clock,
-        names: Names,
+        names: NameGenerator,
         rng: random.Random,
     ) -> None:
         self._registry = registry
@@ -134,7 +134,9 @@ class Pipeline:
             now=self._clock.now(),
         )
         annotations = entry.annotations if entry is not None else None
-        call = Call(request=request, info=info, user=user, kind=kind, warnings=warnings, annotations=annotations)
+        call = RequestContext(
+            request=request, info=info, user=user, kind=kind, warnings=warnings, annotations=annotations
+        )
         response = await self._handlers.handle(call, renderer)
         if response.stream is not None:
             response.stream = self._flow.counted(user, response.stream)

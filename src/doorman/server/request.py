@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from doorman.api.fieldselectors import FieldSelectorError, FieldTerm, parse_field_selector
+from doorman.api.machinery.field_selectors import FieldSelectorError, FieldTerm, parse_field_selector
 from doorman.base.errors import bad_request
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)

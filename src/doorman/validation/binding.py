@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import ApiError, FieldError, invalid, not_supported, required
-from doorman.semantics.names import subdomain_faults
+from doorman.semantics.name_syntax import subdomain_faults
 
 _TARGETS: Final = ("Node", "<empty>")
 

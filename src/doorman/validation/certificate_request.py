@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from cryptography import x509
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
-from doorman.base.gotext import quote
+from doorman.base.go_format import quote
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required, too_many
-from doorman.semantics.names import dns_label_faults, label_value_faults, qualified_name_faults, subdomain_faults
+from doorman.semantics.name_syntax import dns_label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.device import EFFECTS, cel_selector_errors
 from doorman.validation.metadata import (

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
-from doorman.semantics.names import port_name_faults
+from doorman.semantics.name_syntax import port_name_faults
 
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 PORT_RANGE: Final = "must be between 1 and 65535, inclusive"

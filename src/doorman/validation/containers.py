@@ -13,7 +13,7 @@ from doorman.base.errors import (
     not_supported,
     required,
 )
-from doorman.semantics.names import dns_label_faults, env_name_faults, port_name_faults
+from doorman.semantics.name_syntax import dns_label_faults, env_name_faults, port_name_faults
 from doorman.validation.container_handlers import PORT_RANGE, PROBES, handler_errors
 from doorman.validation.resources import requirement_errors
 from doorman.validation.security_context import container_security_errors

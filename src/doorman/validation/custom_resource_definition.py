@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.schema import Document
-from doorman.api.structural import DEPTH_MAX, compile_schema
+from doorman.api.machinery.schema import Document
+from doorman.api.machinery.structural_schema import DEPTH_MAX, compile_schema
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
-from doorman.semantics.names import dns_1035_faults, subdomain_faults
+from doorman.semantics.name_syntax import dns_1035_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.custom_rule_checks import rule_check_errors
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update

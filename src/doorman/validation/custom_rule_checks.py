@@ -11,11 +11,11 @@ Rules
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.structural import Structural
+from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, invalid, not_supported, required
+from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression, uses
-from doorman.semantics.cel.faults import CelError
-from doorman.semantics.cel.types import DYN, Type
+from doorman.semantics.cel.static_types import DYN, Type
 from doorman.validation.custom_rules import OLD, path_steps
 
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from doorman.api.structural import Structural
+from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, FieldErrorType, duplicate, forbidden, invalid, required
+from doorman.semantics.cel.cel_errors import NO_OVERLOAD, CelError, CostExceeded
+from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import evaluate, is_true, uses
-from doorman.semantics.cel.faults import NO_OVERLOAD, CelError, CostExceeded
-from doorman.semantics.cel.meter import Meter
 from doorman.semantics.cel.values import NONE, Optional
 
 Json = Any  # any JSON value
@@ -61,7 +61,7 @@ class _Check:
 
     def __init__(self, errors: list[FieldError]) -> None:
         self.errors = errors
-        self.meter = Meter()
+        self.meter = CostBudget()
 
 
 def _walk(new: Json, old: Json, schema: Structural, path: str, check: _Check) -> None:
@@ -131,7 +131,7 @@ def _apply(rule: Mapping[str, Json], new: Json, old: Json, schema: Structural, p
     check.errors.append(_fault(rule, place, new, _message(rule, names, check.meter), schema))
 
 
-def _message(rule: Mapping[str, Json], names: dict[str, Json], meter: Meter) -> str:
+def _message(rule: Mapping[str, Json], names: dict[str, Json], meter: CostBudget) -> str:
     if rule.get("messageExpression"):
         try:
             told = evaluate(rule["messageExpression"], names, meter)

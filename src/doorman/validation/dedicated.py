@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, not_supported, required
-from doorman.semantics.names import dns_label_faults
+from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 from doorman.validation.selectors import label_selector_errors

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.validation.custom_resource_definition import default_definition
 from doorman.validation.pod_defaults import default_pod
 from doorman.validation.workload_defaults import (

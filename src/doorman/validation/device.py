@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, duplicate, invalid, not_supported, required, too_many
-from doorman.semantics.names import (
+from doorman.semantics.name_syntax import (
     dns_label_faults,
     label_value_faults,
     max_bytes_fault,

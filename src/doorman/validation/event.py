@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
-from doorman.semantics.names import qualified_name_faults
+from doorman.semantics.name_syntax import qualified_name_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, invalid, not_supported, required
 from doorman.semantics.cron_schedule import ScheduleError, parse_schedule, zone_fault
-from doorman.semantics.names import dns_label_faults, subdomain_faults
+from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.job_policies import policy_errors
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update

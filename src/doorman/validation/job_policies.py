@@ -23,8 +23,8 @@ from doorman.base.errors import (
     too_long,
     too_many,
 )
-from doorman.base.gotext import quote
-from doorman.semantics.names import qualified_name_faults
+from doorman.base.go_format import quote
+from doorman.semantics.name_syntax import qualified_name_faults
 from doorman.validation.workload import non_negative_errors
 
 PARALLELISM_MAX: Final = 100_000

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update

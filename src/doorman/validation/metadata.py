@@ -6,10 +6,10 @@ Documents come here after the server has filled in what it owns (namespace, uid,
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, FieldErrorType, invalid, required, too_long
-from doorman.base.gotext import quote
-from doorman.semantics.names import (
+from doorman.base.go_format import quote
+from doorman.semantics.name_syntax import (
     label_value_faults,
     qualified_name_faults,
     subdomain_faults,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid
-from doorman.semantics.names import CIDR_FAULT, cidr_version_or_none
+from doorman.semantics.name_syntax import CIDR_FAULT, cidr_version_or_none
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 from doorman.validation.resources import quantity_errors

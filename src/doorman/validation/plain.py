@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid, too_long
-from doorman.semantics.names import config_key_faults, path_segment_faults
+from doorman.semantics.name_syntax import config_key_faults, path_segment_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import (
     IMMUTABLE,

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
-from doorman.semantics.names import dns_label_faults, qualified_name_faults, subdomain_faults
+from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.containers import container_errors, image_errors, init_container_errors
 from doorman.validation.context import Context
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata

@@ -6,9 +6,9 @@ The order of members is that of the API's own answers where it can be had for no
 from collections.abc import Iterable
 from typing import Any, Final
 
-from doorman.api.quantity import quantity_text
-from doorman.api.schema import Document
-from doorman.semantics.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
+from doorman.api.machinery.quantity import quantity_text
+from doorman.api.machinery.schema import Document
+from doorman.semantics.pods.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
 
 MODE: Final = 0o644
 """Of files that a volume is filled with, 420 in JSON."""

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, invalid, required
-from doorman.semantics.names import subdomain_faults
+from doorman.semantics.name_syntax import subdomain_faults
 
 NAMESERVERS_MAX: Final = 3
 SEARCHES_MAX: Final = 32

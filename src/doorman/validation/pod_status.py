@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid
-from doorman.semantics.names import qualified_name_faults, subdomain_faults
+from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import IMMUTABLE, validate_metadata_update
 from doorman.validation.pod_network import NO_ADDRESS
 

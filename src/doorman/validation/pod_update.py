@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, FieldErrorType, Json, forbidden, invalid, required
-from doorman.base.gotext import quote
-from doorman.semantics.qos import qos_class
+from doorman.base.go_format import quote
+from doorman.semantics.pods.qos import qos_class
 from doorman.validation.containers import ephemeral_container_errors
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata_update

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.quantity import milli_value, parse_quantity, quantity_text
+from doorman.api.machinery.quantity import milli_value, parse_quantity, quantity_text
 from doorman.base.errors import FieldError, forbidden, invalid, required
-from doorman.semantics.names import qualified_name_faults
-from doorman.semantics.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
-from doorman.semantics.resource_names import (
+from doorman.semantics.name_syntax import qualified_name_faults
+from doorman.semantics.pods.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
+from doorman.semantics.pods.resource_names import (
     HUGE_PAGES_PREFIX,
     is_extended_resource,
     is_native_resource,

@@ -1,8 +1,8 @@
 """Runtime classes."""
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid
-from doorman.semantics.names import dns_label_faults
+from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
 from doorman.validation.pod import allows_comparison_operators

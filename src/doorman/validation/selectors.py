@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
-from doorman.semantics.names import dns_label_faults, label_value_faults, qualified_name_faults, subdomain_faults
+from doorman.semantics.name_syntax import dns_label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import label_errors
 
 REQUIRED_TERM: Final = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
-from doorman.semantics.names import dns_label_faults, port_name_faults, subdomain_faults
-from doorman.semantics.service_numbers import HEADLESS
+from doorman.semantics.name_syntax import dns_label_faults, port_name_faults, subdomain_faults
+from doorman.semantics.service_ranges import HEADLESS
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import label_errors, validate_metadata, validate_metadata_update
 

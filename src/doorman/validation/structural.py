@@ -13,8 +13,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from doorman.api.schema import Document
-from doorman.api.structural import Structural
+from doorman.api.machinery.schema import Document
+from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import (
     FieldError,
     FieldErrorType,
@@ -26,10 +26,10 @@ from doorman.base.errors import (
     too_many,
     type_invalid,
 )
-from doorman.base.gotext import go_json, quote
+from doorman.base.go_format import go_json, quote
 from doorman.base.instants import from_time
-from doorman.semantics.names import path_segment_faults, subdomain_faults
-from doorman.semantics.patterns import PatternError, compile_pattern
+from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
+from doorman.semantics.regular_expressions import PatternError, compile_pattern
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.custom_rules import rule_errors
 from doorman.validation.metadata import validate_metadata, validate_metadata_update

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.semantics.names import path_segment_faults
+from doorman.semantics.name_syntax import path_segment_faults
 from doorman.validation import claim, dedicated, device, job, plain, webhooks, workload
 from doorman.validation.certificate_request import CERTIFICATE_REQUEST
 from doorman.validation.context import Context, Validator

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, duplicate, invalid, not_supported, required
-from doorman.semantics.annotated import INTERNAL_TAINT, AnnotationError, parse_annotated_list
-from doorman.semantics.names import label_value_faults, qualified_name_faults
-from doorman.semantics.taint_spec import EFFECTS
+from doorman.semantics.name_syntax import label_value_faults, qualified_name_faults
+from doorman.semantics.taints.annotation_lists import INTERNAL_TAINT, AnnotationError, parse_annotated_list
+from doorman.semantics.taints.taint_spec import EFFECTS
 
 EFFECT_LIST: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 NOT_UNIQUE: Final = "taints must be unique by key and effect pair"

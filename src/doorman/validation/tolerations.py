@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
-from doorman.semantics.annotated import INTERNAL_TOLERATION, AnnotationError, parse_annotated_list
-from doorman.semantics.names import label_value_faults, qualified_name_faults
-from doorman.semantics.numbers import canonical_integer_faults
-from doorman.semantics.taint_spec import EFFECTS
+from doorman.semantics.name_syntax import label_value_faults, qualified_name_faults
+from doorman.semantics.taints.annotation_lists import INTERNAL_TOLERATION, AnnotationError, parse_annotated_list
+from doorman.semantics.taints.canonical_integers import canonical_integer_faults
+from doorman.semantics.taints.taint_spec import EFFECTS
 from doorman.validation.taints import effect_error
 
 EMPTY_KEY: Final = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
-from doorman.semantics.names import path_segment_faults, qualified_name_faults, subdomain_faults
+from doorman.semantics.name_syntax import path_segment_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 from doorman.validation.selectors import label_selector_errors

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
-from doorman.semantics.names import percent_faults
+from doorman.semantics.name_syntax import percent_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
 from doorman.validation.pod import allows_comparison_operators, template_errors

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from doorman.api.schema import Document
+from doorman.api.machinery.schema import Document
 from doorman.validation.pod_defaults import default_pod_spec
 
 INT32_MAX: Final = 2**31 - 1

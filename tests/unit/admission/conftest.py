@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from doorman.admission.contract import Attributes, Docs, Operation, Weigh
+from doorman.admission.plugin_contract import Attributes, Docs, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import builtin_kinds
-from doorman.api.schema import Document
-from doorman.semantics.pod_resources import Amounts
+from doorman.api.machinery.schema import Document
+from doorman.semantics.pods.pod_resources import Amounts
 
 
 class World:

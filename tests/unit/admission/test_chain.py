@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from doorman.admission.chain import ORDER, Chain, Settings, build_chain
-from doorman.admission.contract import (
+from doorman.admission.chain import ORDER, AdmissionSettings, Chain, build_chain
+from doorman.admission.plugin_contract import (
     ANY,
     CREATE,
     CREATE_AND_UPDATE,
     Attributes,
-    Cluster,
+    ClusterReader,
     Docs,
     Interest,
     Operation,
@@ -19,9 +19,9 @@ from doorman.admission.contract import (
 )
 from doorman.api.identity import ADMIN
 from doorman.base.clock import Instant
-from doorman.semantics.pod_resources import Amounts
+from doorman.semantics.pods.pod_resources import Amounts
 
-SETTINGS = Settings(suffix=lambda: "abcde")
+SETTINGS = AdmissionSettings(suffix=lambda: "abcde")
 
 
 class Nothing:
@@ -58,13 +58,13 @@ class Noted:
         self.interests: Sequence[Interest] = (interest,)
         self._log = log
 
-    def admit(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+    def admit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         cluster.get("namespaces", "", "ns")
         self._log.append(f"admit {self.name}")
 
 
 class NotedChecker(Noted):
-    def validate(self, attributes: Attributes, cluster: Cluster, now: Instant) -> None:
+    def validate(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         self._log.append(f"validate {self.name}")
 
 

@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from doorman.admission.chain import Chain, Settings, build_chain
-from doorman.admission.contract import Attributes, Docs, Operation, Weigh
+from doorman.admission.chain import AdmissionSettings, Chain, build_chain
+from doorman.admission.plugin_contract import Attributes, Docs, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import Kind, builtin_kinds, type_table
-from doorman.api.mergepatch import json_patch, merge_patch
-from doorman.api.schema import DecodeError, Document, Schema
-from doorman.api.strategic import strategic_merge
+from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.patch.json_patch import json_patch, merge_patch
+from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.base.errors import ApiError, already_exists, bad_request, invalid_object, not_found
-from doorman.registry.jobs import JOBS, generate_selector
-from doorman.semantics.pod_resources import Amounts
-from doorman.semantics.qos import qos_class
+from doorman.registry.kinds.job_strategy import JOBS, generate_selector
+from doorman.semantics.pods.pod_resources import Amounts
+from doorman.semantics.pods.qos import qos_class
 from doorman.validation.defaults import DEFAULTERS
 from doorman.validation.table import Context, validator_of
 
@@ -62,7 +62,7 @@ class _World:
         for name, value in (("system-node-critical", 2000001000), ("system-cluster-critical", 2000000000)):
             key = "priorityclasses.scheduling.k8s.io", "", name
             self.docs[key] = {"metadata": {"name": name}, "value": value}
-        self.chain: Chain = build_chain(Settings(suffix=lambda: "abcde"))
+        self.chain: Chain = build_chain(AdmissionSettings(suffix=lambda: "abcde"))
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return self.docs.get((resource, namespace, name))

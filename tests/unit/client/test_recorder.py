@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import type_table
-from doorman.api.schema import Schema
+from doorman.api.machinery.schema import Schema
 from doorman.base.clock import ManualClock
 from doorman.client.actions import Create, Delete, ObjectReference, RecordEvent
 from doorman.client.recorder import EventRecorder

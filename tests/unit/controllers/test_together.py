@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import builtin_kinds
-from doorman.api.leases import Lease
-from doorman.api.meta import Object
-from doorman.api.workloads import ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet
-from doorman.controllers.daemonset import DaemonSetController
-from doorman.controllers.deployment import DeploymentController
-from doorman.controllers.garbage_collector import GarbageCollector, kind_finder
-from doorman.controllers.node_lifecycle import NodeLifecycleController
-from doorman.controllers.pod_gc import PodGcController
-from doorman.controllers.replica_controller import ReplicaController
-from doorman.controllers.replicaset import REPLICA_SETS
-from doorman.controllers.statefulset import StatefulSetController
-from doorman.controllers.taint_eviction import TaintEvictionController
+from doorman.api.views.apps import ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet
+from doorman.api.views.coordination import Lease
+from doorman.api.views.meta import Object
+from doorman.controllers.cluster.garbage_collector import GarbageCollector, kind_finder
+from doorman.controllers.daemonset.daemonset import DaemonSetController
+from doorman.controllers.deployment.deployment import DeploymentController
+from doorman.controllers.node.node_lifecycle import NodeLifecycleController
+from doorman.controllers.pods.pod_gc import PodGcController
+from doorman.controllers.replicas.replica_controller import ReplicaController
+from doorman.controllers.replicas.replicaset import REPLICA_SETS
+from doorman.controllers.statefulset.statefulset import StatefulSetController
+from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import NodeProfile, simulated_node
 from support.binder import Binder

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from doorman.api.leases import Lease
+from doorman.api.views.coordination import Lease
 from doorman.client.actions import Create, Delete, Patch, Renew
-from doorman.client.controller import Change
+from doorman.client.controller_contract import ObjectChange
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import NodeProfile, simulated_node
 from support.objects import pod, taints
@@ -62,7 +62,7 @@ def test_pods_of_other_kubelets_wake_nobody() -> None:
     for name, node in (("a", "mine"), ("b", "other"), ("c", "nowhere"), ("d", "")):
         stage.create("pods", pod(name, node))
     keys = {source.resource: source.keys for source in agent.sources}["pods"]
-    woken = [key for one in stage.caches["pods"].list() for key in keys(Change("pods", None, one))]
+    woken = [key for one in stage.caches["pods"].list() for key in keys(ObjectChange("pods", None, one))]
     assert woken == ["pod/default/a"]
 
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from doorman.nodes.marks import SCRIPT
 from doorman.nodes.profile import NodeProfile, node_info, node_ip, pod_ip, simulated_node
+from doorman.nodes.status.node_annotations import SCRIPT
 
 
 def test_plain_node_has_what_a_kubelet_registers() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from doorman.runtime.controllers import CONTROLLERS
+from doorman.runtime.controller_registry import CONTROLLERS
 from doorman.runtime.settings import CONTROLLER_ALIASES, is_enabled, without_aliases
 
 

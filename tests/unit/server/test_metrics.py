@@ -5,7 +5,7 @@ from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from doorman.api.kinds import builtin_kinds
-from doorman.server.flow import FlowControl
+from doorman.server.flow_control import FlowControl
 from doorman.server.metrics import Metrics, flow_source
 from doorman.server.request import Query, parse_request_info
 

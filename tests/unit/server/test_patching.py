@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from doorman.api.kinds import builtin_kinds, type_table
-from doorman.api.schema import Schema
+from doorman.api.machinery.schema import Schema
 from doorman.base.errors import ApiError
 from doorman.server.patching import APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC, read_patch, transform_of
 

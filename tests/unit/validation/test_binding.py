@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.base.errors import ApiError
-from doorman.semantics.names import SUBDOMAIN_FAULT
+from doorman.semantics.name_syntax import SUBDOMAIN_FAULT
 from doorman.validation.binding import check_binding
 
 

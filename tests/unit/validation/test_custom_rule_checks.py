@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.structural import compile_schema
+from doorman.api.machinery.structural_schema import compile_schema
 from doorman.validation.custom_rule_checks import rule_check_errors
 
 SPEC: dict[str, Any] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.structural import compile_schema
+from doorman.api.machinery.structural_schema import compile_schema
 from doorman.validation.context import Context
 from doorman.validation.custom_rules import NOT_CHECKED, field_path, path_steps
 from doorman.validation.structural import custom_validator

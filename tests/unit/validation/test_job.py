@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.registry.jobs import forget_selector, generate_selector
+from doorman.registry.kinds.job_strategy import forget_selector, generate_selector
 from doorman.validation.context import Context
 from doorman.validation.job import CRON_JOB, JOB, POD_TEMPLATE
 from doorman.validation.workload_defaults import default_cron_job, default_pod_template

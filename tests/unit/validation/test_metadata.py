@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.semantics.names import DNS_LABEL_FAULT, LABEL_VALUE_FAULT, SUBDOMAIN_FAULT, dns_label_faults
+from doorman.semantics.name_syntax import DNS_LABEL_FAULT, LABEL_VALUE_FAULT, SUBDOMAIN_FAULT, dns_label_faults
 from doorman.validation.context import Context
 from doorman.validation.metadata import metadata_validator, validate_metadata, validate_metadata_update
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.semantics.names import SUBDOMAIN_FAULT
+from doorman.semantics.name_syntax import SUBDOMAIN_FAULT
 from doorman.validation.context import Context
 from doorman.validation.pod import allows_comparison_operators, template_errors, validate_pod_create
 from doorman.validation.pod_defaults import default_pod, default_pod_spec

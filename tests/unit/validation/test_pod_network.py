@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.semantics.names import SUBDOMAIN_FAULT
+from doorman.semantics.name_syntax import SUBDOMAIN_FAULT
 from doorman.validation.pod_network import NO_ADDRESS, dns_config_errors, host_alias_errors
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.semantics.names import qualified_name_faults
+from doorman.semantics.name_syntax import qualified_name_faults
 from doorman.validation.selectors import (
     affinity_errors,
     label_selector_errors,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.registry.services import complete_service
+from doorman.registry.kinds.service_strategy import complete_service
 from doorman.validation.context import Context
 from doorman.validation.defaults import default_service
 from doorman.validation.service import SERVICE

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.structural import compile_schema
+from doorman.api.machinery.structural_schema import compile_schema
 from doorman.validation.context import Context
 from doorman.validation.structural import custom_validator, validate_values
 from support.widgets import WIDGET_SCHEMA, widget

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.semantics.names import LABEL_VALUE_FAULT
+from doorman.semantics.name_syntax import LABEL_VALUE_FAULT
 from doorman.validation.tolerations import (
     EMPTY_KEY,
     EXISTS_WITH_VALUE,

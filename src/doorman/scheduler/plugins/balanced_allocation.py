@@ -2,13 +2,13 @@
 
 from collections.abc import Hashable, Sequence
 
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows, at
-from doorman.scheduler.config import ResourceWeight
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows, at
+from doorman.scheduler.cache.pod_shapes import Demand, Shape
+from doorman.scheduler.config.scheduler_config import ResourceWeight
+from doorman.scheduler.cycle.resource_scores import Share, balance, balance_score
 from doorman.scheduler.framework import NodeScorer, Scope
 from doorman.scheduler.plugins.resources_fit import scored_resources
-from doorman.scheduler.resource_scores import Share, balance, balance_score
-from doorman.scheduler.shapes import Demand, Shape
 
 
 class NodeResourcesBalancedAllocation:
@@ -20,7 +20,7 @@ class NodeResourcesBalancedAllocation:
     ) -> None:
         self._resources = tuple(resources)
 
-    def scorer_for(self, shape: Shape, cluster: Cluster) -> NodeScorer | None:
+    def scorer_for(self, shape: Shape, cluster: ClusterState) -> NodeScorer | None:
         asked = dict(shape.demand.requests)
         if not any(asked.get(resource.name, 0) for resource in self._resources):
             return None
@@ -28,7 +28,7 @@ class NodeResourcesBalancedAllocation:
 
 
 class _Scorer:
-    def __init__(self, cluster: Cluster, demand: Demand, resources: Sequence[ResourceWeight]) -> None:
+    def __init__(self, cluster: ClusterState, demand: Demand, resources: Sequence[ResourceWeight]) -> None:
         self._cluster = cluster
         amounts = dict(demand.amounts)
         self._asked = [(index, amounts.get(index, 0)) for index, _ in scored_resources(cluster, demand, resources)]

@@ -1,11 +1,11 @@
 """DefaultPreemption, the queue's side: a pod whose victims are being deleted waits until that has been asked for.
 
-The choice of victims is in `doorman.scheduler.preemption`.
+The choice of victims is in `doorman.scheduler.preemption.preemption_evaluator`.
 """
 
 from collections.abc import Container, Sequence
 
-from doorman.api.pods import Pod
+from doorman.api.views.pods import Pod
 from doorman.scheduler.framework import Hint
 
 

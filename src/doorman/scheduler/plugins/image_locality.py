@@ -4,10 +4,10 @@ from typing import Final
 
 import numpy as np
 
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.framework import SCORE_MAX, NodeScorer, Scope
-from doorman.scheduler.shapes import Shape
 
 MEBIBYTE: Final = 2**20
 THRESHOLD_MIN_BYTES: Final = 23 * MEBIBYTE
@@ -19,7 +19,7 @@ class ImageLocality:
     name = "ImageLocality"
     score_scope = Scope.NODE
 
-    def scorer_for(self, shape: Shape, cluster: Cluster) -> NodeScorer | None:
+    def scorer_for(self, shape: Shape, cluster: ClusterState) -> NodeScorer | None:
         return _Scorer(cluster, shape.demand.images) if shape.demand.images else None
 
 
@@ -43,7 +43,7 @@ def locality_score(total: Column, images: int) -> Column:
 class _Scorer:
     """Depends on how many nodes there are and have the images, so every change of that asks it anew: `version`."""
 
-    def __init__(self, cluster: Cluster, images: tuple[str, ...]) -> None:
+    def __init__(self, cluster: ClusterState, images: tuple[str, ...]) -> None:
         self._cluster = cluster
         self._images = images
 

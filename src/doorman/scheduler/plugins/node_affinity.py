@@ -5,27 +5,32 @@ from typing import Final
 
 import numpy as np
 
-from doorman.api.nodes import Node
-from doorman.api.pods import Affinity, PodSpec, PreferredSchedulingTerm
-from doorman.api.pods import NodeAffinity as NodeAffinityRules
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Affinity, PodSpec, PreferredSchedulingTerm
+from doorman.api.views.pods import NodeAffinity as NodeAffinityRules
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.node_selection import NodeSelection, term_test
+from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.framework import (
     FINAL,
     SCORE_MAX,
-    Change,
+    ActionType,
+    ClusterEvent,
     Detail,
-    Event,
+    EventResource,
     Hint,
     NodeFilter,
     NodeScorer,
     PreFilterReject,
-    Resource,
     Scope,
 )
-from doorman.scheduler.node_selection import NodeSelection, term_test
-from doorman.scheduler.shapes import Shape
-from doorman.semantics.node_affinity import is_readable, pinned_names_or_none, required_terms_or_none, selects_node
+from doorman.semantics.pods.node_selectors import (
+    is_readable,
+    pinned_names_or_none,
+    required_terms_or_none,
+    selects_node,
+)
 
 REASON: Final = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_REASON: Final = "node(s) didn't match scheduler-enforced node affinity"
@@ -34,7 +39,7 @@ _OWN: Final = 1 | FINAL
 _ENFORCED: Final = 2 | FINAL
 
 
-class NodeAffinity:
+class NodeAffinityPlugin:
     name = "NodeAffinity"
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
@@ -43,7 +48,7 @@ class NodeAffinity:
         self._enforced = PodSpec(affinity=Affinity(node_affinity=added))
         self._added_preferences = () if added is None else added.preferred_during_scheduling_ignored_during_execution
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter | PreFilterReject | None:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         spec = shape.demand.spec
         if pinned_names_or_none(spec) == frozenset():
             return PreFilterReject(message=CONFLICT)
@@ -53,7 +58,7 @@ class NodeAffinity:
     def node_names_or_none(self, shape: Shape) -> frozenset[str] | None:
         return pinned_names_or_none(shape.demand.spec)
 
-    def scorer_for(self, shape: Shape, cluster: Cluster) -> NodeScorer | None:
+    def scorer_for(self, shape: Shape, cluster: ClusterState) -> NodeScorer | None:
         affinity = shape.demand.spec.affinity
         rules = None if affinity is None else affinity.node_affinity
         own = () if rules is None else rules.preferred_during_scheduling_ignored_during_execution
@@ -61,9 +66,9 @@ class NodeAffinity:
         return _Scorer(cluster, terms) if terms else None
 
     def hints(self) -> Sequence[Hint]:
-        return (Hint(Resource.NODE, Change.ADD | Change.UPDATE_NODE_LABEL, self._matches_now),)
+        return (Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, self._matches_now),)
 
-    def _matches_now(self, shape: Shape, event: Event) -> bool:
+    def _matches_now(self, shape: Shape, event: ClusterEvent) -> bool:
         old: Node | None = event.old
         return self._accepts(shape, event.new) and (old is None or not self._accepts(shape, old))
 
@@ -73,7 +78,7 @@ class NodeAffinity:
 
 
 class _Filter:
-    def __init__(self, cluster: Cluster, spec: PodSpec, own: NodeSelection, enforced: NodeSelection) -> None:
+    def __init__(self, cluster: ClusterState, spec: PodSpec, own: NodeSelection, enforced: NodeSelection) -> None:
         self._cluster = cluster
         self._spec = spec
         self._own = own
@@ -109,7 +114,7 @@ class _Filter:
 
 
 class _Scorer:
-    def __init__(self, cluster: Cluster, terms: Sequence[PreferredSchedulingTerm]) -> None:
+    def __init__(self, cluster: ClusterState, terms: Sequence[PreferredSchedulingTerm]) -> None:
         self._cluster = cluster
         self._terms = [
             (term.weight, term_test(cluster, term.preference))

@@ -5,10 +5,10 @@ from typing import Final
 
 import numpy as np
 
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows
-from doorman.scheduler.framework import FINAL, Change, Detail, Hint, NodeFilter, Resource, Scope
-from doorman.scheduler.shapes import Shape
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.framework import FINAL, ActionType, Detail, EventResource, Hint, NodeFilter, Scope
 
 REASON: Final = "node(s) didn't match the requested node name"
 _OTHER: Final = 1 | FINAL
@@ -18,16 +18,16 @@ class NodeName:
     name = "NodeName"
     filter_scope = Scope.NODE
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter | None:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter | None:
         wanted = shape.demand.spec.node_name
         return _Filter(cluster, wanted) if wanted else None
 
     def hints(self) -> Sequence[Hint]:
-        return (Hint(Resource.NODE, Change.ADD, lambda _shape, _event: True),)
+        return (Hint(EventResource.NODE, ActionType.ADD, lambda _shape, _event: True),)
 
 
 class _Filter:
-    def __init__(self, cluster: Cluster, wanted: str) -> None:
+    def __init__(self, cluster: ClusterState, wanted: str) -> None:
         self._cluster = cluster
         self._wanted = wanted
 

@@ -5,12 +5,12 @@ from typing import Final
 
 import numpy as np
 
-from doorman.api.pods import Pod
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows
-from doorman.scheduler.framework import Change, Detail, Event, Hint, NodeFilter, Resource, Scope
-from doorman.scheduler.shapes import Shape
-from doorman.semantics.host_ports import HostPort, do_conflict, host_ports
+from doorman.api.views.pods import Pod
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.framework import ActionType, ClusterEvent, Detail, EventResource, Hint, NodeFilter, Scope
+from doorman.semantics.pods.host_ports import HostPort, do_conflict, host_ports
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
 _TAKEN: Final = 1
@@ -20,18 +20,18 @@ class NodePorts:
     name = "NodePorts"
     filter_scope = Scope.ROW
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter | None:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter | None:
         ports = shape.demand.ports
         return _Filter(cluster, ports) if ports else None
 
     def hints(self) -> Sequence[Hint]:
         return (
-            Hint(Resource.ASSIGNED_POD, Change.DELETE, _frees_a_port),
-            Hint(Resource.NODE, Change.ADD, lambda _shape, _event: True),
+            Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, _frees_a_port),
+            Hint(EventResource.NODE, ActionType.ADD, lambda _shape, _event: True),
         )
 
 
-def _frees_a_port(shape: Shape, event: Event) -> bool:
+def _frees_a_port(shape: Shape, event: ClusterEvent) -> bool:
     gone: Pod = event.old
     if not gone.spec.node_name and not gone.status.nominated_node_name:
         return False
@@ -39,7 +39,7 @@ def _frees_a_port(shape: Shape, event: Event) -> bool:
 
 
 class _Filter:
-    def __init__(self, cluster: Cluster, ports: Sequence[HostPort]) -> None:
+    def __init__(self, cluster: ClusterState, ports: Sequence[HostPort]) -> None:
         self._cluster = cluster
         self._ports = ports
 

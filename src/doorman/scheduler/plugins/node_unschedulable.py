@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from doorman.api.nodes import Node
 from doorman.api.taints import UNSCHEDULABLE, Effect, Taint
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows
-from doorman.scheduler.framework import FINAL, Change, Detail, Event, Hint, NodeFilter, Resource, Scope
-from doorman.scheduler.shapes import Shape
-from doorman.semantics.matching import is_tolerated
+from doorman.api.views.nodes import Node
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.framework import FINAL, ActionType, ClusterEvent, Detail, EventResource, Hint, NodeFilter, Scope
+from doorman.semantics.taints.matching import is_tolerated
 
 REASON: Final = "node(s) were unschedulable"
 CORDON: Final = Taint(key=UNSCHEDULABLE, effect=Effect.NO_SCHEDULE)
@@ -23,15 +23,15 @@ class NodeUnschedulable:
     def __init__(self, *, comparison_operators: bool) -> None:
         self._comparison_operators = comparison_operators
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter | None:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter | None:
         return None if self._tolerates(shape) else _Filter(cluster)
 
     def hints(self) -> Sequence[Hint]:
         return (
-            Hint(Resource.NODE, Change.ADD | Change.UPDATE_NODE_TAINT, _became_schedulable),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _became_schedulable),
             Hint(
-                Resource.TARGET_POD,
-                Change.UPDATE_POD_TOLERATION,
+                EventResource.TARGET_POD,
+                ActionType.UPDATE_POD_TOLERATION,
                 lambda _shape, event: is_tolerated(
                     CORDON, event.new.spec.tolerations, comparison_operators=self._comparison_operators
                 ),
@@ -42,14 +42,14 @@ class NodeUnschedulable:
         return is_tolerated(CORDON, shape.demand.spec.tolerations, comparison_operators=self._comparison_operators)
 
 
-def _became_schedulable(_shape: Shape, event: Event) -> bool:
+def _became_schedulable(_shape: Shape, event: ClusterEvent) -> bool:
     old: Node | None = event.old
     new: Node = event.new
     return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
 
 
 class _Filter:
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
 
     def codes(self, rows: Rows) -> Column:

@@ -18,25 +18,25 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from doorman.api.nodes import Node
-from doorman.api.pods import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Mask, Rows
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Mask, Rows
+from doorman.scheduler.cache.pod_relations import PodMatcher, Relations, Term, TermKind, matcher_of, required_terms
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.cache.topology_domains import sums_by_domain
 from doorman.scheduler.framework import (
     FINAL,
     SCORE_MAX,
-    Change,
+    ActionType,
+    ClusterEvent,
     Detail,
-    Event,
+    EventResource,
     Hint,
     NodeFilter,
     NodeScorer,
-    Resource,
     Scope,
 )
-from doorman.scheduler.relations import PodMatcher, Relations, Term, TermKind, matcher_of, required_terms
-from doorman.scheduler.shapes import Shape
-from doorman.scheduler.topology import sums_by_domain
 
 AFFINITY_REASON: Final = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_REASON: Final = "node(s) didn't match pod anti-affinity rules"
@@ -57,7 +57,7 @@ class InterPodAffinity:
         self._hard_weight = hard_weight
         self._ignores_others_preferences = ignores_others_preferences
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter | None:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter | None:
         affinity, anti_affinity = _rules(shape.pod)
         others = [
             term
@@ -68,7 +68,7 @@ class InterPodAffinity:
             return None
         return _Filter(cluster, shape, required_terms(affinity), required_terms(anti_affinity), others)
 
-    def scorer_for(self, shape: Shape, cluster: Cluster) -> NodeScorer | None:
+    def scorer_for(self, shape: Shape, cluster: ClusterState) -> NodeScorer | None:
         affinity, anti_affinity = _rules(shape.pod)
         preferred = [(+1, term) for term in _preferred(affinity)] + [(-1, term) for term in _preferred(anti_affinity)]
         if self._ignores_others_preferences and not preferred:
@@ -84,11 +84,11 @@ class InterPodAffinity:
         return _Scorer(cluster, pulls) if pulls else None
 
     def hints(self) -> Sequence[Hint]:
-        moves = Change.ADD | Change.UPDATE_POD_LABEL | Change.DELETE
+        moves = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
         return (
-            Hint(Resource.ASSIGNED_POD, moves, self._other_pod_matters),
-            Hint(Resource.TARGET_POD, Change.UPDATE_POD_LABEL, lambda _shape, _event: True),
-            Hint(Resource.NODE, Change.ADD | Change.UPDATE_NODE_LABEL, _node_matters),
+            Hint(EventResource.ASSIGNED_POD, moves, self._other_pod_matters),
+            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL, lambda _shape, _event: True),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, _node_matters),
         )
 
     def _meant(self, weighted: WeightedPodAffinityTerm, shape: Shape) -> Column:
@@ -106,7 +106,7 @@ class InterPodAffinity:
             case TermKind.REQUIRED_ANTI_AFFINITY:
                 return 0
 
-    def _other_pod_matters(self, shape: Shape, event: Event) -> bool:
+    def _other_pod_matters(self, shape: Shape, event: ClusterEvent) -> bool:
         """Added: affinity means it. Changed: it does now, or anti-affinity no longer does. Gone: anti-affinity did."""
         affinity, anti_affinity = _rules(shape.pod)
         wanted = [matcher_of(term, shape.namespace) for term in required_terms(affinity)]
@@ -143,7 +143,7 @@ class _Stand:
         self.labels = pod.metadata.labels
 
 
-def _node_matters(shape: Shape, event: Event) -> bool:
+def _node_matters(shape: Shape, event: ClusterEvent) -> bool:
     old: Node | None = event.old
     new: Node = event.new
     affinity, anti_affinity = _rules(shape.pod)
@@ -169,7 +169,7 @@ class _Filter:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterState,
         shape: Shape,
         affinity: Sequence[PodAffinityTerm],
         anti_affinity: Sequence[PodAffinityTerm],
@@ -240,7 +240,7 @@ class _Pull(msgspec.Struct, frozen=True):
 
 
 class _Scorer:
-    def __init__(self, cluster: Cluster, pulls: Sequence[_Pull]) -> None:
+    def __init__(self, cluster: ClusterState, pulls: Sequence[_Pull]) -> None:
         self._cluster = cluster
         self._pulls = pulls
 

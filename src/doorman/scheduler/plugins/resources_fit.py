@@ -9,14 +9,14 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.nodes import Node
-from doorman.api.pods import Pod
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Rows, at
-from doorman.scheduler.config import ResourceWeight, ScoringStrategy
-from doorman.scheduler.framework import FINAL, Change, Detail, Event, Hint, NodeFilter, NodeScorer, Resource, Scope
-from doorman.scheduler.resource_names import CPU_INDEX, MEMORY_INDEX
-from doorman.scheduler.resource_scores import (
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows, at
+from doorman.scheduler.cache.pod_shapes import Demand, Shape
+from doorman.scheduler.cache.resource_ids import CPU_INDEX, MEMORY_INDEX
+from doorman.scheduler.config.scheduler_config import ResourceWeight, ScoringStrategy
+from doorman.scheduler.cycle.resource_scores import (
     Share,
     average,
     average_of_positive,
@@ -25,8 +25,18 @@ from doorman.scheduler.resource_scores import (
     ratio,
     ratio_table,
 )
-from doorman.scheduler.shapes import Demand, Shape
-from doorman.semantics.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
+from doorman.scheduler.framework import (
+    FINAL,
+    ActionType,
+    ClusterEvent,
+    Detail,
+    EventResource,
+    Hint,
+    NodeFilter,
+    NodeScorer,
+    Scope,
+)
+from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
 
 TOO_MANY_PODS: Final = "Too many pods"
 _PODS_BIT: Final = 1
@@ -50,21 +60,21 @@ class NodeResourcesFit:
         self._ignored = frozenset(ignored)
         self._ignored_groups = frozenset(ignored_groups)
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter:
         return FitFilter(cluster, self._counted_amounts(shape.demand, cluster))
 
-    def scorer_for(self, shape: Shape, cluster: Cluster) -> NodeScorer:
+    def scorer_for(self, shape: Shape, cluster: ClusterState) -> NodeScorer:
         return _Scorer(cluster, shape.demand, self._strategy)
 
     def hints(self) -> Sequence[Hint]:
         return (
-            Hint(Resource.ASSIGNED_POD, Change.DELETE, _frees_something),
-            Hint(Resource.NODE, Change.ADD | Change.UPDATE_NODE_ALLOCATABLE, self._node_may_fit),
-            Hint(Resource.ASSIGNED_POD, Change.UPDATE_POD_SCALE_DOWN, _shrinks_what_is_asked),
-            Hint(Resource.TARGET_POD, Change.UPDATE_POD_SCALE_DOWN, lambda _shape, _event: True),
+            Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, _frees_something),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, self._node_may_fit),
+            Hint(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN, _shrinks_what_is_asked),
+            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN, lambda _shape, _event: True),
         )
 
-    def _counted_amounts(self, demand: Demand, cluster: Cluster) -> tuple[tuple[int, int], ...]:
+    def _counted_amounts(self, demand: Demand, cluster: ClusterState) -> tuple[tuple[int, int], ...]:
         if not self._ignored and not self._ignored_groups:
             return demand.amounts
         return tuple((index, amount) for index, amount in demand.amounts if self._counts(cluster.resources.name(index)))
@@ -72,7 +82,7 @@ class NodeResourcesFit:
     def _counts(self, resource: str) -> bool:
         return resource not in self._ignored and resource.partition("/")[0] not in self._ignored_groups
 
-    def _node_may_fit(self, shape: Shape, event: Event) -> bool:
+    def _node_may_fit(self, shape: Shape, event: ClusterEvent) -> bool:
         """The empty node would take the pod and, if it is not new, has grown in something the pod asks for."""
         old: Node | None = event.old
         new: Node = event.new
@@ -86,12 +96,12 @@ class NodeResourcesFit:
         return any(there.get(name, 0) > before.get(name, 0) for name in (PODS, *asked))
 
 
-def _frees_something(_shape: Shape, event: Event) -> bool:
+def _frees_something(_shape: Shape, event: ClusterEvent) -> bool:
     gone: Pod = event.old
     return bool(gone.spec.node_name or gone.status.nominated_node_name)
 
 
-def _shrinks_what_is_asked(shape: Shape, event: Event) -> bool:
+def _shrinks_what_is_asked(shape: Shape, event: ClusterEvent) -> bool:
     before, after = pod_requests(event.old.spec), pod_requests(event.new.spec)
     return any(after.get(name, 0) < before.get(name, 0) for name, _ in shape.demand.requests)
 
@@ -106,7 +116,7 @@ class MoreInUse(msgspec.Struct, frozen=True):
 class FitFilter:
     """Public for preemption, which asks it for the amounts it weighs."""
 
-    def __init__(self, cluster: Cluster, amounts: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, cluster: ClusterState, amounts: Sequence[tuple[int, int]]) -> None:
         assert len(amounts) <= _RESOURCES_MAX, "a pod asks for a handful of resources"
         self._cluster = cluster
         self.amounts = tuple(amounts)
@@ -169,7 +179,7 @@ class FitFilter:
 
 
 class _Scorer:
-    def __init__(self, cluster: Cluster, demand: Demand, strategy: ScoringStrategy) -> None:
+    def __init__(self, cluster: ClusterState, demand: Demand, strategy: ScoringStrategy) -> None:
         self._cluster = cluster
         self._demand = demand
         self._strategy = strategy
@@ -202,7 +212,7 @@ class _Scorer:
 
 
 def scored_resources(
-    cluster: Cluster, demand: Demand, resources: Sequence[ResourceWeight]
+    cluster: ClusterState, demand: Demand, resources: Sequence[ResourceWeight]
 ) -> tuple[tuple[int, int], ...]:
     """Numbers and weights of the resources that count for this pod: an extended one only if it is asked for."""
     asked = dict(demand.requests)

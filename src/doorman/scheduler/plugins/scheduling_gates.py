@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from doorman.api.pods import Pod
-from doorman.scheduler.framework import Change, Hint, Resource
+from doorman.api.views.pods import Pod
+from doorman.scheduler.framework import ActionType, EventResource, Hint
 
 
 class SchedulingGates:
@@ -11,7 +11,7 @@ class SchedulingGates:
 
     def waits(self, pod: Pod) -> str:
         """
-        >>> from doorman.api.pods import PodSpec, SchedulingGate
+        >>> from doorman.api.views.pods import PodSpec, SchedulingGate
         >>> SchedulingGates().waits(Pod(spec=PodSpec(scheduling_gates=(SchedulingGate(name="a"),))))
         'waiting for scheduling gates: [a]'
         """
@@ -19,4 +19,4 @@ class SchedulingGates:
         return f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]" if gates else ""
 
     def hints(self) -> Sequence[Hint]:
-        return (Hint(Resource.TARGET_POD, Change.UPDATE_POD_GATES_ELIMINATED, lambda _shape, _event: True),)
+        return (Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_GATES_ELIMINATED, lambda _shape, _event: True),)

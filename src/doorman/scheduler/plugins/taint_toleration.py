@@ -6,24 +6,29 @@ A pod's tolerations are matched once for each distinct set of taints, not once a
 from collections.abc import Sequence
 from typing import Any, Final
 
-from doorman.api.nodes import Node
 from doorman.api.taints import Taint, Toleration
-from doorman.scheduler.cluster import Cluster, TaintSet
-from doorman.scheduler.columns import Column, Lookup, Rows
+from doorman.api.views.nodes import Node
+from doorman.scheduler.cache.cluster_state import ClusterState, TaintSet
+from doorman.scheduler.cache.node_columns import Column, Lookup, Rows
+from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.framework import (
     FINAL,
     SCORE_MAX,
-    Change,
+    ActionType,
+    ClusterEvent,
     Detail,
-    Event,
+    EventResource,
     Hint,
     NodeFilter,
     NodeScorer,
-    Resource,
     Scope,
 )
-from doorman.scheduler.shapes import Shape
-from doorman.semantics.matching import PREFERS, first_untolerated_or_none, preference_tolerations, untolerated_taints
+from doorman.semantics.taints.matching import (
+    PREFERS,
+    first_untolerated_or_none,
+    preference_tolerations,
+    untolerated_taints,
+)
 
 REASON: Final = "node(s) had untolerated taint(s)"
 _TAINTED: Final = 1 | FINAL
@@ -37,19 +42,19 @@ class TaintToleration:
     def __init__(self, *, comparison_operators: bool) -> None:
         self._comparison_operators = comparison_operators
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter:
         return _Filter(cluster, shape.demand.spec.tolerations, comparison_operators=self._comparison_operators)
 
-    def scorer_for(self, shape: Shape, cluster: Cluster) -> NodeScorer:
+    def scorer_for(self, shape: Shape, cluster: ClusterState) -> NodeScorer:
         return _Scorer(cluster, shape.demand.spec.tolerations, comparison_operators=self._comparison_operators)
 
     def hints(self) -> Sequence[Hint]:
         return (
-            Hint(Resource.NODE, Change.ADD | Change.UPDATE_NODE_TAINT, self._lets_in_now),
-            Hint(Resource.TARGET_POD, Change.UPDATE_POD_TOLERATION, lambda _shape, _event: True),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, self._lets_in_now),
+            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_TOLERATION, lambda _shape, _event: True),
         )
 
-    def _lets_in_now(self, shape: Shape, event: Event) -> bool:
+    def _lets_in_now(self, shape: Shape, event: ClusterEvent) -> bool:
         old: Node | None = event.old
         return not self._repels(shape, event.new) and (old is None or self._repels(shape, old))
 
@@ -69,7 +74,7 @@ def missing_toleration(taint: Taint) -> dict[str, Any]:  # a fragment of a pod's
 
 
 class _Filter:
-    def __init__(self, cluster: Cluster, tolerations: Sequence[Toleration], *, comparison_operators: bool) -> None:
+    def __init__(self, cluster: ClusterState, tolerations: Sequence[Toleration], *, comparison_operators: bool) -> None:
         self._cluster = cluster
         self._tolerations = tolerations
         self._comparison_operators = comparison_operators
@@ -91,7 +96,7 @@ class _Filter:
 
 
 class _Scorer:
-    def __init__(self, cluster: Cluster, tolerations: Sequence[Toleration], *, comparison_operators: bool) -> None:
+    def __init__(self, cluster: ClusterState, tolerations: Sequence[Toleration], *, comparison_operators: bool) -> None:
         soft = preference_tolerations(tolerations)
         self._lookup = Lookup(
             cluster.taints,

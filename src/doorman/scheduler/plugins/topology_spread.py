@@ -21,29 +21,29 @@ from typing import Any, Final
 
 import numpy as np
 
-from doorman.api.labels import NOTHING, Operator, Requirement, Selector
-from doorman.api.nodes import Node
-from doorman.api.pods import Pod, TopologySpreadConstraint
-from doorman.scheduler.cluster import Cluster
-from doorman.scheduler.columns import Column, Lookup, Mask, RowArray, Rows
+from doorman.api.machinery.label_selectors import NOTHING, Requirement, Selector, SelectorOperator
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod, TopologySpreadConstraint
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Lookup, Mask, RowArray, Rows
+from doorman.scheduler.cache.node_selection import NodeSelection
+from doorman.scheduler.cache.pod_relations import PodMatcher, selector_or_nothing
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.cache.topology_domains import sums_by_domain
+from doorman.scheduler.cache.workload_selectors import WorkloadSelectors
 from doorman.scheduler.framework import (
     FINAL,
     SCORE_MAX,
-    Change,
+    ActionType,
+    ClusterEvent,
     Detail,
-    Event,
+    EventResource,
     Hint,
     NodeFilter,
     NodeScorer,
-    Resource,
     Scope,
 )
-from doorman.scheduler.node_selection import NodeSelection
-from doorman.scheduler.relations import PodMatcher, selector_or_nothing
-from doorman.scheduler.shapes import Shape
-from doorman.scheduler.topology import sums_by_domain
-from doorman.scheduler.workloads import Workloads
-from doorman.semantics.matching import first_untolerated_or_none
+from doorman.semantics.taints.matching import first_untolerated_or_none
 
 REASON: Final = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL: Final = f"{REASON} (missing required label)"
@@ -80,7 +80,7 @@ class PodTopologySpread:
 
     def __init__(
         self,
-        workloads: Workloads,
+        workloads: WorkloadSelectors,
         *,
         defaults: Sequence[TopologySpreadConstraint],
         is_system_default: bool,
@@ -93,11 +93,11 @@ class PodTopologySpread:
         self._is_system_default = is_system_default
         self._comparison_operators = comparison_operators
 
-    def filter_for(self, shape: Shape, cluster: Cluster) -> NodeFilter | None:
+    def filter_for(self, shape: Shape, cluster: ClusterState) -> NodeFilter | None:
         constraints = self._constraints(shape, HARD)
         return _Filter(cluster, constraints, self._policies(shape, cluster)) if constraints else None
 
-    def scorer_for(self, shape: Shape, cluster: Cluster) -> NodeScorer | None:
+    def scorer_for(self, shape: Shape, cluster: ClusterState) -> NodeScorer | None:
         constraints = self._constraints(shape, SOFT)
         if not constraints:
             return None
@@ -105,12 +105,16 @@ class PodTopologySpread:
         return _Scorer(cluster, constraints, self._policies(shape, cluster), needs_all_keys=needs_all_keys)
 
     def hints(self) -> Sequence[Hint]:
-        moves = Change.ADD | Change.UPDATE_POD_LABEL | Change.DELETE
-        nodes = Change.ADD | Change.DELETE | Change.UPDATE_NODE_LABEL | Change.UPDATE_NODE_TAINT
+        moves = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
+        nodes = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
         return (
-            Hint(Resource.ASSIGNED_POD, moves, self._other_pod_matters),
-            Hint(Resource.TARGET_POD, Change.UPDATE_POD_TOLERATION | Change.UPDATE_POD_LABEL, self._own_change_matters),
-            Hint(Resource.NODE, nodes, self._node_matters),
+            Hint(EventResource.ASSIGNED_POD, moves, self._other_pod_matters),
+            Hint(
+                EventResource.TARGET_POD,
+                ActionType.UPDATE_POD_TOLERATION | ActionType.UPDATE_POD_LABEL,
+                self._own_change_matters,
+            ),
+            Hint(EventResource.NODE, nodes, self._node_matters),
         )
 
     def _constraints(self, shape: Shape, kind: str) -> list[Constraint]:
@@ -129,10 +133,10 @@ class PodTopologySpread:
             return []
         return [Constraint(rule, selector, shape) for rule in self._defaults[kind]]
 
-    def _policies(self, shape: Shape, cluster: Cluster) -> "_Policies":
+    def _policies(self, shape: Shape, cluster: ClusterState) -> "_Policies":
         return _Policies(shape, cluster, comparison_operators=self._comparison_operators)
 
-    def _other_pod_matters(self, shape: Shape, event: Event) -> bool:
+    def _other_pod_matters(self, shape: Shape, event: ClusterEvent) -> bool:
         old: Pod | None = event.old
         new: Pod | None = event.new
         if any(pod is not None and pod.metadata.namespace != shape.namespace for pod in (old, new)):
@@ -142,8 +146,8 @@ class PodTopologySpread:
             for constraint in self._constraints(shape, HARD)
         )
 
-    def _own_change_matters(self, shape: Shape, event: Event) -> bool:
-        if event.change is Change.UPDATE_POD_TOLERATION:
+    def _own_change_matters(self, shape: Shape, event: ClusterEvent) -> bool:
+        if event.change is ActionType.UPDATE_POD_TOLERATION:
             return any(constraint.honours_taints for constraint in self._constraints(shape, HARD))
         old: Pod = event.old
         new: Pod = event.new
@@ -154,7 +158,7 @@ class PodTopologySpread:
             if rule.when_unsatisfiable == HARD
         )
 
-    def _node_matters(self, shape: Shape, event: Event) -> bool:
+    def _node_matters(self, shape: Shape, event: ClusterEvent) -> bool:
         old: Node | None = event.old
         new: Node | None = event.new
         keys = [constraint.key for constraint in self._constraints(shape, HARD)]
@@ -170,7 +174,7 @@ class PodTopologySpread:
 class _Policies:
     """Which nodes a constraint counts, beyond having the keys."""
 
-    def __init__(self, shape: Shape, cluster: Cluster, *, comparison_operators: bool) -> None:
+    def __init__(self, shape: Shape, cluster: ClusterState, *, comparison_operators: bool) -> None:
         self._cluster = cluster
         self._spec = shape.demand.spec
         self._comparison_operators = comparison_operators
@@ -199,7 +203,7 @@ class _Policies:
 class _Filter:
     """Judged for all rows when made; a filter of scope CLUSTER lives for one cycle."""
 
-    def __init__(self, cluster: Cluster, constraints: Sequence[Constraint], policies: _Policies) -> None:
+    def __init__(self, cluster: ClusterState, constraints: Sequence[Constraint], policies: _Policies) -> None:
         self._cluster = cluster
         self._constraints = constraints
         size = cluster.size
@@ -248,7 +252,7 @@ class _Scorer:
     """Scores the feasible rows it is given, once."""
 
     def __init__(
-        self, cluster: Cluster, constraints: Sequence[Constraint], policies: _Policies, *, needs_all_keys: bool
+        self, cluster: ClusterState, constraints: Sequence[Constraint], policies: _Policies, *, needs_all_keys: bool
     ) -> None:
         self._cluster = cluster
         self._constraints = constraints
@@ -301,5 +305,7 @@ def _means(selector: Selector, pod: Pod | None) -> bool:
 def _selector(rule: TopologySpreadConstraint, labels: Any) -> Selector:  # a pod's labels
     """The rule's selector and the pod's own values of `matchLabelKeys`."""
     selector = selector_or_nothing(rule.label_selector)
-    own = tuple(Requirement(key, Operator.EQUALS, (labels[key],)) for key in rule.match_label_keys if key in labels)
+    own = tuple(
+        Requirement(key, SelectorOperator.EQUALS, (labels[key],)) for key in rule.match_label_keys if key in labels
+    )
     return Selector((*selector.requirements, *own), nothing=selector.nothing and not own)

@@ -11,21 +11,21 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from doorman.semantics.cel.faults import CelError, CompileError
-from doorman.semantics.cel.meter import Meter
-from doorman.semantics.cel.types import DYN, Fields, Type
+from doorman.semantics.cel.cel_errors import CelError, CompileError
+from doorman.semantics.cel.cost_budget import CostBudget
+from doorman.semantics.cel.static_types import DYN, Fields, Type
 from doorman.semantics.cel.values import Value, from_json
 
 if TYPE_CHECKING:
     from doorman.semantics.cel.program import Step
-    from doorman.semantics.cel.tree import Node
+    from doorman.semantics.cel.syntax_tree import Node
 
 COMPILED_MAX: Final = 1024
 
 
 def compile_expression(text: str, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
     """The type of the expression's value, as far as it is known. Raises CelError when it does not compile."""
-    from doorman.semantics.cel.checking import check
+    from doorman.semantics.cel.type_checker import check
 
     try:
         return check(text, _tree(text), names, fields)
@@ -40,11 +40,11 @@ def declared(names: Iterable[str]) -> dict[str, Type]:
     return dict.fromkeys(names, DYN)
 
 
-def run(text: str, names: Mapping[str, Value], meter: Meter | None = None) -> Value:
+def run(text: str, names: Mapping[str, Value], meter: CostBudget | None = None) -> Value:
     """The value, as CEL has it. `names` are CEL values or JSON. Raises CelError."""
     from doorman.semantics.cel.program import Frame
 
-    frame = Frame({name: from_json(value) for name, value in names.items()}, meter or Meter())
+    frame = Frame({name: from_json(value) for name, value in names.items()}, meter or CostBudget())
     try:
         return _program(text)(frame)
     except CompileError as error:
@@ -53,14 +53,14 @@ def run(text: str, names: Mapping[str, Value], meter: Meter | None = None) -> Va
         raise CelError("expression recursion limit exceeded") from error
 
 
-def evaluate(text: str, names: Mapping[str, Value], meter: Meter | None = None) -> Value:
+def evaluate(text: str, names: Mapping[str, Value], meter: CostBudget | None = None) -> Value:
     """The value as JSON. Raises CelError."""
-    from doorman.semantics.cel.text import to_json
+    from doorman.semantics.cel.value_text import to_json
 
     return to_json(run(text, names, meter))
 
 
-def is_true(text: str, names: Mapping[str, Value], meter: Meter | None = None) -> bool:
+def is_true(text: str, names: Mapping[str, Value], meter: CostBudget | None = None) -> bool:
     """Raises CelError, also when the value is no boolean."""
     value = run(text, names, meter)
     if not isinstance(value, bool):
@@ -71,7 +71,7 @@ def is_true(text: str, names: Mapping[str, Value], meter: Meter | None = None) -
 @lru_cache(maxsize=COMPILED_MAX)
 def uses(text: str, name: str) -> bool:
     """Whether an expression speaks of a name at all. One that does not compile speaks of nothing."""
-    from doorman.semantics.cel.tree import mentioned
+    from doorman.semantics.cel.syntax_tree import mentioned
 
     try:
         return name in mentioned(_tree(text))
@@ -81,7 +81,7 @@ def uses(text: str, name: str) -> bool:
 
 @lru_cache(maxsize=COMPILED_MAX)
 def _tree(text: str) -> "Node":
-    from doorman.semantics.cel.syntax import parse
+    from doorman.semantics.cel.parser import parse
 
     return parse(text)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.semantics.cel.types import BOOL, DYN, INT, STRING, Type
+from doorman.semantics.cel.static_types import BOOL, DYN, INT, STRING, Type
 
 _SCALARS: Final = {
     "string": STRING,

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from doorman.semantics.cel.faults import CelError, no_overload
-from doorman.semantics.cel.meter import Meter
+from doorman.semantics.cel.cel_errors import CelError, no_overload
+from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.values import (
     INT64_MIN,
     NONE,
@@ -24,7 +24,7 @@ from doorman.semantics.cel.values import (
 )
 
 
-def add(meter: Meter, one: Value, other: Value) -> Value:
+def add(meter: CostBudget, one: Value, other: Value) -> Value:
     match one, other:
         case (str(), str()) | (bytes(), bytes()):
             meter.charge_size(len(one) + len(other))
@@ -39,7 +39,7 @@ def add(meter: Meter, one: Value, other: Value) -> Value:
     return _number(one, other, lambda: one + other)
 
 
-def subtract(_meter: Meter, one: Value, other: Value) -> Value:
+def subtract(_meter: CostBudget, one: Value, other: Value) -> Value:
     match one, other:
         case (Timestamp(), Timestamp()) | (Duration(), Duration()):
             return Duration(checked_int(one.nanoseconds - other.nanoseconds))
@@ -48,11 +48,11 @@ def subtract(_meter: Meter, one: Value, other: Value) -> Value:
     return _number(one, other, lambda: one - other)
 
 
-def multiply(_meter: Meter, one: Value, other: Value) -> Value:
+def multiply(_meter: CostBudget, one: Value, other: Value) -> Value:
     return _number(one, other, lambda: one * other)
 
 
-def divide(_meter: Meter, one: Value, other: Value) -> Value:
+def divide(_meter: CostBudget, one: Value, other: Value) -> Value:
     if isinstance(one, float) and isinstance(other, float):
         if other == 0:
             return math.nan if one == 0 or math.isnan(one) else math.copysign(math.inf, one) * math.copysign(1, other)
@@ -60,7 +60,7 @@ def divide(_meter: Meter, one: Value, other: Value) -> Value:
     return _number(one, other, lambda: _quotient(one, other, "division by zero"))
 
 
-def remainder(_meter: Meter, one: Value, other: Value) -> Value:
+def remainder(_meter: CostBudget, one: Value, other: Value) -> Value:
     if isinstance(one, float):
         raise no_overload()
     return _number(one, other, lambda: one - other * _quotient(one, other, "modulus by zero"))
@@ -83,7 +83,7 @@ def _number(one: Value, other: Value, apply: Callable[[], Value]) -> Value:
     return checked_uint(apply()) if isinstance(one, Uint) else checked_int(apply())
 
 
-def negate(_meter: Meter, value: Value) -> Value:
+def negate(_meter: CostBudget, value: Value) -> Value:
     if isinstance(value, float):
         return -value
     if type(value) is int:
@@ -95,22 +95,22 @@ def negate(_meter: Meter, value: Value) -> Value:
     raise no_overload()
 
 
-def invert(_meter: Meter, value: Value) -> Value:
+def invert(_meter: CostBudget, value: Value) -> Value:
     if not isinstance(value, bool):
         raise no_overload()
     return not value
 
 
-def is_equal(meter: Meter, one: Value, other: Value) -> bool:
+def is_equal(meter: CostBudget, one: Value, other: Value) -> bool:
     _charge_both(meter, one, other)
     return equals(one, other)
 
 
-def is_unequal(meter: Meter, one: Value, other: Value) -> bool:
+def is_unequal(meter: CostBudget, one: Value, other: Value) -> bool:
     return not is_equal(meter, one, other)
 
 
-def is_member(meter: Meter, item: Value, container: Value) -> bool:
+def is_member(meter: CostBudget, item: Value, container: Value) -> bool:
     if isinstance(container, dict):
         return bool(look_up(container, item))
     if not isinstance(container, list):
@@ -119,7 +119,7 @@ def is_member(meter: Meter, item: Value, container: Value) -> bool:
     return any(equals(item, found) for found in container)
 
 
-def index(_meter: Meter, operand: Value, key: Value) -> Value:
+def index(_meter: CostBudget, operand: Value, key: Value) -> Value:
     if isinstance(operand, Optional):
         return optional_index(_meter, operand, key)
     found = _indexed(operand, key)
@@ -130,7 +130,7 @@ def index(_meter: Meter, operand: Value, key: Value) -> Value:
     raise CelError(f"no such key: {key}")
 
 
-def optional_index(_meter: Meter, operand: Value, key: Value) -> Optional:
+def optional_index(_meter: CostBudget, operand: Value, key: Value) -> Optional:
     if isinstance(operand, Optional):
         if not operand.values:
             return NONE
@@ -150,7 +150,7 @@ def _indexed(operand: Value, key: Value) -> tuple[Value, ...]:
     return (operand[at],) if 0 <= at < len(operand) else ()
 
 
-def _charge_both(meter: Meter, one: Value, other: Value) -> None:
+def _charge_both(meter: CostBudget, one: Value, other: Value) -> None:
     if isinstance(one, str | list | dict | bytes) and isinstance(other, str | list | dict | bytes):
         meter.charge_size(min(size_of(one), size_of(other)))
 
@@ -166,8 +166,8 @@ def size_of(value: Value) -> int:
     return 1
 
 
-def _ordered(decide: Callable[[int], bool]) -> Callable[[Meter, Value, Value], bool]:
-    def operator(meter: Meter, one: Value, other: Value) -> bool:
+def _ordered(decide: Callable[[int], bool]) -> Callable[[CostBudget, Value, Value], bool]:
+    def operator(meter: CostBudget, one: Value, other: Value) -> bool:
         _charge_both(meter, one, other)
         if any(isinstance(side, float) and math.isnan(side) for side in (one, other)):
             return False

@@ -7,13 +7,13 @@ The cost limit is the exception; it ends everything.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from doorman.semantics.cel import tree
-from doorman.semantics.cel.faults import CelError, CostExceeded, no_overload
-from doorman.semantics.cel.function import Overload, call
-from doorman.semantics.cel.library import FUNCTIONS, METHODS, TYPE_NAMES
-from doorman.semantics.cel.meter import Meter
+from doorman.semantics.cel import syntax_tree as tree
+from doorman.semantics.cel.cel_errors import CelError, CostExceeded, no_overload
+from doorman.semantics.cel.cost_budget import CostBudget
+from doorman.semantics.cel.library.functions import FUNCTIONS, METHODS, TYPE_NAMES
 from doorman.semantics.cel.operators import OPERATORS
-from doorman.semantics.cel.properties import unescaped_or_none
+from doorman.semantics.cel.overloads import Overload, call
+from doorman.semantics.cel.property_names import unescaped_or_none
 from doorman.semantics.cel.values import NONE, Optional, TypeName, Uint, Value, look_up, map_key
 
 
@@ -22,7 +22,7 @@ class Frame:
 
     __slots__ = ("meter", "names")
 
-    def __init__(self, names: dict[str, Value], meter: Meter) -> None:
+    def __init__(self, names: dict[str, Value], meter: CostBudget) -> None:
         self.names = names
         self.meter = meter
 

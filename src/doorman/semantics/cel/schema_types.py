@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.structural import Structural
-from doorman.semantics.cel.text import parse_duration, parse_timestamp
-from doorman.semantics.cel.types import BOOL, DYN, STRING, Type
+from doorman.api.machinery.structural_schema import Structural
+from doorman.semantics.cel.static_types import BOOL, DYN, STRING, Type
+from doorman.semantics.cel.value_text import parse_duration, parse_timestamp
 from doorman.semantics.cel.values import Value, from_json
 
 _FORMATS: Final = {

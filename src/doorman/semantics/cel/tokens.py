@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.semantics.cel.faults import CompileError
+from doorman.semantics.cel.cel_errors import CompileError
 
 END: Final = "<EOF>"
 OPERANDS: Final = (

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from doorman.semantics.cel.faults import CelError, no_overload
+from doorman.semantics.cel.cel_errors import CelError, no_overload
 
 Value = Any  # a CEL value: one of the above
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.labels import format_selector
-from doorman.api.meta import LabelSelector
-from doorman.api.schema import Document
+from doorman.api.machinery.label_selectors import format_selector
+from doorman.api.machinery.schema import Document
+from doorman.api.views.meta import LabelSelector
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.faces import from_stored
 from doorman.api.kinds import Kind
-from doorman.api.schema import Document
+from doorman.api.machinery.conversion import from_stored
+from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.errors import bad_request
-from doorman.server.tables.cluster import CLUSTER_COLUMNS
+from doorman.server.tables.cluster_columns import CLUSTER_COLUMNS
 from doorman.server.tables.column import Column, name_column
-from doorman.server.tables.core import CORE_COLUMNS, pod_row_conditions
-from doorman.server.tables.custom import columns_of
-from doorman.server.tables.networking import NETWORK_COLUMNS
-from doorman.server.tables.storage import STORAGE_COLUMNS
-from doorman.server.tables.workloads import WORKLOAD_COLUMNS
+from doorman.server.tables.core_columns import CORE_COLUMNS, pod_row_conditions
+from doorman.server.tables.custom_columns import columns_of
+from doorman.server.tables.networking_columns import NETWORK_COLUMNS
+from doorman.server.tables.storage_columns import STORAGE_COLUMNS
+from doorman.server.tables.workload_columns import WORKLOAD_COLUMNS
 
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     **CORE_COLUMNS,

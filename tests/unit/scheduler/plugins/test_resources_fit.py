@@ -2,7 +2,7 @@
 
 import pytest
 
-from doorman.scheduler.config_file import read_config
+from doorman.scheduler.config.config_file import read_config
 from support.scheduling import Desk
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- pluginConfig:\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from doorman.api.taints import Taint
-from doorman.scheduler.explanation import Explanation
+from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.plugins.taint_toleration import missing_toleration
 from support.scheduling import Desk, make_pod
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.services import Service
-from doorman.api.workloads import ReplicaSet
+from doorman.api.views.apps import ReplicaSet
+from doorman.api.views.services import Service
 from support.scheduling import Desk, make_node, make_pod
 
 APP = {"matchLabels": {"app": "w"}}

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from doorman.semantics.cel.cel_errors import TOO_EXPENSIVE, CelError
+from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import compile_expression, declared, evaluate, is_true
-from doorman.semantics.cel.faults import TOO_EXPENSIVE, CelError
-from doorman.semantics.cel.meter import Meter
 
 NAMES: dict[str, Any] = {
     "object": {
@@ -179,7 +179,7 @@ def test_costly_expression_is_cut_off(expression: str) -> None:
 
 
 def test_one_budget_for_several_expressions() -> None:
-    meter = Meter(100)
+    meter = CostBudget(100)
     evaluate("lists.range(60)", {}, meter)
     with pytest.raises(CelError, match=TOO_EXPENSIVE):
         evaluate("lists.range(60)", {}, meter)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from doorman.semantics.cel.faults import CelError
-from doorman.semantics.cel.syntax import parse
+from doorman.semantics.cel.cel_errors import CelError
+from doorman.semantics.cel.parser import parse
 from doorman.semantics.cel.tokens import tokens_of
 
 LITERALS = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"

@@ -1,0 +1,70 @@
+"""TaintRecord: keeps who added each taint of a node, when, why and until when, in one annotation.
+
+The rules are those of `doorman.semantics.taints.taint_records`. The annotation is settled anew with every write of a
+node, so that it cannot be forged, and so that a client that knows nothing of it does not lose it.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, requested_name
+from doorman.api.machinery.schema import Document
+from doorman.api.taints import Taint
+from doorman.base.clock import Instant
+from doorman.base.errors import invalid, invalid_object
+from doorman.semantics.taints.taint_records import ANNOTATION, RecordsError, decide_records, to_annotation
+
+INTERESTS: Final = (Interest(resource="nodes", operations=CREATE_AND_UPDATE),)
+
+_TAINTS: Final = tuple[Taint, ...]
+
+
+class TaintRecorder:
+    name = "TaintRecord"
+    interests: Sequence[Interest] = INTERESTS
+
+    def admit(self, attributes: Attributes, _cluster: ClusterReader, now: Instant) -> None:
+        node = attributes.obj
+        assert node is not None, "a write has an object"
+        old = attributes.old or {}
+        written, known = _annotation(node), _annotation(old)
+        raw, raw_before = _raw_taints(node), _raw_taints(old)
+        if raw == raw_before and written == known:
+            return
+        try:
+            taints, before = (msgspec.convert(found, _TAINTS) for found in (raw, raw_before))
+            records = decide_records(
+                taints,
+                before,
+                written=written,
+                known=known,
+                user=attributes.user.name,
+                manager=attributes.manager,
+                now=now,
+            )
+        except RecordsError as error:
+            fault = invalid(f"metadata.annotations[{ANNOTATION}]", written, str(error))
+            raise invalid_object("Node", "", requested_name(attributes), [fault]) from error
+        _annotate(node, to_annotation(records) if records else "")
+
+
+def _annotation(node: Document) -> str:
+    found: str = ((node.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION, "")
+    return found
+
+
+def _raw_taints(node: Document) -> list[Document]:
+    return (node.get("spec") or {}).get("taints") or []
+
+
+def _annotate(node: Document, text: str) -> None:
+    metadata = node.setdefault("metadata", {})
+    others = {name: value for name, value in (metadata.get("annotations") or {}).items() if name != ANNOTATION}
+    if text:
+        metadata["annotations"] = {**others, ANNOTATION: text}
+    elif others:
+        metadata["annotations"] = others
+    else:
+        metadata.pop("annotations", None)

@@ -1,0 +1,150 @@
+"""AdmissionReview, version 1: what a webhook is sent, and what is made of its answer."""
+
+import base64
+import binascii
+from typing import Any
+
+import jsonpatch
+import jsonpointer
+import msgspec
+
+from doorman.admission.plugin_contract import Attributes, GroupVersionForm
+from doorman.api.identity import User
+from doorman.api.machinery.schema import Document
+from doorman.api.views.meta import View
+from doorman.base.errors import ApiError
+
+
+class BadAnswer(Exception):
+    """The answer is not one: the failure policy decides."""
+
+
+class _Status(View, frozen=True, kw_only=True):
+    code: int = 0
+    message: str = ""
+    reason: str = ""
+
+
+class _Response(View, frozen=True, kw_only=True):
+    uid: str = ""
+    allowed: bool = False
+    status: _Status | None = None
+    patch: str | None = None
+    patch_type: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class _Review(View, frozen=True, kw_only=True):
+    api_version: str = ""
+    kind: str = ""
+    response: _Response | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """`refusal` is None when the request is let in."""
+
+    refusal: ApiError | None = None
+    operations: list[dict[str, Any]] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def review_of(attributes: Attributes, uid: str) -> Document:
+    form = attributes.form
+    requested = attributes.requested or form
+    user = attributes.user
+    request: Document = {
+        "uid": uid,
+        "kind": _kind(form),
+        "resource": _resource(form),
+        "requestKind": _kind(requested),
+        "requestResource": _resource(requested),
+        "name": attributes.name,
+        "operation": str(attributes.operation),
+        "userInfo": _user_info(user),
+        "object": _typed(attributes.obj, form),
+        "oldObject": _typed(attributes.old, form),
+        "dryRun": attributes.dry_run,
+        "options": dict(attributes.options) if attributes.options else None,
+    }
+    if attributes.namespace:
+        request["namespace"] = attributes.namespace
+    if attributes.subresource:
+        request["subResource"] = request["requestSubResource"] = attributes.subresource
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+
+
+def verdict_of(answer: bytes, uid: str, hook: str) -> Verdict:
+    """Raises BadAnswer."""
+    try:
+        review = msgspec.json.decode(answer, type=_Review)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadAnswer(f"couldn't decode webhook response: {error}") from error
+    if review.kind != "AdmissionReview" or review.api_version != "admission.k8s.io/v1":
+        raise BadAnswer(
+            f"expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {review.api_version}, "
+            f"Kind={review.kind}"
+        )
+    response = review.response
+    if response is None:
+        raise BadAnswer("webhook response was absent")
+    if response.uid != uid:
+        raise BadAnswer(f'expected response.uid="{uid}", got "{response.uid}"')
+    if not response.allowed:
+        return Verdict(refusal=_refusal(response.status, hook), warnings=response.warnings)
+    return Verdict(operations=_operations(response), warnings=response.warnings)
+
+
+def patched(doc: Document, operations: list[dict[str, Any]]) -> Document:
+    """Raises BadAnswer when the patch does not fit."""
+    try:
+        found = jsonpatch.JsonPatch(operations).apply(doc)
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, KeyError) as error:
+        raise BadAnswer(f"unable to apply the patch: {error}") from error
+    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
+        raise BadAnswer("unable to apply the patch: what is left is no object")
+    return found
+
+
+def _operations(response: _Response) -> list[dict[str, Any]] | None:
+    if response.patch is None:
+        if response.patch_type is not None:
+            raise BadAnswer("webhook returned response.patchType but not response.patch")
+        return None
+    if response.patch_type != "JSONPatch":
+        raise BadAnswer(f'webhook returned response.patch but response.patchType is "{response.patch_type or ""}"')
+    try:
+        return msgspec.json.decode(base64.b64decode(response.patch, validate=True), type=list[dict[str, Any]])
+    except (binascii.Error, msgspec.DecodeError, RecursionError) as error:
+        raise BadAnswer(f"the patch cannot be read: {error}") from error
+
+
+def _refusal(status: _Status | None, hook: str) -> ApiError:
+    head = f'admission webhook "{hook}" denied the request'
+    if status is None:
+        return ApiError(400, "", f"{head} without explanation")
+    text = status.message or status.reason
+    code = status.code if 400 <= status.code < 600 else 403
+    told = f"{head}: {text}" if text else f"{head} without explanation"
+    return ApiError(code, status.reason or ("Forbidden" if code == 403 else ""), told)
+
+
+def _user_info(user: User) -> Document:
+    found: Document = {"username": user.name, "groups": list(user.groups)}
+    if user.uid:
+        found["uid"] = user.uid
+    if user.extra:
+        found["extra"] = {name: list(values) for name, values in user.extra.items()}
+    return found
+
+
+def _kind(form: GroupVersionForm) -> Document:
+    group, _, version = form.kind_version.rpartition("/")
+    return {"group": group, "version": version, "kind": form.kind}
+
+
+def _resource(form: GroupVersionForm) -> Document:
+    return {"group": form.group, "version": form.version, "resource": form.resource}
+
+
+def _typed(doc: Document | None, form: GroupVersionForm) -> Document | None:
+    return {"kind": form.kind, "apiVersion": form.kind_version, **doc} if doc is not None else None

@@ -1,0 +1,1 @@
+"""What every kind's documents have in common: types, selectors, quantities, conversion between versions."""

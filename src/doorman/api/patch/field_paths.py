@@ -1,0 +1,304 @@
+"""Documents as sets of field paths: what a document holds, and what one write changed.
+
+The type table decides what is one field: atomic lists, maps and structs are (taints, tolerations, selectors); keyed
+lists and sets are followed element by element.
+"""
+
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.machinery.schema import Document, Schema
+from doorman.api.patch.field_set import SELF, FieldSet, written
+
+Json = Any  # any JSON value
+_IMPLIED: Final = frozenset(("metadata", "spec", "status", "template", "strategy", "updateStrategy", "jobTemplate"))
+"""Structs that are part of every object of their type, so that no write brings them about."""
+
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+
+
+class FieldShape(Enum):
+    LEAF = 0
+    """One field as a whole."""
+    STRUCT = 1
+    MAP = 2
+    KEYED = 3
+    """A list whose elements are known by some of their fields."""
+    SET = 4
+
+
+class FieldType(msgspec.Struct):
+    """What the walks need to know of a field, read from the type table once."""
+
+    shape: FieldShape
+    struct: str | None = None
+    """Of the value (STRUCT) or of its elements (KEYED)."""
+    inner: "FieldType | None" = None
+    """Of a map's values."""
+    keys: tuple[tuple[str, Json], ...] = ()
+    """Of a keyed list: names, and what an absent one stands for (None: nothing)."""
+    is_required: bool = False
+
+
+class Difference(msgspec.Struct):
+    """`changed`: paths added or with another value. `removed`: paths that are gone, with all below them."""
+
+    changed: FieldSet | None
+    removed: FieldSet | None
+
+
+class FieldWalker:
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._types: dict[str, dict[str, FieldType]] = {}
+        self._open: set[str] = set()
+        """Types that keep members they do not know."""
+
+    def held(self, value: Document, type_name: str) -> FieldSet | None:
+        """The leaves of a document: what somebody who applies it owns."""
+        return self._held_struct(value, type_name) or None
+
+    def repeated(self, value: Document, type_name: str) -> list[str]:
+        """Elements of keyed lists without their key, and keys that occur twice there or in a set."""
+        found: list[str] = []
+        self._find_repeated(value, FieldType(FieldShape.STRUCT, struct=type_name), "", found)
+        return found
+
+    def _find_repeated(self, value: Json, field: FieldType, path: str, found: list[str]) -> None:
+        match shape_of(value, field):
+            case FieldShape.STRUCT:
+                for name, member in value.items():
+                    self._find_repeated(member, self.field(field.struct, name), f"{path}.{name}", found)
+            case FieldShape.MAP:
+                for name, member in value.items():
+                    self._find_repeated(member, field.inner or _LEAF, f"{path}.{name}", found)
+            case FieldShape.KEYED:
+                seen: set[str] = set()
+                for index, item in enumerate(value):
+                    if len(field.keys) == 1 and field.keys[0][1] is None and field.keys[0][0] not in item:
+                        found.append(_KEYLESS.format(path, index, field.keys[0][0]))
+                    key = written(self.key(item, field))
+                    if key in seen:
+                        found.append(f"{path}: duplicate entries for key {key}")
+                    seen.add(key)
+                    self._find_repeated(item, FieldType(FieldShape.STRUCT, struct=field.struct), path + key, found)
+            case FieldShape.SET:
+                for index, item in enumerate(value):
+                    if item in value[:index]:
+                        found.append(f"{path}: duplicate entries for key {written('v:' + _encode(item).decode())}")
+
+    def diff(self, new: Document, old: Document, type_name: str) -> Difference:
+        changed, removed = self._diff_members(new, old, type_name)
+        return Difference(changed or None, removed or None)
+
+    def field(self, type_name: str | None, name: str) -> FieldType:
+        if type_name is None:
+            return _LEAF
+        fields = self._types.get(type_name)
+        if fields is None:
+            fields = self._types[type_name] = self._read(type_name)
+        return fields.get(name, _LEAF) if type_name not in self._open else fields.get(name, _FREE)
+
+    def key(self, item: Document, field: FieldType) -> str:
+        """The path element of an element of a keyed list."""
+        if len(field.keys) == 1:
+            name, default = field.keys[0]
+            value = item.get(name, default)
+            if type(value) is str:
+                return _single_key(name, value)
+        found = {name: item.get(name, default) for name, default in field.keys if name in item or default is not None}
+        return "k:" + _encode(found).decode()
+
+    # What is held
+
+    def _held_struct(self, value: Document, type_name: str | None) -> FieldSet:
+        return {"f:" + name: self._held(member, self.field(type_name, name)) for name, member in value.items()}
+
+    def _held(self, value: Json, field: FieldType) -> FieldSet:
+        match shape_of(value, field):
+            case FieldShape.STRUCT:
+                return self._held_struct(value, field.struct)
+            case FieldShape.MAP:
+                inner = field.inner or _LEAF
+                return {"f:" + name: self._held(member, inner) for name, member in value.items()}
+            case FieldShape.KEYED:
+                return {self.key(item, field): _with_self(self._held_struct(item, field.struct)) for item in value}
+            case FieldShape.SET:
+                return {"v:" + _encode(item).decode(): {} for item in value}
+        return {}
+
+    # What a write changed
+
+    def _diff_members(self, new: Document, old: Document, type_name: str | None) -> tuple[FieldSet, FieldSet]:
+        changed: FieldSet = {}
+        removed: FieldSet = {"f:" + name: {} for name in old if name not in new}
+        for name, member in new.items():
+            before = old.get(name)
+            if member is before or member == before:
+                continue
+            field = self.field(type_name, name)
+            if before is not None:
+                self._diff_value(member, before, field, "f:" + name, changed, removed)
+                continue
+            node = self._added(member, field, name)
+            if node or not _is_implied(name, member):
+                changed["f:" + name] = node
+        return changed, removed
+
+    def _diff_value(
+        self, new: Json, old: Json, field: FieldType, element: str, changed: FieldSet, removed: FieldSet
+    ) -> None:
+        shape = shape_of(new, field)
+        if shape is FieldShape.LEAF or shape is not shape_of(old, field):
+            changed[element] = {}
+            return
+        if shape is FieldShape.STRUCT:
+            inner = self._diff_members(new, old, field.struct)
+        elif shape is FieldShape.MAP:
+            inner = self._diff_map(new, old, field.inner or _LEAF)
+        elif shape is FieldShape.KEYED:
+            inner = self._diff_keyed(new, old, field)
+        else:
+            inner = _diff_set(new, old)
+        if inner[0]:
+            changed[element] = inner[0]
+        if inner[1]:
+            removed[element] = inner[1]
+
+    def _diff_map(self, new: Document, old: Document, inner: FieldType) -> tuple[FieldSet, FieldSet]:
+        changed: FieldSet = {}
+        removed: FieldSet = {"f:" + name: {} for name in old if name not in new}
+        for name, member in new.items():
+            if name not in old:
+                changed["f:" + name] = self._added(member, inner, "")
+            elif member != old[name]:
+                self._diff_value(member, old[name], inner, "f:" + name, changed, removed)
+        return changed, removed
+
+    def _diff_keyed(self, new: list[Json], old: list[Json], field: FieldType) -> tuple[FieldSet, FieldSet]:
+        before = {self.key(item, field): item for item in old}
+        after = {self.key(item, field): item for item in new}
+        changed: FieldSet = {}
+        removed: FieldSet = {key: {} for key in before if key not in after}
+        for key, item in after.items():
+            if key not in before:
+                changed[key] = _with_self(self._added_struct(item, field.struct))
+            elif item != before[key]:
+                inner = self._diff_members(item, before[key], field.struct)
+                if inner[0]:
+                    changed[key] = inner[0]
+                if inner[1]:
+                    removed[key] = inner[1]
+        return changed, removed
+
+    def _added(self, value: Json, field: FieldType, name: str) -> FieldSet:
+        """Everything below a place that was not there before; the place itself counts too."""
+        shape = shape_of(value, field)
+        if shape is FieldShape.LEAF:
+            return {}
+        if shape is FieldShape.STRUCT:
+            inner = self._added_struct(value, field.struct)
+            return inner if name in _IMPLIED else _with_self(inner)
+        if shape is FieldShape.MAP:
+            element = field.inner or _LEAF
+            if element.shape is FieldShape.LEAF:
+                return _with_self({"f:" + key: {} for key in value})
+            return _with_self({"f:" + key: self._added(member, element, "") for key, member in value.items()})
+        if shape is FieldShape.KEYED:
+            items = {self.key(item, field): _with_self(self._added_struct(item, field.struct)) for item in value}
+            return items if field.is_required else _with_self(items)
+        return _with_self({"v:" + _encode(item).decode(): {} for item in value})
+
+    def _added_struct(self, value: Document, type_name: str | None) -> FieldSet:
+        out: FieldSet = {}
+        for name, member in value.items():
+            if type(member) is str:
+                out["f:" + name] = {}
+                continue
+            node = self._added(member, self.field(type_name, name), name)
+            if node or not _is_implied(name, member):
+                out["f:" + name] = node
+        return out
+
+    # Types
+
+    def _read(self, type_name: str) -> dict[str, FieldType]:
+        if self._schema.row(type_name).get("keepsUnknown"):
+            self._open.add(type_name)
+        fields = self._schema.fields(type_name)
+        return {
+            name: self._field_type(spec if isinstance(spec, dict) else {"t": spec}) for name, spec in fields.items()
+        }
+
+    def _field_type(self, spec: Json) -> FieldType:
+        expression = spec["t"]
+        if isinstance(expression, str):
+            if expression == "free":
+                return _FREE
+            if not expression.startswith("@"):
+                return _LEAF
+            struct = expression[1:]
+            is_atomic = spec.get("mt") == "atomic" or self._schema.row(struct).get("mapType") == "atomic"
+            return _LEAF if is_atomic else FieldType(FieldShape.STRUCT, struct=struct)
+        if expression[0] == "map":
+            if spec.get("mt") == "atomic":
+                return _LEAF
+            return FieldType(FieldShape.MAP, inner=self._field_type({"t": expression[1]}))
+        if spec.get("lt") == "set":
+            return FieldType(FieldShape.SET)
+        if spec.get("lt") != "map":
+            return _LEAF
+        element = expression[1]
+        struct_name = element[1:] if isinstance(element, str) and element.startswith("@") else None
+        keys = tuple((name, self._default_of(struct_name, name)) for name in spec["lk"])
+        return FieldType(FieldShape.KEYED, struct=struct_name, keys=keys, is_required=bool(spec.get("req")))
+
+    def _default_of(self, struct: str | None, name: str) -> Json:
+        spec = self._schema.fields(struct).get(name) if struct is not None else None
+        return spec.get("def") if isinstance(spec, dict) else None
+
+
+@lru_cache(maxsize=4096)
+def _single_key(name: str, value: str) -> str:
+    """Of the many lists that are keyed by one name: types of conditions, names of containers."""
+    return "k:" + _encode({name: value}).decode()
+
+
+_KEYLESS: Final = (
+    "{}: element {}: associative list with keys has an element that omits key field "
+    '"{}" (and doesn\'t have default value)'
+)
+_LEAF: Final = FieldType(FieldShape.LEAF)
+_FREE: Final = FieldType(FieldShape.MAP)
+"""Of no known shape: objects are followed member by member, everything else is one field."""
+_FREE.inner = _FREE
+
+
+def shape_of(value: Json, field: FieldType) -> FieldShape:
+    """The field's shape, or LEAF when the value does not have it."""
+    wanted = field.shape
+    if wanted is FieldShape.LEAF:
+        return wanted
+    if wanted is FieldShape.KEYED:
+        # Of custom objects ownership is looked at before their values are: anything may be in a list.
+        fits = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    else:
+        fits = isinstance(value, list if wanted is FieldShape.SET else dict)
+    return wanted if fits else FieldShape.LEAF
+
+
+def _is_implied(name: str, member: Json) -> bool:
+    return name in _IMPLIED and isinstance(member, dict)
+
+
+def _diff_set(new: list[Json], old: list[Json]) -> tuple[FieldSet, FieldSet]:
+    changed: FieldSet = {"v:" + _encode(item).decode(): {} for item in new if item not in old}
+    removed: FieldSet = {"v:" + _encode(item).decode(): {} for item in old if item not in new}
+    return changed, removed
+
+
+def _with_self(children: FieldSet) -> FieldSet:
+    return {SELF: {}, **children} if children else {}

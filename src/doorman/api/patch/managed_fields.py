@@ -1,0 +1,207 @@
+"""Who owns which field: `metadata.managedFields`.
+
+Every write records its manager, in the terms of the version it was written in. A write that changes a field takes it
+from the others; server-side apply (`doorman.api.patch.server_side_apply`) makes conflicts out of that. Binding and
+deletion are not recorded, as upstream.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.kinds import Kind, Kinds
+from doorman.api.machinery.conversion import from_stored, to_stored
+from doorman.api.machinery.schema import Document, Schema
+from doorman.api.patch.field_paths import Difference, FieldWalker
+from doorman.api.patch.field_set import FieldSet, difference, union, without_below
+from doorman.base.clock import Instant
+from doorman.base.instants import to_time
+
+UPDATE_ENTRIES_MAX: Final = 10
+ANCIENT: Final = "ancient-changes"
+
+_NEVER_RECORDED: Final[FieldSet] = {
+    "f:apiVersion": {},
+    "f:kind": {},
+    "f:metadata": {
+        "f:name": {}, "f:namespace": {}, "f:creationTimestamp": {}, "f:selfLink": {}, "f:uid": {}, "f:generation": {},
+        "f:managedFields": {}, "f:resourceVersion": {}, "f:deletionTimestamp": {}, "f:deletionGracePeriodSeconds": {},
+    },
+}  # fmt: skip
+
+
+class Manager(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose entry a write goes to."""
+
+    name: str
+    operation: str
+    api_version: str
+    subresource: str = ""
+
+
+class ManagedEntry(msgspec.Struct, kw_only=True):
+    """One entry, its fields as a set."""
+
+    manager: Manager
+    time: str
+    fields: FieldSet | None
+
+
+def recorded(fields: FieldSet | None) -> FieldSet | None:
+    """Without what is nobody's to own."""
+    return without_below(fields, _NEVER_RECORDED)
+
+
+def entries_of(doc: Document) -> list[ManagedEntry]:
+    found = []
+    for raw in doc["metadata"].get("managedFields", ()):
+        if raw.get("manager") is None and not raw.get("fieldsV1"):
+            continue
+        manager = Manager(
+            name=raw.get("manager", ""),
+            operation=raw.get("operation", "Update"),
+            api_version=raw.get("apiVersion", ""),
+            subresource=raw.get("subresource", ""),
+        )
+        found.append(ManagedEntry(manager=manager, time=raw.get("time", ""), fields=raw.get("fieldsV1") or None))
+    return found
+
+
+def set_entries(doc: Document, entries: list[ManagedEntry]) -> None:
+    kept = _with_few_updates([entry for entry in entries if entry.fields])
+    kept.sort(key=_order)
+    if kept:
+        doc["metadata"]["managedFields"] = [_written(entry) for entry in kept]
+    else:
+        doc["metadata"].pop("managedFields", None)
+
+
+class Differences:
+    """What a write changes, in the terms of each version that somebody owns fields in."""
+
+    def __init__(self, walker: FieldWalker, kinds: Kinds, kind: Kind, new: Document, old: Document) -> None:
+        """The documents are as `kind` shows them."""
+        self.own = difference_of(walker, kind, new, old)
+        self._walker = walker
+        self._kinds = kinds
+        self._kind = kind
+        self._new = new
+        self._old = old
+        self._known: dict[str, Difference] = {kind.face: self.own}
+        """By face: versions that look the same share it."""
+
+    def in_version(self, api_version: str) -> Difference:
+        own = self._kind
+        group, _, version = api_version.rpartition("/")
+        kind = self._kinds.of_kind(group, version, own.kind) or own
+        found = self._known.get(kind.face)
+        if found is None:
+            new, old = (from_stored(kind.face, to_stored(own.face, doc)) for doc in (self._new, self._old))
+            found = self._known[kind.face] = difference_of(self._walker, kind, new, old)
+        return found
+
+
+def difference_of(walker: FieldWalker, kind: Kind, new: Document, old: Document) -> Difference:
+    found = walker.diff(new, old, kind.type_name)
+    found.changed, found.removed = recorded(found.changed), recorded(found.removed)
+    return found
+
+
+class ManagedFields:
+    """Keeps the entries of ordinary writes. Documents are in the form they are stored in."""
+
+    def __init__(self, schema: Schema, kinds: Kinds) -> None:
+        self.walker = FieldWalker(schema)
+        self._kinds = kinds
+
+    def track_create(self, kind: Kind, doc: Document, manager: Manager, now: Instant) -> None:
+        if not kind.type_name:
+            return
+        if manager.operation == "Apply":
+            return  # apply has set its own entries
+        doc["metadata"].pop("managedFields", None)
+        shown = from_stored(kind.face, doc)
+        visible = {name: value for name, value in shown.items() if name != "status" or not kind.has_status}
+        if kind.storage == "nodes":
+            visible = shown
+        fields = recorded(self.walker.diff(visible, {}, kind.type_name).changed)
+        if fields:
+            doc["metadata"]["managedFields"] = [
+                _written(ManagedEntry(manager=manager, time=to_time(now), fields=fields))
+            ]
+
+    def track_update(self, kind: Kind, new: Document, old: Document, manager: Manager, now: Instant) -> None:
+        if not kind.type_name or manager.operation == "Apply":
+            return
+        given, kept = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+        if given is None and kept is not None:
+            new["metadata"]["managedFields"] = given = kept
+        if given is None or given == [{}]:
+            # Nobody tracks this object, or the writer asked for that.
+            new["metadata"].pop("managedFields", None)
+            return
+        differences = Differences(
+            self.walker,
+            self._kinds,
+            kind,
+            _tracked(from_stored(kind.face, new)),
+            _tracked(from_stored(kind.face, old)),
+        )
+        written = differences.own
+        if written.changed is None and written.removed is None:
+            return
+        entries = entries_of(new)
+        own = next((entry for entry in entries if entry.manager == manager), None)
+        if own is None:
+            own = ManagedEntry(manager=manager, time="", fields=None)
+            entries.append(own)
+        for entry in entries:
+            version = entry.manager.api_version
+            found = written if version == kind.group_version else differences.in_version(version)
+            left = without_below(entry.fields, found.removed)
+            entry.fields = union(left, found.changed) if entry is own else difference(left, found.changed)
+        if written.changed is not None:
+            own.time = to_time(now)
+        set_entries(new, entries)
+
+
+def _order(entry: ManagedEntry) -> tuple[bool, str, str, str, str]:
+    manager = entry.manager
+    return manager.operation != "Apply", entry.time, manager.name, manager.api_version, manager.subresource
+
+
+def _tracked(doc: Document) -> Document:
+    metadata = {
+        name: value for name, value in doc["metadata"].items() if name not in ("managedFields", "resourceVersion")
+    }
+    return {**doc, "metadata": metadata}
+
+
+def _with_few_updates(entries: list[ManagedEntry]) -> list[ManagedEntry]:
+    """The oldest Update entries beyond the limit become one."""
+    updates = sorted((e for e in entries if e.manager.operation == "Update"), key=lambda e: e.time)
+    surplus = len(updates) - UPDATE_ENTRIES_MAX
+    if surplus <= 0:
+        return entries
+    merged = updates[: surplus + 1]
+    fields: FieldSet | None = None
+    for entry in merged:
+        fields = union(fields, entry.fields)
+    last = merged[-1]
+    manager = Manager(name=ANCIENT, operation="Update", api_version=last.manager.api_version)
+    rest = [entry for entry in entries if not any(entry is gone for gone in merged)]
+    return [*rest, ManagedEntry(manager=manager, time=last.time, fields=fields)]
+
+
+def _written(entry: ManagedEntry) -> dict[str, Any]:  # one element of managedFields
+    out: dict[str, Any] = {
+        "manager": entry.manager.name,
+        "operation": entry.manager.operation,
+        "apiVersion": entry.manager.api_version,
+        "time": entry.time,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": entry.fields,
+    }
+    if entry.manager.subresource:
+        out["subresource"] = entry.manager.subresource
+    return out

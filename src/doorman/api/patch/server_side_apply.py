@@ -1,0 +1,268 @@
+"""Server-side apply: a manager says which fields it wants and owns exactly those.
+
+1. The applied configuration is merged into the live object (keyed lists by key, atomic ones as a whole).
+2. Fields the manager applied last time and leaves out now go, unless somebody else owns them too.
+3. A field whose value would change and that another manager owns is a conflict, or is taken by force.
+"""
+
+import copy
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.kinds import Kind, Kinds
+from doorman.api.machinery.schema import Document, Schema
+from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, shape_of
+from doorman.api.patch.field_set import (
+    SELF,
+    FieldSet,
+    difference,
+    intersection,
+    is_member,
+    paths,
+    with_named_fields,
+    without_below,
+)
+from doorman.api.patch.managed_fields import Differences, ManagedEntry, Manager, entries_of, recorded, set_entries
+from doorman.base.clock import Instant
+from doorman.base.errors import ApiError, Cause
+from doorman.base.go_format import quote
+from doorman.base.instants import to_time
+
+BEFORE_FIRST_APPLY: Final = "before-first-apply"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+Json = Any  # any JSON value
+
+
+class Applier:
+    def __init__(self, schema: Schema, kinds: Kinds) -> None:
+        self._schema = schema
+        self._kinds = kinds
+        self._walker = FieldWalker(schema)
+
+    def apply(
+        self, kind: Kind, live: Document | None, config: Document, manager: Manager, *, force: bool, now: Instant
+    ) -> Document:
+        """The object after the apply, with its managedFields. `live` is not changed. Raises on conflicts.
+
+        All documents are as this version of the kind shows them.
+        """
+        unheeded = _unheeded(kind, manager.subresource)
+        said = self._walker.held(_but(config, unheeded), kind.type_name)
+        wanted = recorded(said)
+        if live is not None:
+            config = _but(config, unheeded)
+        before = live or {"metadata": {}}
+        entries = entries_of(before)
+        if live is not None and not entries:
+            everything = recorded(self._walker.held(_unmanaged(live), kind.type_name))
+            first = Manager(name=BEFORE_FIRST_APPLY, operation="Update", api_version=kind.group_version)
+            entries.append(ManagedEntry(manager=first, time=to_time(now), fields=everything))
+        own = next((entry for entry in entries if entry.manager == manager), None)
+        others = [entry for entry in entries if entry is not own]
+        merged = self._merge_struct(kind.type_name, _unmanaged(before), config)
+        dropped = self._dropped(own, said, others)
+        if dropped is not None:
+            pruned = self._prune_struct(kind.type_name, merged, dropped)
+            if not self._is_missed(kind, pruned, merged, others):
+                merged = pruned
+        differences = Differences(self._walker, self._kinds, kind, merged, _unmanaged(before))
+        self._settle_conflicts(others, differences, force)
+        for entry in others:
+            entry.fields = without_below(entry.fields, differences.in_version(entry.manager.api_version).removed)
+        changes = differences.own
+        is_same = own is not None and own.fields == wanted and changes.changed is None and changes.removed is None
+        time = own.time if is_same and own is not None else to_time(now)
+        merged["metadata"] = dict(merged["metadata"])
+        set_entries(merged, [*others, ManagedEntry(manager=manager, time=time, fields=wanted)])
+        return merged
+
+    def _dropped(self, own: ManagedEntry | None, said: FieldSet | None, others: list[ManagedEntry]) -> FieldSet | None:
+        """What was applied and is nobody's now. A field is somebody's as long as anything below it is: the entry that
+        `kubectl apply` left behind names a map besides its members, a configuration only the members."""
+        gone = own.fields if own is not None else None
+        for kept in (said, *(entry.fields for entry in others)):
+            gone = difference(gone, with_named_fields(kept))
+        return gone
+
+    def _is_missed(self, kind: Kind, pruned: Document, merged: Document, others: list[ManagedEntry]) -> bool:
+        """Whether somebody who owns fields in the terms of another version would lose one."""
+        elsewhere = [entry for entry in others if entry.manager.api_version != kind.group_version]
+        if not elsewhere:
+            return False
+        gone = Differences(self._walker, self._kinds, kind, pruned, merged)
+        return any(intersection(one.fields, gone.in_version(one.manager.api_version).removed) for one in elsewhere)
+
+    def _settle_conflicts(self, others: list[ManagedEntry], differences: Differences, force: bool) -> None:
+        conflicts: list[tuple[ManagedEntry, list[str]]] = []
+        for entry in others:
+            changed = differences.in_version(entry.manager.api_version).changed
+            contested = list(paths(intersection(entry.fields, changed)))
+            if contested:
+                conflicts.append((entry, contested))
+                if force:
+                    entry.fields = difference(entry.fields, changed)
+        if conflicts and not force:
+            raise conflict_error(conflicts)
+
+    # Merging
+
+    def merge(self, type_name: str, live: Document, config: Document) -> Document:
+        """The live object with what a configuration says, whoever owns what. `live` is not changed."""
+        return self._merge_struct(type_name, live, config)
+
+    def atomic_path(self, type_name: str | None, config: Document, path: str = "") -> str:
+        """Where the configuration would replace a whole list or map, empty when it does not."""
+        for name, value in config.items():
+            at = f"{path}.{name}"
+            field = self._field(type_name, name)
+            shape = shape_of(value, field)
+            if shape is FieldShape.LEAF and isinstance(value, list | dict):
+                return at
+            inner = [value] if shape is FieldShape.STRUCT else value if shape is FieldShape.KEYED else ()
+            for item in inner:
+                if isinstance(item, dict) and (found := self.atomic_path(field.struct, item, at)):
+                    return found
+        return ""
+
+    def _merge_struct(self, type_name: str | None, live: Document, config: Document) -> Document:
+        out = dict(live)
+        for name, value in config.items():
+            out[name] = self._merge(self._field(type_name, name), out.get(name), value)
+        return out
+
+    def _merge(self, field: FieldType, live: Json, value: Json) -> Json:
+        shape = shape_of(value, field)
+        if live is None or shape is FieldShape.LEAF or type(live) is not type(value):
+            return copy.deepcopy(value)
+        if shape is FieldShape.STRUCT:
+            return self._merge_struct(field.struct, live, value)
+        if shape is FieldShape.MAP:
+            inner = field.inner or FieldType(FieldShape.LEAF)
+            return {**live, **{name: self._merge(inner, live.get(name), item) for name, item in value.items()}}
+        if shape is FieldShape.SET:
+            return [*live, *(item for item in value if item not in live)]
+        return self._merge_keyed(field, live, value)
+
+    def _merge_keyed(self, field: FieldType, live: list[Json], value: list[Json]) -> list[Json]:
+        wanted = {self._walker.key(item, field): item for item in value}
+        out: list[Json] = []
+        seen: set[str] = set()
+        for item in live:
+            key = self._walker.key(item, field)
+            seen.add(key)
+            out.append(self._merge_struct(field.struct, item, wanted[key]) if key in wanted else item)
+        out += [copy.deepcopy(item) for key, item in wanted.items() if key not in seen]
+        return out
+
+    # Pruning
+
+    def _prune_struct(self, type_name: str | None, value: Document, gone: FieldSet) -> Document:
+        out = dict(value)
+        for element, node in gone.items():
+            name = element[2:]
+            if not element.startswith("f:") or name not in out:
+                continue
+            if is_member(node) and set(node) <= {SELF}:
+                del out[name]
+                continue
+            out[name] = self._prune(self._field(type_name, name), out[name], node)
+            is_struct = shape_of(value[name], self._field(type_name, name)) is FieldShape.STRUCT
+            if not out[name] and (is_member(node) or not is_struct):
+                del out[name]
+        return out
+
+    def _prune(self, field: FieldType, value: Json, gone: FieldSet) -> Json:
+        shape = shape_of(value, field)
+        if shape is FieldShape.STRUCT:
+            return self._prune_struct(field.struct, value, gone)
+        if shape is FieldShape.MAP:
+            return self._prune_map(field.inner or FieldType(FieldShape.LEAF), value, gone)
+        if shape is FieldShape.SET:
+            encoded = {element[2:] for element in gone if element.startswith("v:")}
+            return [item for item in value if msgspec.json.encode(item).decode() not in encoded]
+        if shape is FieldShape.KEYED:
+            out = []
+            for item in value:
+                node = gone.get(self._walker.key(item, field))
+                if node is None:
+                    out.append(item)
+                elif not is_member(node):
+                    out.append(self._prune_struct(field.struct, item, node))
+            return out
+        return value
+
+    def _prune_map(self, inner: FieldType, value: Document, gone: FieldSet) -> Document:
+        out: Document = {}
+        for name, item in value.items():
+            node = gone.get("f:" + name)
+            if node is None:
+                out[name] = item
+            elif not is_member(node):
+                out[name] = self._prune(inner, item, node)
+        return out
+
+    def _field(self, type_name: str | None, name: str) -> FieldType:
+        return self._walker.field(type_name, name)
+
+
+def conflict_error(conflicts: list[tuple[ManagedEntry, list[str]]]) -> ApiError:
+    causes = [
+        Cause(reason="FieldManagerConflict", message=f"conflict with {_described(entry)}", field=path)
+        for entry, contested in conflicts
+        for path in contested
+    ]
+    if len(causes) == 1:
+        message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
+    else:
+        lines = [f"Apply failed with {len(causes)} conflicts: "]
+        texts = []
+        for entry, contested in sorted(conflicts, key=lambda found: found[0].manager.name):
+            listed = "".join(f"\n- {path}" for path in contested)
+            texts.append(f"conflicts with {_described(entry)}:{listed}")
+        message = lines[0] + "\n".join(texts)
+    return ApiError(409, "Conflict", message, causes=causes)
+
+
+def _described(entry: ManagedEntry) -> str:
+    text = quote(entry.manager.name)
+    if entry.manager.subresource:
+        text += f" with subresource {quote(entry.manager.subresource)}"
+    if entry.manager.operation == "Update":
+        text += f" using {entry.manager.api_version}"
+        if entry.time:
+            text += f" at {entry.time}"
+    return text
+
+
+def _unmanaged(doc: Document) -> Document:
+    hidden = ("managedFields",)
+    return {**doc, "metadata": {name: value for name, value in doc["metadata"].items() if name not in hidden}}
+
+
+def with_empty_lists(walker: FieldWalker, type_name: str | None, cleaned: Document, config: Document) -> Document:
+    """`cleaned` with the empty lists of a configuration that count as a whole: who applies one means it."""
+    out = dict(cleaned)
+    for name, value in config.items():
+        field = walker.field(type_name, name)
+        if value == [] and field.shape is FieldShape.LEAF:
+            out[name] = []
+        elif field.shape is FieldShape.STRUCT and isinstance(value, dict):
+            if inner := with_empty_lists(walker, field.struct, out.get(name, {}), value):
+                out[name] = inner
+        elif field.shape is FieldShape.KEYED and isinstance(value, list) and len(out.get(name, ())) == len(value):
+            pairs = zip(out[name], value, strict=True)
+            out[name] = [with_empty_lists(walker, field.struct, *pair) for pair in pairs]
+    return out
+
+
+def _unheeded(kind: Kind, subresource: str) -> tuple[str, ...]:
+    """Members that an endpoint leaves as they are, whatever is applied through it: nobody owns them for that."""
+    if subresource == "status":
+        return ("spec",)
+    return ("status",) if not subresource and kind.has_status else ()
+
+
+def _but(config: Document, members: tuple[str, ...]) -> Document:
+    return {name: value for name, value in config.items() if name not in members} if members else config

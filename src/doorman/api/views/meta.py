@@ -1,0 +1,111 @@
+"""Views of what every object has.
+
+A view is a frozen struct that shows the fields some component acts upon. It reads; it is never encoded
+back (that would drop what it does not know): changes are sent as patches. `View` is the base of all of
+them: keyword-only, frozen, camelCase on the wire, and not tracked by the garbage collector because views
+hold no cycles.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Base of all views: decoded from stored JSON, unknown fields passed over."""
+
+
+class OwnerReference(View, frozen=True, kw_only=True):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class ObjectMeta(View, frozen=True, kw_only=True):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone for objects of the cluster."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Object(View, frozen=True, kw_only=True):
+    """Any object, when only its metadata matters."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class Condition(View, frozen=True, kw_only=True):
+    """A condition of a pod, a node or a workload."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+    last_heartbeat_time: str = ""
+    last_probe_time: str = ""
+    last_update_time: str = ""
+    observed_generation: int = 0
+
+
+class LabelSelectorRequirement(View, frozen=True, kw_only=True):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(View, frozen=True, kw_only=True):
+    """None selects nothing, an empty one everything; `doorman.api.machinery.label_selectors` matches."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class HasMeta(Protocol):
+    """Any view of an object."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+def controller_of(meta: ObjectMeta) -> OwnerReference | None:
+    """The one owner that manages the object, if any."""
+    for owner in meta.owner_references:
+        if owner.controller:
+            return owner
+    return None
+
+
+def owner_uids(obj: HasMeta) -> tuple[str, ...]:
+    """The index in which dependents are found. It asks at every write, and most objects have one owner or none."""
+    owners = obj.metadata.owner_references
+    if len(owners) == 1:
+        return (owners[0].uid,)
+    return tuple(owner.uid for owner in owners) if owners else ()
+
+
+def orphanage_of(obj: HasMeta) -> tuple[str, ...]:
+    """The namespace of an object that nobody manages: the index in which owners look for what they may adopt."""
+    return () if controller_of(obj.metadata) is not None else (obj.metadata.namespace,)
+
+
+def has_same_owners(one: HasMeta, other: HasMeta) -> bool:
+    """Of two versions of an object."""
+    return one.metadata.owner_references == other.metadata.owner_references

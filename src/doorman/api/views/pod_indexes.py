@@ -1,0 +1,49 @@
+"""The indexes in which pods are filed.
+
+Pods that have ended are kept until they are collected, thousands of them. Who asks what runs on a node, or what an
+owner has, means none of those: the unfinished ones have indexes of their own, so that the others cost nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from doorman.api.views.meta import orphanage_of, owner_uids
+from doorman.api.views.pods import Pod, end_of
+
+BY_NODE: Final = "nodeName"
+BY_END: Final = "end"
+BY_ORPHANAGE: Final = "orphan"
+UNFINISHED_BY_NODE: Final = "unfinishedByNode"
+UNFINISHED_BY_OWNER: Final = "unfinishedByOwner"
+
+
+def node_of(pod: Pod) -> tuple[str, ...]:
+    return (pod.spec.node_name,)
+
+
+def unfinished_node_of(pod: Pod) -> tuple[str, ...]:
+    return () if pod.is_finished else (pod.spec.node_name,)
+
+
+def unfinished_owners_of(pod: Pod) -> tuple[str, ...]:
+    return () if pod.is_finished else owner_uids(pod)
+
+
+POD_INDEXERS: Final[Mapping[str, Callable[[Pod], tuple[str, ...]]]] = {
+    BY_NODE: node_of,
+    BY_END: end_of,
+    BY_ORPHANAGE: orphanage_of,
+    UNFINISHED_BY_NODE: unfinished_node_of,
+    UNFINISHED_BY_OWNER: unfinished_owners_of,
+}
+
+
+def is_filed_alike(one: Pod, other: Pod) -> bool:
+    """Whether it is certain that two versions of a pod are in the same places of all indexes."""
+    before, after = one.metadata, other.metadata
+    return (
+        one.status.phase == other.status.phase
+        and bool(before.deletion_timestamp) is bool(after.deletion_timestamp)
+        and (one.spec is other.spec or one.spec.node_name == other.spec.node_name)
+        and before.owner_references == after.owner_references
+    )

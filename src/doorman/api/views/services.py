@@ -1,0 +1,53 @@
+"""The views of a service (which pods it selects, which addresses it has) and of an address."""
+
+import msgspec
+
+from doorman.api.views.meta import ObjectMeta, View
+
+
+class ServicePort(View, frozen=True, kw_only=True):
+    name: str = ""
+    port: int = 0
+    protocol: str = "TCP"
+    target_port: int | str = 0
+    app_protocol: str = ""
+
+
+class ServiceSpec(View, frozen=True, kw_only=True):
+    selector: dict[str, str] = {}
+    type: str = ""
+    ports: tuple[ServicePort, ...] = ()
+    publish_not_ready_addresses: bool = False
+    cluster_ips: tuple[str, ...] = msgspec.field(default=(), name="clusterIPs")
+
+
+class Service(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ServiceSpec = ServiceSpec()
+
+
+class ParentReference(View, frozen=True, kw_only=True):
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class IpAddressSpec(View, frozen=True, kw_only=True):
+    parent_ref: ParentReference = ParentReference()
+
+
+class IpAddress(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: IpAddressSpec = IpAddressSpec()
+
+
+def addresses_of(service: Service) -> tuple[str, ...]:
+    """Also the index in which the service of an address is found."""
+    spec = service.spec
+    return () if spec.type == "ExternalName" else tuple(one for one in spec.cluster_ips if one not in ("", "None"))
+
+
+def selecting_in(service: Service) -> tuple[str, ...]:
+    """The namespace of a service that selects pods: the index in which those a pod may belong to are found."""
+    is_selecting = service.spec.selector and service.spec.type != "ExternalName"
+    return (service.metadata.namespace,) if is_selecting else ()

@@ -1,0 +1,69 @@
+"""Which view shows which kind; kinds not named here are shown by their metadata alone."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from doorman.api.views.admissionregistration import POLICIES, Policy
+from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.views.apiextensions import CustomResourceDefinition
+from doorman.api.views.apps import (
+    ControllerRevision,
+    DaemonSet,
+    Deployment,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from doorman.api.views.batch import CronJob, Job
+from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.views.configmaps import ConfigMap
+from doorman.api.views.coordination import Lease
+from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
+from doorman.api.views.doorman_dev import DedicatedNodes
+from doorman.api.views.endpoints import Endpoints, EndpointSlice
+from doorman.api.views.events import Event
+from doorman.api.views.namespaces import Namespace
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
+from doorman.api.views.policy import PodDisruptionBudget
+from doorman.api.views.rbac import RBAC_GROUP, Role, RoleBinding
+from doorman.api.views.resourcequotas import ResourceQuota
+from doorman.api.views.serviceaccounts import Secret, ServiceAccount
+from doorman.api.views.services import IpAddress, Service
+from doorman.api.views.toleration_policies import RESOURCE as TOLERATION_POLICIES
+from doorman.api.views.toleration_policies import TolerationPolicy
+
+VIEWS: Final[Mapping[str, type[Any]]] = {
+    "pods": Pod,
+    POLICIES: Policy,
+    "events": Event,
+    DEFINITIONS: CustomResourceDefinition,
+    "nodes": Node,
+    DEDICATED_NODES: DedicatedNodes,
+    TOLERATION_POLICIES: TolerationPolicy,
+    "namespaces": Namespace,
+    "configmaps": ConfigMap,
+    "resourcequotas": ResourceQuota,
+    "services": Service,
+    "endpoints": Endpoints,
+    "endpointslices.discovery.k8s.io": EndpointSlice,
+    "ipaddresses.networking.k8s.io": IpAddress,
+    "replicationcontrollers": ReplicationController,
+    "leases.coordination.k8s.io": Lease,
+    "poddisruptionbudgets.policy": PodDisruptionBudget,
+    "daemonsets.apps": DaemonSet,
+    "deployments.apps": Deployment,
+    "replicasets.apps": ReplicaSet,
+    "statefulsets.apps": StatefulSet,
+    "controllerrevisions.apps": ControllerRevision,
+    "jobs.batch": Job,
+    "cronjobs.batch": CronJob,
+    "serviceaccounts": ServiceAccount,
+    "secrets": Secret,
+    "certificatesigningrequests.certificates.k8s.io": CertificateSigningRequest,
+    f"roles.{RBAC_GROUP}": Role,
+    f"clusterroles.{RBAC_GROUP}": Role,
+    f"rolebindings.{RBAC_GROUP}": RoleBinding,
+    f"clusterrolebindings.{RBAC_GROUP}": RoleBinding,
+}
+"""By storage."""

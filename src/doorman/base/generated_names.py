@@ -1,0 +1,34 @@
+"""Names and ids that nobody chose: uids, generated name suffixes. Drawn from one stream, so a seed repeats them."""
+
+import random
+from typing import Final
+
+_SAFE: Final = "bcdfghjklmnpqrstvwxz2456789"
+"""No vowels and no digits that look like one, so that no word comes about."""
+
+SUFFIX_LENGTH: Final = 5
+GENERATED_BASE_MAX: Final = 58
+
+
+class NameGenerator:
+    """
+    >>> NameGenerator(random.Random(7)).generate("web-") == Names(random.Random(7)).generate("web-")
+    True
+    """
+
+    def __init__(self, stream: random.Random) -> None:
+        self._stream = stream
+
+    def uid(self) -> str:
+        """A version 4 UUID."""
+        bits = self._stream.getrandbits(128)
+        bits = bits & ~(0xF << 76) | (4 << 76)
+        text = f"{bits & ~(0x3 << 62) | (0x2 << 62):032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+    def suffix(self, length: int = SUFFIX_LENGTH) -> str:
+        return "".join(self._stream.choices(_SAFE, k=length))
+
+    def generate(self, base: str) -> str:
+        """A name for `generateName`."""
+        return base[:GENERATED_BASE_MAX] + self.suffix()

@@ -1,0 +1,83 @@
+"""From what people type (`po`, `pods`, `deploy`) to a resource the server has: discovery, as kubectl does it."""
+
+import difflib
+from typing import Any
+
+import msgspec
+
+from doorman.client.http_client import HttpClient
+
+
+class ServedResource(msgspec.Struct, frozen=True, kw_only=True):
+    group: str
+    version: str
+    name: str
+    singular: str
+    kind: str
+    namespaced: bool
+    short_names: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """`pod`, `deployment.apps`: how kubectl names it in what it prints."""
+        return f"{self.singular}.{self.group}" if self.group else self.singular
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        base = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        if self.namespaced and namespace:
+            base += f"/namespaces/{namespace}"
+        return f"{base}/{self.name}" + (f"/{name}" if name else "")
+
+
+class NoSuchResource(Exception):
+    """The server has nothing of that name."""
+
+
+_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+def resources(client: HttpClient) -> list[ServedResource]:
+    """All of them, preferred versions first."""
+    found: list[ServedResource] = []
+    for root in ("/api", "/apis"):
+        for group in client.request("GET", root, accept=_AGGREGATED)["items"]:
+            for version in group["versions"]:
+                found += [
+                    _resource(group["metadata"].get("name", ""), version["version"], r) for r in version["resources"]
+                ]
+    return found
+
+
+def find_resource(client: HttpClient, typed: str) -> ServedResource:
+    wanted, _, group = typed.lower().partition(".")
+    served = resources(client)
+    for resource in served:
+        names = (resource.name, resource.singular, resource.kind.lower(), *resource.short_names)
+        if wanted in names and group in ("", resource.group, f"{resource.version}.{resource.group}".rstrip(".")):
+            return resource
+    near = difflib.get_close_matches(wanted, sorted({resource.name for resource in served}), n=1)
+    hint = f'\nhint: did you mean "{near[0]}"?' if near else ""
+    raise NoSuchResource(f'the server doesn\'t have a resource type "{typed}"{hint}')
+
+
+def resource_of_kind(client: HttpClient, api_version: str, kind: str) -> ServedResource:
+    for resource in resources(client):
+        if resource.api_version == api_version and resource.kind == kind:
+            return resource
+    raise NoSuchResource(f'no matches for kind "{kind}" in version "{api_version}"')
+
+
+def _resource(group: str, version: str, raw: dict[str, Any]) -> ServedResource:  # one entry of aggregated discovery
+    return ServedResource(
+        group=group,
+        version=version,
+        name=raw["resource"],
+        singular=raw.get("singularResource", ""),
+        kind=raw["responseKind"]["kind"],
+        namespaced=raw["scope"] == "Namespaced",
+        short_names=tuple(raw.get("shortNames", ())),
+    )

@@ -1,0 +1,91 @@
+"""The contract of a controller.
+
+A controller file has three parts in this order: `SOURCES` (which kinds wake it, and which keys an observed
+change maps to), `decide_*` (pure functions), and the class whose `reconcile` only looks up, decides and
+returns. It never awaits, never reads a clock, never writes: the runner that owns it (in `runtime`) feeds
+keys, executes the actions in order and wakes keys when they asked for it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from doorman.base.clock import Instant
+from doorman.base.errors import ApiError
+from doorman.client.actions import Action
+
+
+class ObjectChange(msgspec.Struct, frozen=True):
+    """One object as an informer saw it change. `old` is None for an add, `new` for a delete."""
+
+    resource: str
+    old: Any  # a view of the resource's kind; each source knows which
+    new: Any
+
+    @property
+    def newest(self) -> Any:
+        return self.new if self.new is not None else self.old
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Changes of `resource` wake the keys that `keys` gives for them."""
+
+    resource: str
+    keys: Callable[[ObjectChange], Iterable[str]]
+    only_with: str = ""
+    """A kind without which these changes concern nobody: the first object of it looks at everything by itself."""
+
+
+class Retry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runner does when an action of a result fails: try the key again, so often, so much later."""
+
+    attempts_max: int = 15
+    delay_seconds: float = 0.005
+    factor: float = 2.0
+    delay_seconds_max: float = 1000.0
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What `reconcile` wants: actions in order (the first failure ends the list), and keys to wake later."""
+
+    actions: Sequence[Action] = ()
+    wakes: Sequence[tuple[str, Instant]] = ()
+    retry: Retry = Retry()
+
+
+DONE = Result()
+
+
+class Controller(Protocol):
+    @property
+    def name(self) -> str:
+        """kube-controller-manager's name for it, as `--controllers` takes it."""
+        ...
+
+    @property
+    def sources(self) -> Sequence[Source]: ...
+
+    @property
+    def workers(self) -> int:
+        """How many keys may have actions under way at once. One key never has two."""
+        ...
+
+    def start(self, now: Instant) -> Result:
+        """Called once when every informer is filled. `Result.wakes` may name keys of its own."""
+        ...
+
+    def reconcile(self, key: str, now: Instant) -> Result: ...
+
+    def gave_up(self, key: str, error: Exception, now: Instant) -> None:
+        """The retries of `key` are used up."""
+        ...
+
+
+@runtime_checkable
+class FailureListener(Protocol):
+    """A controller that wants to hear of every failure, not only of the last."""
+
+    def failed(self, key: str, error: ApiError) -> None:
+        """An action for `key` failed; it is tried again."""
+        ...

@@ -1,0 +1,1 @@
+"""Controllers of certificates: requests are approved and signed, the root certificate is published."""

@@ -1,0 +1,1 @@
+"""Controllers of Jobs and CronJobs."""

@@ -1,0 +1,1 @@
+"""Controllers of nodes: health, zones, taints by condition, taints with an end."""

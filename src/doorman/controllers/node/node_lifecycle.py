@@ -1,0 +1,481 @@
+"""node-lifecycle-controller: taints nodes by their conditions, and tells who has gone silent.
+
+It reads nodes, leases and pods. Whenever a node changes, its NoSchedule taints are made to follow its conditions.
+A health pass every few seconds notes signs of life, marks silent nodes Unknown and their pods not ready, and queues
+failing nodes zone by zone; a tainting pass on a grid of 100 ms gives the queued nodes their NoExecute taint as fast
+as their zone's limiter lets it. See `node_health`, `node_taints` and `node_zones` for the rules.
+
+All taints of a node are written under one key, so that two decisions never race for its list. Before a node is marked
+Unknown its lease is looked up where it is stored, if the controller was given a way: a newer one means that the cache
+is behind and the node may well be alive, and no node is judged until the cache has caught up.
+
+Keys: `health`, `taint`, `node/<name>`, `mark/<name>`, `flipped/<name>` and `pod/<namespace>/<name>`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence, Set
+from typing import Final
+
+import msgspec
+from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client.metrics import MetricWrapperBase
+
+from doorman.api.views.coordination import Lease
+from doorman.api.views.meta import ObjectMeta
+from doorman.api.views.nodes import Node
+from doorman.api.views.pods import Pod
+from doorman.base.clock import Instant
+from doorman.client.actions import Action
+from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
+from doorman.client.informer_cache import ListerOf
+from doorman.controllers.node.node_health import (
+    NodeMemory,
+    as_unknown,
+    decide_mark,
+    decide_pod_not_ready,
+    grace_seconds,
+    node_event,
+    observe,
+    ready_status,
+    remember,
+    unknown_conditions,
+)
+from doorman.controllers.node.node_taints import (
+    NEITHER,
+    NO_EXECUTE_TAINTS,
+    Intent,
+    decide_labels,
+    decide_taints,
+    has_no_execute,
+)
+from doorman.controllers.node.node_zones import (
+    Disruption,
+    Rates,
+    Zone,
+    ZoneCount,
+    ZoneReport,
+    Zones,
+    report_zone,
+    zone_of,
+)
+from doorman.semantics.taints.condition_taints import no_execute_taint_or_none
+from doorman.semantics.taints.taint_lists import has_taint
+
+NAME: Final = "node-lifecycle-controller"
+PODS_BY_NODE: Final = "nodeName"
+EXCLUDE_LABEL: Final = "node.kubernetes.io/exclude-disruption"
+WORKERS: Final = 16
+
+TAINT_PASS_SECONDS: Final = 0.1
+TAINT_RETRY_SECONDS: Final = 0.05
+MARK_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.02, factor=1.0)
+TAINT_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.1, factor=1.0)
+NODE_BUCKETS_SECONDS: Final = tuple(0.001 * 4**power for power in range(8))
+PASS_BUCKETS_SECONDS: Final = tuple(0.01 * 4**power for power in range(8))
+
+
+class NodeLifecycleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """kube-controller-manager's flags, with its defaults."""
+
+    node_monitor_period_seconds: float = 5.0
+    node_monitor_grace_period_seconds: float = 50.0
+    node_startup_grace_period_seconds: float = 60.0
+    node_eviction_rate: float = 0.1
+    secondary_node_eviction_rate: float = 0.01
+    large_cluster_size_threshold: int = 50
+    unhealthy_zone_threshold: float = 0.55
+
+
+def node_keys(change: ObjectChange) -> Iterable[str]:
+    name = change.newest.metadata.name
+    old: Node | None = change.old
+    new: Node | None = change.new
+    if new is None:
+        return ()
+    if old is not None and ready_status(old) == "True" and ready_status(new) not in ("True", None):
+        return (f"node/{name}", f"flipped/{name}")
+    return (f"node/{name}",)
+
+
+def pod_keys(change: ObjectChange) -> Iterable[str]:
+    """A pod that gets a node."""
+    old: Pod | None = change.old
+    new: Pod | None = change.new
+    if new is None or not new.spec.node_name or (old is not None and old.spec.node_name == new.spec.node_name):
+        return ()
+    return (f"pod/{new.metadata.namespace}/{new.metadata.name}",)
+
+
+SOURCES: Final = (Source("nodes", node_keys), Source("pods", pod_keys))
+
+
+class NodeLifecycleController:
+    """Owns the memory of nodes, the zones with their queues, and which NoExecute taint each node is to get."""
+
+    name = NAME
+    sources = SOURCES
+    workers = WORKERS
+
+    def __init__(
+        self,
+        nodes: ListerOf[Node],
+        pods: ListerOf[Pod],
+        leases: ListerOf[Lease],
+        settings: NodeLifecycleSettings | None = None,
+        *,
+        live_leases: ListerOf[Lease] | None = None,
+        stopwatch: Callable[[], float] | None = None,
+    ) -> None:
+        """`live_leases` reads what is stored, not what an informer has heard of; None: nobody is asked.
+
+        `stopwatch` gives seconds from any beginning, for the metrics of how long judging takes; None: it takes none.
+        """
+        self._nodes = nodes
+        self._pods = pods
+        self._leases = leases
+        self._live_leases = live_leases
+        self._stopwatch = stopwatch if stopwatch is not None else float
+        self._settings = settings = settings if settings is not None else NodeLifecycleSettings()
+        self._memories: dict[str, NodeMemory] = {}
+        self._zones = Zones(
+            Rates(
+                primary=settings.node_eviction_rate,
+                secondary=settings.secondary_node_eviction_rate,
+                large_zone_size_min=settings.large_cluster_size_threshold,
+                unhealthy_share_min=settings.unhealthy_zone_threshold,
+            )
+        )
+        self._intents: dict[str, Intent] = {}
+        self._marked: set[str] = set()
+        """Ready nodes whose flip to Unknown is this controller's own doing and whose pods are to be marked for it."""
+        self._unseen: set[str] = set()
+        """Nodes that are being marked Unknown and do not show it yet. They keep their turn until they do."""
+        self._behind: tuple[str, int] | None = None
+        """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
+        self._started: Instant = 0.0
+        self._evictions = Counter(
+            "node_collector_evictions_total", "Nodes given a NoExecute taint.", ["zone"], registry=None
+        )
+        self._health = Gauge("node_collector_zone_health", "Percent of healthy nodes.", ["zone"], registry=None)
+        self._sizes = Gauge("node_collector_zone_size", "Nodes of a zone.", ["zone"], registry=None)
+        self._unhealthy = Gauge(
+            "node_collector_unhealthy_nodes_in_zone", "Nodes of a zone that are not ready.", ["zone"], registry=None
+        )
+        self._node_seconds = Histogram(
+            "node_collector_update_node_health_duration_seconds",
+            "Seconds it took to judge one node.",
+            buckets=NODE_BUCKETS_SECONDS,
+            registry=None,
+        )
+        self._pass_seconds = Histogram(
+            "node_collector_update_all_nodes_health_duration_seconds",
+            "Seconds it took to judge all nodes.",
+            buckets=PASS_BUCKETS_SECONDS,
+            registry=None,
+        )
+
+    @property
+    def metrics(self) -> Sequence[MetricWrapperBase]:
+        return (
+            self._evictions, self._health, self._sizes, self._unhealthy, self._node_seconds, self._pass_seconds
+        )  # fmt: skip
+
+    def zones(self) -> list[ZoneReport]:
+        """How every zone is doing, and why nothing is tainted where nothing is."""
+        return [report_zone(zone, found) for zone, found in sorted(self._zones.items()) if found.state is not None]
+
+    def start(self, now: Instant) -> Result:
+        self._started = now
+        return Result(wakes=(("health", now),))
+
+    def reconcile(self, key: str, now: Instant) -> Result:
+        kind, _, rest = key.partition("/")
+        match kind:
+            case "node":
+                return self._sync_node(rest, now)
+            case "health":
+                return self._health_pass(now)
+            case "taint":
+                return self._taint_pass(now)
+            case "pod":
+                return self._sync_pod(rest, now)
+            case "mark":
+                return self._mark(rest, now)
+            case _:
+                assert kind == "flipped", f"unknown key {key}"
+                return self._flipped(rest, now)
+
+    def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives them
+        kind, _, name = key.partition("/")
+        if kind == "node":
+            self._intents.pop(name, None)
+        elif kind == "mark":
+            self._forget_mark(name)
+            memory = self._memories.get(name)
+            if memory is not None:
+                self._zone(memory.zone).remove(name)
+
+    def _sync_node(self, name: str, now: Instant) -> Result:
+        node = self._nodes.get(name)
+        if node is None:
+            self._intents.pop(name, None)
+            return DONE
+        if ready_status(node) == "Unknown":
+            self._unseen.discard(name)
+        patch = decide_taints(node, self._intents.get(name), now)
+        if patch is None:
+            self._intents.pop(name, None)
+        labels = decide_labels(node)
+        actions = [action for action in (patch, labels) if action is not None]
+        return Result(actions=actions, retry=TAINT_RETRY) if actions else DONE
+
+    def _health_pass(self, now: Instant) -> Result:
+        again = ("health", now + self._settings.node_monitor_period_seconds)
+        nodes = self._nodes.list()
+        actions: list[Action] = []
+        wakes: list[tuple[str, Instant]] = []
+        self._note_arrivals(nodes, now, actions, wakes)
+        if self._is_behind():
+            return Result(actions=actions, wakes=(*wakes, again))
+        begun = node_begun = self._stopwatch()
+        ready: dict[str, int] = {}
+        not_ready: dict[str, int] = {}
+        for node in nodes:
+            memory = self._memories[node.metadata.name]
+            if memory.is_settled and memory.node is node and self._is_alive(memory, now):
+                if memory.is_counted:
+                    ready[memory.zone] = ready.get(memory.zone, 0) + 1
+                continue
+            current = self._judge(node, memory, now, wakes)
+            memory.is_counted = EXCLUDE_LABEL not in node.metadata.labels
+            memory.is_settled = current == "True" and not has_no_execute(node)
+            if memory.is_counted:
+                counted = ready if current == "True" else not_ready
+                counted[memory.zone] = counted.get(memory.zone, 0) + 1
+            if current is not None:
+                self._decide_no_execute(node, memory.zone, current, now, wakes)
+            node_ended = self._stopwatch()
+            self._node_seconds.observe(node_ended - node_begun)
+            node_begun = node_ended
+        self._pass_seconds.observe(node_begun - begun)
+        counts = {
+            zone: ZoneCount(ready=ready.get(zone, 0), not_ready=not_ready.get(zone, 0))
+            for zone in sorted({*ready, *not_ready})
+        }
+        self._evaluate_zones(counts, nodes, now, wakes)
+        wakes.extend(self._taint_wake(now))
+        return Result(actions=actions, wakes=(*wakes, again))
+
+    def _note_arrivals(
+        self, nodes: Sequence[Node], now: Instant, actions: list[Action], wakes: list[tuple[str, Instant]]
+    ) -> None:
+        memories = self._memories
+        changed = [n for n in nodes if (known := memories.get(n.metadata.name)) is None or known.node is not n]
+        if len(memories) + sum(node.metadata.name not in memories for node in changed) != len(nodes):
+            self._note_departures({node.metadata.name for node in nodes}, actions)
+        for node in changed:
+            name = node.metadata.name
+            zone = zone_of(node.metadata.labels)
+            known = memories.get(name)
+            if known is not None:
+                if known.zone != zone:
+                    self._zone(known.zone).remove(name)
+                    known.zone = zone
+                self._ensure_zone(zone, now)
+                continue
+            memories[name] = remember(node, zone, now)
+            self._ensure_zone(zone, now)
+            text = f"Node {name} event: Registered Node {name} in Controller"
+            actions.append(node_event(node.metadata, "RegisteredNode", text))
+            self._clear_no_execute(node, zone, now, wakes)
+
+    def _note_departures(self, present: Set[str], actions: list[Action]) -> None:
+        for name in [name for name in self._memories if name not in present]:
+            memory = self._memories.pop(name)
+            self._zone(memory.zone).remove(name)
+            self._intents.pop(name, None)
+            self._forget_mark(name)
+            meta = ObjectMeta(name=name, uid=memory.uid)
+            actions.append(node_event(meta, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller"))
+
+    def _is_alive(self, memory: NodeMemory, now: Instant) -> bool:
+        """Of a settled node: whether its grace is not over. Most nodes need no other look most of the time."""
+        lease = self._leases.get(memory.lease_key)
+        if lease is not memory.lease:
+            observe(memory, memory.node, lease, now)
+        return now <= memory.probed + self._settings.node_monitor_grace_period_seconds
+
+    def _is_behind(self) -> bool:
+        if self._behind is None:
+            return False
+        key, version = self._behind
+        lease = self._leases.get(key)
+        if lease is not None and _version(lease) < version:
+            return True
+        self._behind = None
+        return False
+
+    def _has_newer_lease(self, memory: NodeMemory) -> bool:
+        """Whether the node has renewed its lease and the cache has not heard of it yet."""
+        key = memory.lease_key
+        live = self._live_leases.get(key) if self._live_leases is not None else None
+        if live is None or (memory.lease is not None and _version(live) <= _version(memory.lease)):
+            return False
+        self._behind = (key, _version(live))
+        return True
+
+    def _judge(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
+        """The node's Ready status as it is, or as it will be once the node is marked."""
+        name = node.metadata.name
+        observe(memory, node, self._leases.get(memory.lease_key), now)
+        if self._is_overdue(node, memory, now) and unknown_conditions(node, now):
+            if self._has_newer_lease(memory):
+                return ready_status(node)
+            wakes.append((f"mark/{name}", now))
+            self._unseen.add(name)
+            memory.ready = as_unknown(memory.ready, node)
+            return "Unknown"
+        self._forget_mark(name)
+        return ready_status(node)
+
+    def _forget_mark(self, name: str) -> None:
+        self._marked.discard(name)
+        self._unseen.discard(name)
+
+    def _is_overdue(self, node: Node, memory: NodeMemory, now: Instant) -> bool:
+        grace = grace_seconds(
+            node,
+            monitor_seconds=self._settings.node_monitor_grace_period_seconds,
+            startup_seconds=self._settings.node_startup_grace_period_seconds,
+        )
+        return now > memory.probed + grace
+
+    def _mark(self, name: str, now: Instant) -> Result:
+        node, memory = self._nodes.get(name), self._memories.get(name)
+        if node is None or memory is None:
+            return DONE
+        observe(memory, node, self._leases.get(memory.lease_key), now)
+        actions: list[Action] = []
+        if self._is_overdue(node, memory, now) and not self._has_newer_lease(memory):
+            actions = decide_mark(node, now)
+        if not actions:
+            self._unseen.discard(name)
+            return DONE
+        memory.ready = as_unknown(memory.ready, node)
+        if ready_status(node) == "True":
+            self._marked.add(name)
+        return Result(actions=actions, retry=MARK_RETRY)
+
+    def _flipped(self, name: str, now: Instant) -> Result:
+        """A node that was Ready is not any more: if this controller said so, its pods are not ready either."""
+        if name not in self._marked:
+            return DONE
+        self._marked.discard(name)
+        pods = self._pods.by(PODS_BY_NODE, name)
+        return Result(wakes=[(f"pod/{pod.metadata.namespace}/{pod.metadata.name}", now) for pod in pods])
+
+    def _sync_pod(self, key: str, now: Instant) -> Result:
+        pod = self._pods.get(key)
+        if pod is None or not pod.spec.node_name:
+            return DONE
+        memory = self._memories.get(pod.spec.node_name)
+        if memory is None or memory.ready is None or memory.ready.status == "True":
+            return DONE
+        return Result(actions=decide_pod_not_ready(pod, now))
+
+    def _decide_no_execute(
+        self, node: Node, zone: str, current: str, now: Instant, wakes: list[tuple[str, Instant]]
+    ) -> None:
+        wanted = no_execute_taint_or_none(current)
+        if wanted is None:
+            if current == "True":
+                self._clear_no_execute(node, zone, now, wakes)
+            return
+        if any(has_taint(node.spec.taints, other) for other in NO_EXECUTE_TAINTS if other != wanted):
+            self._intend(node.metadata.name, Intent(wanted), now, wakes)
+            return
+        # A taint that is on its way counts: the node has had its turn.
+        is_tainted = has_taint(node.spec.taints, wanted) or self._intents.get(node.metadata.name) == Intent(wanted)
+        self._zone(zone).put(node.metadata.name, now, is_tainted=is_tainted)
+
+    def _clear_no_execute(self, node: Node, zone: str, now: Instant, wakes: list[tuple[str, Instant]]) -> None:
+        self._zone(zone).remove(node.metadata.name)
+        self._intents.pop(node.metadata.name, None)
+        if has_no_execute(node):
+            self._intend(node.metadata.name, NEITHER, now, wakes)
+
+    def _intend(self, name: str, intent: Intent, now: Instant, wakes: list[tuple[str, Instant]]) -> None:
+        self._intents[name] = intent
+        wakes.append((f"node/{name}", now))
+
+    def _taint_pass(self, now: Instant) -> Result:
+        wakes: list[tuple[str, Instant]] = []
+        for name, zone in self._zones.items():
+            while (head := zone.head()) is not None:
+                node_name, from_when = head
+                if node_name in self._unseen or not zone.limiter.take(now) or from_when > now:
+                    break
+                self._taint_one(node_name, name, zone, now, wakes)
+        wakes.extend(self._taint_wake(now))
+        return Result(wakes=wakes)
+
+    def _taint_one(
+        self, node_name: str, zone_id: str, zone: Zone, now: Instant, wakes: list[tuple[str, Instant]]
+    ) -> None:
+        node = self._nodes.get(node_name)
+        status = ready_status(node) if node is not None else "True"
+        if status is None:
+            zone.put_off(node_name, now + TAINT_RETRY_SECONDS)
+            return
+        zone.done(node_name)
+        wanted = no_execute_taint_or_none(status)
+        if wanted is not None:
+            self._intend(node_name, Intent(wanted), now, wakes)
+            self._evictions.labels(zone_id).inc()
+
+    def _taint_wake(self, now: Instant) -> Iterable[tuple[str, Instant]]:
+        """The next pass of the grid at which some zone has both a node waiting and a token."""
+        due = [
+            zone.limiter.next_token
+            for _, zone in self._zones.items()
+            if zone.limiter.next_token is not None and zone.head() is not None
+        ]
+        if not due:
+            return ()
+        since = max(min(due), now) - self._started
+        passes = math.ceil(since / TAINT_PASS_SECONDS - 1e-6)
+        instant = self._started + passes * TAINT_PASS_SECONDS
+        return (("taint", instant if instant > now + 1e-6 else self._started + (passes + 1) * TAINT_PASS_SECONDS),)
+
+    def _evaluate_zones(
+        self,
+        counts: dict[str, ZoneCount],
+        nodes: Sequence[Node],
+        now: Instant,
+        wakes: list[tuple[str, Instant]],
+    ) -> None:
+        match self._zones.evaluate(counts, now):
+            case Disruption.ENTERED:
+                for node in nodes:
+                    self._clear_no_execute(node, self._memories[node.metadata.name].zone, now, wakes)
+            case Disruption.LEFT:
+                for memory in self._memories.values():
+                    memory.probed = now
+        for name, zone in self._zones.items():
+            count = zone.count
+            self._sizes.labels(name).set(count.size)
+            self._unhealthy.labels(name).set(count.not_ready)
+            self._health.labels(name).set(100 * count.ready / count.size if count.size else 100)
+
+    def _ensure_zone(self, zone: str, now: Instant) -> None:
+        if self._zones.ensure(zone, now):
+            self._evictions.labels(zone)
+
+    def _zone(self, zone: str) -> Zone:
+        found = self._zones.get(zone)
+        assert found is not None, "a node's zone is known before the node is judged"
+        return found
+
+
+def _version(lease: Lease) -> int:
+    return int(lease.metadata.resource_version or 0)

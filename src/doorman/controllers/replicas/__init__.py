@@ -1,0 +1,1 @@
+"""Controllers that keep so many pods: ReplicaSets and ReplicationControllers."""

@@ -1,0 +1,97 @@
+"""The controller of any kind that keeps so many pods: ReplicaSets and ReplicationControllers. See `replicas`.
+
+It reads the owners and pods. Keys: those of `pod_owner`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from doorman.api.machinery.label_selectors import matches, selector_of
+from doorman.api.views.apps import ReplicaSetStatus, Template
+from doorman.api.views.meta import LabelSelector, ObjectMeta, controller_of
+from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
+from doorman.api.views.pods import Pod
+from doorman.base.clock import Instant
+from doorman.client.controller_contract import Result, Source
+from doorman.client.informer_cache import ListerOf
+from doorman.controllers.pods.controller_refs import BY_OWNER, Claimant, owned_keys, set_keys
+from doorman.controllers.pods.pod_control import PodControl
+from doorman.controllers.pods.pod_owner import PodOwnerController
+from doorman.controllers.replicas.replicas import ReplicaEngine, Replicated
+
+
+class ReplicaSpec(Protocol):
+    @property
+    def replicas(self) -> int: ...
+    @property
+    def template(self) -> Template: ...
+    @property
+    def min_ready_seconds(self) -> int: ...
+
+
+class KeepsReplicas(Protocol):
+    """What the kinds have in common; their selectors have not the same form."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+    @property
+    def spec(self) -> ReplicaSpec: ...
+    @property
+    def status(self) -> ReplicaSetStatus: ...
+
+
+T = TypeVar("T", bound=KeepsReplicas)
+
+
+class ReplicaKind(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    name: str
+    """Of the controller."""
+    component: str = ""
+    """Who its events say they are from; the controller's name when empty."""
+    resource: str
+    api_version: str
+    kind: str
+    workers: int
+    selector: Callable[[T], LabelSelector | None]
+
+
+class ReplicaController(PodOwnerController[T]):
+    def __init__(self, kind: ReplicaKind[T], owners: ListerOf[T], pods: ListerOf[Pod]) -> None:
+        # Those that have ended are nobody's business: there may be hundreds, until they are collected.
+        super().__init__(owners, pods, PodControl(kind.component or kind.name, pods), by_owner=UNFINISHED_BY_OWNER)
+        self.name: Final = kind.name
+        self.sources: Final[Sequence[Source]] = (
+            Source(kind.resource, set_keys),
+            Source("pods", owned_keys(kind.kind), only_with=kind.resource),
+        )
+        self.workers: Final = kind.workers
+        self._kind = kind
+        self._engine = ReplicaEngine(pods, self._control, self._candidates)
+
+    def _selects(self, owner: T, pod: Pod) -> bool:
+        return matches(self._kind.selector(owner), pod.metadata.labels)
+
+    def _manage(self, key: str, found: T, now: Instant) -> Result:
+        return self._engine.sync(key, self._replicated(found), self._kin(found), now)
+
+    def _replicated(self, found: T) -> Replicated:
+        kind = self._kind
+        return Replicated(
+            claimant=Claimant(
+                resource=kind.resource, api_version=kind.api_version, kind=kind.kind, meta=found.metadata
+            ),
+            replicas=found.spec.replicas,
+            selector=selector_of(kind.selector(found)),
+            template=found.spec.template,
+            min_ready_seconds=found.spec.min_ready_seconds,
+            status=found.status,
+        )
+
+    def _kin(self, found: T) -> Iterable[str]:
+        """Owners of the same owner, such as a Deployment's ReplicaSets, so that pods leave crowded nodes first."""
+        owner = controller_of(found.metadata)
+        if owner is None:
+            return (found.metadata.uid,)
+        return [one.metadata.uid for one in self._owners.by(BY_OWNER, owner.uid)]

@@ -1,0 +1,1 @@
+"""Controllers of services: endpoints, slices of them, addresses."""

@@ -1,0 +1,125 @@
+"""What an eviction leaves behind: the condition on the pod, the events, and the words of both."""
+
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.taints import Taint, Toleration
+from doorman.api.views.meta import Condition
+from doorman.api.views.pods import Pod
+from doorman.base.clock import Instant
+from doorman.base.instants import to_time
+from doorman.client.actions import ObjectReference, RecordEvent
+
+NAME: Final = "taint-eviction-controller"
+CONDITION_TYPE: Final = "DisruptionTarget"
+CONDITION_REASON: Final = "DeletionByTaintManager"
+CONDITION_MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
+
+
+class Timer(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned eviction, with what asked for it."""
+
+    created: Instant
+    fires: Instant
+    node: str
+    taint: Taint
+    toleration: Toleration
+
+
+class Work:
+    """An eviction under way: due since `due`, tried `attempts` times."""
+
+    __slots__ = ("attempts", "due", "is_held_back", "node", "starts", "taint", "timer_created", "toleration")
+
+    def __init__(
+        self, due: Instant, node: str, taint: Taint, toleration: Toleration | None, timer_created: Instant | None
+    ) -> None:
+        self.due = due
+        self.node = node
+        self.taint = taint
+        self.toleration = toleration
+        self.timer_created = timer_created
+        self.attempts = 0
+        self.starts = due
+        self.is_held_back = False
+
+
+def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
+    """The body of the status patch that says why the pod goes; None when the pod says so already."""
+    before = pod.status.condition(CONDITION_TYPE)
+    changed_at = before.last_transition_time if before is not None and before.status == "True" else to_time(now)
+    if before is not None and _is_same_condition(before, changed_at):
+        return None
+    condition = {
+        "lastProbeTime": None, "lastTransitionTime": changed_at, "message": CONDITION_MESSAGE,
+        "observedGeneration": pod.metadata.generation, "reason": CONDITION_REASON, "status": "True",
+        "type": CONDITION_TYPE,
+    }  # fmt: skip
+    order = [{"type": one.type} for one in pod.status.conditions]
+    if before is None:
+        order.append({"type": CONDITION_TYPE})
+    return {
+        "metadata": {"uid": pod.metadata.uid},
+        "status": {"$setElementOrder/conditions": order, "conditions": [condition]},
+    }
+
+
+def detail_message(work: Work) -> str:
+    """What the second event says: the taint, the toleration and the timer.
+
+    >>> work = Work(160.0, "n1", Taint(key="a", effect="NoExecute"), None, None)
+    >>> detail_message(work)
+    'Evicted from node n1 because of taint a:NoExecute: the pod has no toleration for it'
+    """
+    head = f"Evicted from node {work.node} because of taint {work.taint}: "
+    if work.toleration is None:
+        return head + "the pod has no toleration for it"
+    tail = f"tolerated for {work.toleration.toleration_seconds}s by {toleration_text(work.toleration)}"
+    if work.timer_created is None:
+        return head + tail
+    return head + f"{tail}, timer from {to_time(work.timer_created)} to {to_time(work.due)}"
+
+
+def held_back_message(work: Work, budget: str) -> str:
+    """
+    >>> held_back_message(Work(0.0, "n1", Taint(key="a", effect="NoExecute"), None, None), "db")
+    'Has to leave node n1 because of taint a:NoExecute, but disruption budget db does not let it go yet'
+    """
+    head = f"Has to leave node {work.node} because of taint {work.taint}"
+    return f"{head}, but disruption budget {budget} does not let it go yet"
+
+
+def toleration_text(toleration: Toleration) -> str:
+    """
+    >>> toleration_text(Toleration(key="a", operator="Exists", effect="NoExecute", toleration_seconds=60))
+    'toleration {key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 60}'
+    """
+    fields = {
+        "key": toleration.key, "operator": toleration.operator, "value": toleration.value,
+        "effect": toleration.effect, "tolerationSeconds": toleration.toleration_seconds,
+    }  # fmt: skip
+    return "toleration {" + ", ".join(f"{k}: {v}" for k, v in fields.items() if v not in ("", None)) + "}"
+
+
+def eviction_event(pod_key: str, message: str) -> RecordEvent:
+    """Without the pod's uid, as Kubernetes sends it."""
+    namespace, _, name = pod_key.partition("/")
+    regarding = ObjectReference(kind="Pod", api_version="v1", namespace=namespace, name=name)
+    return RecordEvent(regarding=regarding, reason="TaintManagerEviction", message=message, component=NAME)
+
+
+def detail_event(pod: Pod, message: str) -> RecordEvent:
+    meta = pod.metadata
+    regarding = ObjectReference(kind="Pod", api_version="v1", namespace=meta.namespace, name=meta.name, uid=meta.uid)
+    return RecordEvent(regarding=regarding, reason="TaintEvictionDetail", message=message, component=NAME)
+
+
+def _is_same_condition(before: Condition, changed_at: str) -> bool:
+    return (
+        before.status == "True"
+        and before.reason == CONDITION_REASON
+        and before.message == CONDITION_MESSAGE
+        and before.last_transition_time == changed_at
+        and not before.last_probe_time
+    )

@@ -1,0 +1,325 @@
+"""One client's connection: HTTP/1.1, read with httptools. Requests are handed in one after the other, each with its
+whole body; what the server says to them is written as it comes.
+
+Where it is more than the protocol asks for: a client of HTTP/1.0 that wants to keep its connection may, as with Go's
+server (load generators would otherwise pay for a TLS handshake a request); and a client can neither send a head without
+end nor take forever.
+"""
+
+import asyncio
+from collections import deque
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_to_bytes
+
+import httptools
+
+from doorman.front.frames import Word, pack_certificates, pack_headers
+from doorman.front.tls_handshake import shown_by
+
+if TYPE_CHECKING:
+    from doorman.front.connections import Connections
+
+_STATUS_LINES: Final = {
+    b"%d" % status: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus
+}
+_BODILESS: Final = (b"204", b"304")
+_MALFORMED: Final = b"400 Bad Request"
+_HEAD_TOO_LARGE: Final = b"431 Request Header Fields Too Large"
+_URL_TOO_LONG: Final = b"414 URI Too Long"
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class _Asked:
+    """A request, from its first byte to the end of its answer."""
+
+    __slots__ = (
+        "body",
+        "body_bytes",
+        "chunks",
+        "expects",
+        "headers",
+        "is_head",
+        "is_old",
+        "is_too_long",
+        "keeps",
+        "method",
+        "path",
+        "query",
+        "url",
+    )
+
+    def __init__(self) -> None:
+        self.url = b""
+        self.method = self.path = self.query = b""
+        self.headers: list[bytes] = []
+        """Names and values in turn."""
+        self.body: list[bytes] = []
+        self.body_bytes = 0
+        self.expects = b""
+        """What the client waits for before it sends the body."""
+        self.is_head = False
+        self.is_old = False
+        """HTTP/1.0: knows no chunks."""
+        self.is_too_long = False
+        """The body: nothing of it is kept."""
+        self.chunks = False
+        """Whether the answer comes in chunks."""
+        self.keeps = True
+        """Whether the connection outlives it."""
+
+
+class Connection(asyncio.Protocol):
+    """Also what httptools calls back: `on_*`."""
+
+    def __init__(self, hall: "Connections") -> None:
+        self._hall = hall
+        self._limits = hall.limits
+        self.number = 0
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._reading = _Asked()
+        self._reads_head = True
+        self._head_bytes = 0
+        self._waiting: deque[_Asked] = deque()
+        """Complete, and behind the one that is being answered."""
+        self._asked: _Asked | None = None
+        """The one that is being answered."""
+        self._refusal: bytes | None = None
+        """Nothing more is read; this is said when what was asked before is answered."""
+        self._is_closing = False
+        """Nothing more is answered."""
+        self._since: float | None = None
+        """Since when something is awaited from the client; None: nothing is."""
+        self._idle_since: float | None = None
+        self._unread_since: float | None = None
+
+    # The transport's calls.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a stream
+        self._transport = transport
+        transport.set_write_buffer_limits(high=self._hall.ahead_bytes)
+        self._since = self._hall.now()
+        self.number = self._hall.enter(self)
+        peer = transport.get_extra_info("peername")
+        tls = transport.get_extra_info("ssl_object")
+        shown, is_resumed = shown_by(tls) if tls is not None else ([], False)
+        client = peer[0].encode() if isinstance(peer, tuple) else b""
+        self._hall.tell(Word.OPENED, self.number, client, pack_certificates(shown, is_resumed=is_resumed))
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._is_closing = True
+        for asked in (self._reading, *self._waiting):
+            self._hall.release(asked.body_bytes)
+        if self._asked is not None:
+            self._hall.release(self._asked.body_bytes)
+        self._waiting.clear()
+        self._hall.leave(self.number)
+        del self._parser  # which refers back
+
+    def data_received(self, data: bytes) -> None:
+        if self._refusal is not None or self._is_closing:
+            return
+        if self._reads_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > self._limits.head_bytes:
+                self._refuse(_HEAD_TOO_LARGE)
+                return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            pass  # not spoken here: answered as a plain request, after which the connection ends
+        except httptools.HttpParserError:
+            self._refuse(_MALFORMED)
+
+    def pause_writing(self) -> None:
+        self._unread_since = self._hall.now()
+        self._hall.tell(Word.PAUSED, self.number)
+
+    def resume_writing(self) -> None:
+        self._unread_since = None
+        self._hall.tell(Word.RESUMED, self.number)
+
+    # The parser's calls.
+
+    def on_message_begin(self) -> None:
+        self._since = self._hall.now()
+        self._idle_since = None
+
+    def on_url(self, url: bytes) -> None:
+        self._reading.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._reads_head:
+            return  # a trailer
+        name = name.lower()
+        self._reading.headers += (name, value)
+        if name == b"expect":
+            self._reading.expects = value.lower()
+
+    def on_headers_complete(self) -> None:
+        self._reads_head = False
+        asked, parser = self._reading, self._parser
+        if len(asked.url) > self._limits.url_bytes:
+            self._refuse(_URL_TOO_LONG)
+            return
+        try:
+            url = httptools.parse_url(asked.url)
+        except httptools.HttpParserInvalidURLError:
+            self._refuse(_MALFORMED)
+            return
+        asked.method = parser.get_method()
+        path = url.path or b""
+        if not path.isascii():
+            self._refuse(_MALFORMED)
+            return
+        asked.path = unquote_to_bytes(path) if b"%" in path else path
+        asked.query = url.query or b""
+        asked.is_head = asked.method == b"HEAD"
+        asked.is_old = parser.get_http_version() == "1.0"
+        asked.keeps = parser.should_keep_alive() and not parser.should_upgrade()
+        if asked.expects == b"100-continue" and not asked.is_old and self._asked is None:
+            self._write(_CONTINUE)
+
+    def on_body(self, body: bytes) -> None:
+        asked, limits = self._reading, self._limits
+        if self._refusal is not None or asked.is_too_long:
+            return
+        if asked.body_bytes + len(body) > limits.body_bytes or not self._hall.hold(len(body)):
+            self._hall.release(asked.body_bytes)
+            asked.body_bytes = 0
+            asked.body.clear()
+            asked.is_too_long = True
+        else:
+            asked.body_bytes += len(body)
+            asked.body.append(body)
+
+    def on_message_complete(self) -> None:
+        asked, self._reading = self._reading, _Asked()
+        self._since = None
+        self._reads_head = True
+        self._head_bytes = 0
+        if self._refusal is not None or self._is_closing:
+            self._hall.release(asked.body_bytes)
+            return
+        self._waiting.append(asked)
+        if self._asked is None:
+            self._next()
+        elif len(self._waiting) == 1 and self._transport is not None:
+            self._transport.pause_reading()  # who asks ahead is read when there is an answer
+
+    # The server's words.
+
+    def answer(self, status: bytes, lines: memoryview, body: memoryview) -> None:
+        asked = self._asked
+        if asked is None or self._is_closing:
+            return
+        ending = b"\r\n" if status in _BODILESS else b"content-length: %d\r\n\r\n" % len(body)
+        head = (_STATUS_LINES[status], self._hall.date_line(), lines, _connection_line(asked), ending)
+        self._write(b"".join(head) if asked.is_head else b"".join((*head, body)))
+        self._answered(asked)
+
+    def start(self, status: bytes, lines: memoryview, length: bytes) -> None:
+        asked = self._asked
+        if asked is None or self._is_closing:
+            return
+        if length:
+            ending = b"content-length: %s\r\n\r\n" % length
+        elif asked.is_old:
+            asked.keeps = False  # the end of the connection is the end of the answer
+            ending = b"\r\n"
+        else:
+            asked.chunks = not asked.is_head
+            ending = b"transfer-encoding: chunked\r\n\r\n"
+        head = (_STATUS_LINES[status], self._hall.date_line(), lines, _connection_line(asked), ending)
+        self._write(b"".join(head))
+
+    def piece(self, piece: memoryview) -> None:
+        asked = self._asked
+        if asked is None or asked.is_head or not piece or self._is_closing:
+            return
+        self._write(b"".join((b"%x\r\n" % len(piece), piece, b"\r\n")) if asked.chunks else piece)
+
+    def end(self) -> None:
+        asked = self._asked
+        if asked is None or self._is_closing:
+            return
+        if asked.chunks:
+            self._write(b"0\r\n\r\n")
+        self._answered(asked)
+
+    # The hall's.
+
+    def is_stuck(self, now: float) -> bool:
+        """Whether the client has kept us waiting for too long."""
+        limits = self._limits
+        if self._since is not None:
+            limit = limits.head_seconds if self._reads_head else limits.request_seconds
+            if now - self._since > limit:
+                return True
+        return self._unread_since is not None and now - self._unread_since > limits.unread_seconds
+
+    def is_idle(self, now: float) -> bool:
+        """Whether nothing came for so long that nothing is expected."""
+        return self._idle_since is not None and now - self._idle_since > self._limits.idle_seconds
+
+    def close(self) -> None:
+        """When what was given out is written."""
+        self._is_closing = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._is_closing = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    # Its own.
+
+    def _next(self) -> None:
+        """The next request that waits; or the last word; or silence."""
+        if self._waiting:
+            asked = self._asked = self._waiting.popleft()
+            body = asked.body[0] if len(asked.body) == 1 else b"".join(asked.body)
+            asked.body.clear()
+            if asked.is_too_long:
+                body = bytes(
+                    self._limits.body_bytes + 1
+                )  # what it was is not kept; the server says that it was too much
+            headers = pack_headers(asked.headers)
+            self._hall.tell(Word.ASKED, self.number, asked.method, asked.path, asked.query, headers, body)
+        elif self._refusal is not None:
+            status = self._refusal
+            head = b"HTTP/1.1 %s\r\ncontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
+            self._write(head % (status, len(status), status))
+            self.close()
+        else:
+            self._idle_since = self._hall.now()
+            if self._transport is not None:
+                self._transport.resume_reading()
+
+    def _answered(self, asked: _Asked) -> None:
+        self._hall.release(asked.body_bytes)
+        asked.body_bytes = 0
+        self._asked = None
+        if asked.keeps:
+            self._next()
+        else:
+            self.close()
+
+    def _refuse(self, status: bytes) -> None:
+        """Before there is a request that the server could answer in the API's own way."""
+        if self._refusal is None:
+            self._refusal = status
+            if self._asked is None:
+                self._next()
+
+    def _write(self, data: bytes | memoryview) -> None:
+        assert self._transport is not None, "there is a client to write to"
+        self._transport.write(data)
+
+
+def _connection_line(asked: _Asked) -> bytes:
+    if not asked.keeps:
+        return b"connection: close\r\n"
+    return b"connection: keep-alive\r\n" if asked.is_old else b""

@@ -1,0 +1,25 @@
+"""What a client may take: of memory, and of time."""
+
+from typing import Final, NamedTuple
+
+BODY_BYTES_MAX: Final = 3 * 1024 * 1024
+"""As etcd's clients have it in Kubernetes: no larger request is ever stored."""
+
+
+class ConnectionLimits(NamedTuple):
+    head_bytes: int = 256 * 1024
+    """Of a request line and its headers."""
+    url_bytes: int = 64 * 1024
+    body_bytes: int = BODY_BYTES_MAX
+    all_bodies_bytes: int = 512 * 1024 * 1024
+    """Of all requests that are not answered."""
+    head_seconds: float = 30.0
+    """From the connection, or the first byte of a request, to the end of its headers."""
+    request_seconds: float = 60.0
+    """The same to the end of its body."""
+    unread_seconds: float = 60.0
+    """How long an answer may wait for a client that does not read."""
+    idle_seconds: float = 120.0
+    """How long a connection is kept for a next request."""
+    sweep_seconds: float = 5.0
+    """How often it is looked whether somebody takes longer."""

@@ -1,0 +1,1 @@
+"""What a simulated kubelet does with pods: admits, runs, reports, evicts."""

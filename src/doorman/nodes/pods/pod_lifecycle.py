@@ -1,0 +1,247 @@
+"""The life of a pod on a simulated node: when it starts, is ready, exits, starts again, and how long it takes to stop.
+
+Rules
+-----
+1. A pod that was taken is Pending until its start-up time is over, then Running; it is Ready when its readiness time
+   is over too. By default both are at once.
+2. A pod with a running time exits when it is over, run after run with the next exit code. A Job's pod that says
+   nothing about it runs for a moment and succeeds.
+3. After an exit `Never` ends the pod, Succeeded with code 0 and else Failed; `OnFailure` ends it only with code 0;
+   otherwise it starts again, the first time at once, then after 10 s, 20 s, 40 s, at most 300 s. Containers that ran
+   for more than ten minutes start again at once: the back-off has been forgotten meanwhile.
+4. A pod that is Running but not Ready, because somebody else said so, is Ready again when its node is. Readiness gates
+   count: it is Ready only while all of them are open.
+5. A pod that outlives its `activeDeadlineSeconds` fails.
+6. A pod that is deleted goes when its termination time or its grace period is over, whichever is sooner.
+7. An ephemeral container that is added to a running pod runs from then on.
+8. A container that is given another image starts again with it, and any change of the spec is acknowledged: the status
+   says which generation it is about.
+
+Each function looks at the pod as it is and gives the next status, or the instant at which to look again.
+"""
+
+from typing import Final
+
+import msgspec
+
+from doorman.api.views.meta import controller_of
+from doorman.api.views.pods import ContainerStatus, Pod
+from doorman.base.clock import Instant
+from doorman.base.instants import from_time
+from doorman.nodes.pods.kubelet_pod_status import (
+    Body,
+    changed_containers,
+    closed_gates,
+    completed_body,
+    ephemeral_status,
+    failed_body,
+    patch_of,
+    readiness_body,
+    replaced_body,
+    restarted_body,
+    running_body,
+    starting_body,
+    waiting_body,
+)
+from doorman.nodes.status.node_annotations import (
+    EXIT_CODES,
+    READY_AFTER,
+    RUNS_FOR,
+    STARTUP,
+    TERMINATION,
+    NodeAnnotationError,
+    parse_exit_codes,
+    seconds_or,
+)
+
+JOB_RUN_SECONDS: Final = 1.0
+RESTART_DELAY_SECONDS: Final = 10.0
+RESTART_DELAY_SECONDS_MAX: Final = 300.0
+BACK_OFF_MEMORY_SECONDS: Final = 2 * RESTART_DELAY_SECONDS_MAX
+DEADLINE_REASON: Final = "DeadlineExceeded"
+DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
+
+
+class Life(msgspec.Struct, frozen=True, kw_only=True):
+    """What the annotations say."""
+
+    startup_seconds: float = 0.0
+    ready_after_seconds: float = 0.0
+    runs_for_seconds: float | None = None
+    exit_codes: tuple[int, ...] = (0,)
+    termination_seconds: float = 0.0
+
+
+class Next(msgspec.Struct, frozen=True, kw_only=True):
+    """The status to post now, if any, whether a stretch of the pod's life begins with it, and when to look again."""
+
+    body: Body | None = None
+    begins: bool = True
+    backs_off: bool = False
+    """Its containers wait to be started again."""
+    replaced: tuple[str, ...] = ()
+    """Containers that were stopped because their definition changed."""
+    looks_again: Instant | None = None
+
+
+ORDINARY: Final = Life()
+
+
+def life_of(pod: Pod) -> Life:
+    annotations = pod.metadata.annotations
+    owner = controller_of(pod.metadata)
+    of_job = owner is not None and owner.kind == "Job"
+    if not annotations and not of_job:
+        return ORDINARY
+    runs_for = seconds_or(annotations, RUNS_FOR, JOB_RUN_SECONDS if of_job else -1.0)
+    return Life(
+        startup_seconds=seconds_or(annotations, STARTUP, 0.0),
+        ready_after_seconds=seconds_or(annotations, READY_AFTER, 0.0),
+        runs_for_seconds=runs_for if runs_for >= 0 else None,
+        exit_codes=_exit_codes(annotations.get(EXIT_CODES)),
+        termination_seconds=seconds_or(annotations, TERMINATION, 0.0),
+    )
+
+
+def decide_start(pod: Pod, life: Life, now: Instant) -> Next:
+    """Rule 1, for a pod that was just taken."""
+    if life.startup_seconds > 0:
+        return Next(body=starting_body(pod, now), looks_again=now + life.startup_seconds)
+    return _run(pod, life, now, now)
+
+
+def decide_next(pod: Pod, life: Life, now: Instant, *, since: Instant | None, node_is_ready: bool) -> Next:
+    """Rules 1 to 5, for a pod that was taken before; `since` is when its present stretch began, if known."""
+    started = _instant(pod.status.start_time, now)
+    deadline = None
+    if pod.spec.active_deadline_seconds is not None:
+        deadline = started + pod.spec.active_deadline_seconds
+        if now >= deadline:
+            return Next(body=failed_body(pod, DEADLINE_REASON, DEADLINE_MESSAGE, now))
+    found = _decide_by_phase(pod, life, now, since=since, started=started, node_is_ready=node_is_ready)
+    if found.body is None and pod.spec.ephemeral_containers and pod.status.phase == "Running":
+        found = _run_ephemeral(pod, found, now)
+    if found.body is None and pod.status.observed_generation != pod.metadata.generation:
+        found = _acknowledge(pod, life, found, now)
+    if deadline is None or found.body is not None:
+        return found
+    return Next(looks_again=deadline if found.looks_again is None else min(deadline, found.looks_again))
+
+
+def decide_stop(pod: Pod, life: Life, *, seen: Instant) -> Instant:
+    """Rule 6: when a pod whose deletion the node saw at `seen` is gone."""
+    grace = pod.metadata.deletion_grace_period_seconds
+    return seen + min(life.termination_seconds, grace if grace is not None else life.termination_seconds)
+
+
+def _decide_by_phase(
+    pod: Pod, life: Life, now: Instant, *, since: Instant | None, started: Instant, node_is_ready: bool
+) -> Next:
+    if pod.status.phase != "Running":
+        runs_at = (since if since is not None else started) + life.startup_seconds
+        return _run(pod, life, now, runs_at) if now >= runs_at else Next(looks_again=runs_at)
+    first = pod.status.container_statuses[0] if pod.status.container_statuses else ContainerStatus()
+    if first.state.waiting is not None:
+        ended = first.last_state.terminated
+        finished = _instant(ended.finished_at, started) if ended is not None else started
+        again_at = (since if since is not None else finished) + _restart_delay(life, first.restart_count + 1)
+        return _restart(pod, life, first, now) if now >= again_at else Next(looks_again=again_at)
+    run_began = since if since is not None else _run_began(first, started)
+    if life.runs_for_seconds is not None:
+        exits_at = run_began + life.runs_for_seconds
+        if now >= exits_at:
+            return _exit(pod, life, first, now)
+        return _ready_or_wait(pod, life, now, run_began, node_is_ready, also=exits_at)
+    return _ready_or_wait(pod, life, now, run_began, node_is_ready, also=None)
+
+
+def _run_ephemeral(pod: Pod, otherwise: Next, now: Instant) -> Next:
+    """Rule 7."""
+    known = {status.name: status for status in pod.status.ephemeral_container_statuses}
+    if all(container.name in known for container in pod.spec.ephemeral_containers):
+        return otherwise
+    statuses = [
+        ephemeral_status(pod, container, known.get(container.name), now) for container in pod.spec.ephemeral_containers
+    ]
+    body = patch_of(pod, {"ephemeralContainerStatuses": statuses})
+    return Next(body=body, begins=False, looks_again=otherwise.looks_again)
+
+
+def _acknowledge(pod: Pod, life: Life, otherwise: Next, now: Instant) -> Next:
+    """Rule 8."""
+    changed = changed_containers(pod)
+    if not changed:
+        return Next(body=patch_of(pod, {}), begins=False, looks_again=otherwise.looks_again)
+    names = tuple(pod.spec.containers[at].name for at in changed)
+    return Next(body=replaced_body(pod, changed, now, ready=life.ready_after_seconds <= 0), replaced=names)
+
+
+def _ready_or_wait(
+    pod: Pod, life: Life, now: Instant, run_began: Instant, node_is_ready: bool, also: Instant | None
+) -> Next:
+    """Rules 1 and 4."""
+    ready = pod.status.condition("Ready")
+    closed = closed_gates(pod) if pod.spec.readiness_gates else ""
+    if ready is not None:
+        if ready.status == "True" and not closed:
+            return Next(looks_again=also)
+        if closed and (ready.status, ready.message) == ("False", closed):
+            return Next(looks_again=also)
+    ready_at = run_began + life.ready_after_seconds
+    if now < ready_at:
+        return Next(looks_again=ready_at if also is None else min(also, ready_at))
+    if not node_is_ready:
+        return Next(looks_again=also)
+    return Next(body=readiness_body(pod, now), begins=False, looks_again=also)
+
+
+def _run(pod: Pod, life: Life, now: Instant, run_began: Instant) -> Next:
+    ready = now >= run_began + life.ready_after_seconds
+    again = [] if ready else [run_began + life.ready_after_seconds]
+    if life.runs_for_seconds is not None:
+        again.append(run_began + life.runs_for_seconds)
+    return Next(body=running_body(pod, now, ready=ready), looks_again=min(again, default=None))
+
+
+def _exit(pod: Pod, life: Life, first: ContainerStatus, now: Instant) -> Next:
+    """Rules 2 and 3."""
+    code = life.exit_codes[min(first.restart_count, len(life.exit_codes) - 1)]
+    policy = pod.spec.restart_policy
+    if policy == "Never" or (policy == "OnFailure" and code == 0):
+        return Next(body=completed_body(pod, code, now))
+    delay = _restart_delay(life, first.restart_count + 1)
+    if delay <= 0:
+        return _restart(pod, life, first, now, code=code)
+    return Next(body=waiting_body(pod, code, delay, now), backs_off=True, looks_again=now + delay)
+
+
+def _restart(pod: Pod, life: Life, first: ContainerStatus, now: Instant, code: int | None = None) -> Next:
+    ready = life.ready_after_seconds <= 0
+    again = [] if ready else [now + life.ready_after_seconds]
+    if life.runs_for_seconds is not None:
+        again.append(now + life.runs_for_seconds)
+    body = restarted_body(pod, first.restart_count + 1, now, ready=ready, code=code)
+    return Next(body=body, looks_again=min(again, default=None))
+
+
+def _restart_delay(life: Life, restart: int) -> float:
+    """Rule 3: before the first start again nothing, then doubling."""
+    if restart <= 1 or (life.runs_for_seconds or 0.0) > BACK_OFF_MEMORY_SECONDS:
+        return 0.0
+    return min(RESTART_DELAY_SECONDS * 2.0 ** min(restart - 2, 8), RESTART_DELAY_SECONDS_MAX)
+
+
+def _exit_codes(text: str | None) -> tuple[int, ...]:
+    try:
+        return parse_exit_codes(text) if text is not None else (0,)
+    except NodeAnnotationError:
+        return (0,)
+
+
+def _run_began(first: ContainerStatus, otherwise: Instant) -> Instant:
+    running = first.state.running
+    return _instant(running.started_at, otherwise) if running is not None else otherwise
+
+
+def _instant(text: str, otherwise: Instant) -> Instant:
+    return from_time(text) if text else otherwise

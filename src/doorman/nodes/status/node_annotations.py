@@ -1,0 +1,146 @@
+"""The annotations by which people steer simulated nodes and the pods on them.
+
+On a Node:
+
+- `doorman.dev/simulated: "true"`: the agent plays this node's kubelet;
+- `doorman.dev/silent: "true"`: cut off, neither status nor lease nor pods, until the annotation goes; `"false"` ends a
+  silence that its script asks for;
+- `doorman.dev/conditions: Ready=False,MemoryPressure=True`: what the kubelet says instead of good health;
+- `doorman.dev/shutdown: 30s/10s`: it shuts down, in so much time, the last of it for critical pods;
+- `doorman.dev/script`: the same by the clock, see `doorman.nodes.status.simulated_health`.
+
+On a Pod:
+
+- `doorman.dev/startup: 2s`: until its containers run;
+- `doorman.dev/ready-after: 5s`: from then until it is Ready;
+- `doorman.dev/runs-for: 1m`: until its containers exit;
+- `doorman.dev/exit-codes: "1,1,0"`: with which code, run after run; the last one repeats;
+- `doorman.dev/termination: 3s`: how long it takes to stop when it is deleted;
+- `doorman.dev/memory-usage: 200Mi`, `doorman.dev/disk-usage: 2Gi`: what it takes up, for a node that runs short.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from doorman.api.machinery.quantity import whole_value
+from doorman.base.durations import parse_duration
+
+PREFIX: Final = "doorman.dev/"
+SIMULATED: Final = PREFIX + "simulated"
+SILENT: Final = PREFIX + "silent"
+CONDITIONS: Final = PREFIX + "conditions"
+SCRIPT: Final = PREFIX + "script"
+SHUTDOWN: Final = PREFIX + "shutdown"
+STARTUP: Final = PREFIX + "startup"
+READY_AFTER: Final = PREFIX + "ready-after"
+RUNS_FOR: Final = PREFIX + "runs-for"
+EXIT_CODES: Final = PREFIX + "exit-codes"
+TERMINATION: Final = PREFIX + "termination"
+MEMORY_USAGE: Final = PREFIX + "memory-usage"
+DISK_USAGE: Final = PREFIX + "disk-usage"
+
+
+TAINTS: Final = PREFIX + "taints"
+"""Who tainted a node, written by the server: not one of these orders, but no mistake either."""
+
+_TIMES: Final = (STARTUP, READY_AFTER, RUNS_FOR, TERMINATION)
+_AMOUNTS: Final = (MEMORY_USAGE, DISK_USAGE)
+_OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS)
+_OF_NODES: Final = (SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN)
+EXIT_CODE_MAX: Final = 255
+
+
+class NodeAnnotationError(ValueError):
+    """An annotation that cannot be obeyed; the text says which and why."""
+
+
+def is_simulated(annotations: Mapping[str, str]) -> bool:
+    return annotations.get(SIMULATED) == "true"
+
+
+def pod_mark_errors(annotations: Mapping[str, str]) -> list[str]:
+    """What a pod's annotations ask for that cannot be done; such an annotation counts as not there.
+
+    >>> pod_mark_errors({"doorman.dev/startup": "soon", "doorman.dev/exit-codes": "0", "team": "a"})
+    ['doorman.dev/startup: time: invalid duration "soon"']
+    """
+    errors = []
+    for mark in sorted(mark for mark in annotations if mark.startswith(PREFIX)):
+        text = annotations[mark]
+        try:
+            if mark in _TIMES:
+                _parse_seconds(text)
+            elif mark == EXIT_CODES:
+                parse_exit_codes(text)
+            elif mark in _AMOUNTS:
+                parse_amount(text)
+            elif mark in _OF_NODES:
+                raise NodeAnnotationError("this is said of nodes, not of pods")
+            else:
+                raise NodeAnnotationError(f"no such annotation; want one of {_names(_OF_PODS)}")
+        except ValueError as error:
+            errors.append(f"{mark}: {error}")
+    return errors
+
+
+def node_mark_errors(annotations: Mapping[str, str]) -> list[str]:
+    """As `pod_mark_errors`, of what is wrong with a node's annotations beyond what `simulated_health` reads.
+
+    >>> node_mark_errors({"doorman.dev/silent": "yes"})
+    ['doorman.dev/silent: want "true" or "false", not "yes"']
+    """
+    errors = []
+    for mark in sorted(mark for mark in annotations if mark.startswith(PREFIX)):
+        if mark in (SIMULATED, SILENT):
+            if annotations[mark] not in ("true", "false"):
+                errors.append(f'{mark}: want "true" or "false", not "{annotations[mark]}"')
+        elif mark in _OF_PODS:
+            errors.append(f"{mark}: this is said of pods, not of nodes")
+        elif mark not in _OF_NODES and mark != TAINTS:
+            errors.append(f"{mark}: no such annotation; want one of {_names(_OF_NODES)}")
+    return errors
+
+
+def parse_exit_codes(text: str) -> tuple[int, ...]:
+    """Raises MarkError.
+
+    >>> parse_exit_codes("1, 1,0")
+    (1, 1, 0)
+    """
+    try:
+        codes = tuple(int(code) for code in text.split(","))
+    except ValueError:
+        raise NodeAnnotationError(f'want exit codes such as "1,1,0", not "{text}"') from None
+    if not all(0 <= code <= EXIT_CODE_MAX for code in codes):
+        raise NodeAnnotationError(f'exit codes go from 0 to {EXIT_CODE_MAX}: "{text}"')
+    return codes
+
+
+def parse_amount(text: str) -> int:
+    """Raises MarkError, or QuantityError."""
+    amount = whole_value(text)
+    if amount < 0:
+        raise NodeAnnotationError(f'must not be negative: "{text}"')
+    return amount
+
+
+def seconds_or(annotations: Mapping[str, str], mark: str, otherwise: float) -> float:
+    """A duration of an annotation; what cannot be read or is negative counts as not said."""
+    text = annotations.get(mark)
+    if text is None:
+        return otherwise
+    try:
+        return _parse_seconds(text)
+    except ValueError:
+        return otherwise
+
+
+def _parse_seconds(text: str) -> float:
+    seconds = parse_duration(text)
+    if seconds < 0:
+        raise NodeAnnotationError(f'must not be negative: "{text}"')
+    return seconds
+
+
+def _names(marks: Sequence[str]) -> str:
+    return ", ".join(mark.removeprefix(PREFIX) for mark in marks)

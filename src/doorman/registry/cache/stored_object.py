@@ -1,0 +1,115 @@
+"""An object as it is kept: bytes, once, shared by the store, lists and every watcher.
+
+The bytes are the object's JSON without its head. `kind`, `apiVersion` and `metadata.resourceVersion` are not in
+them: the first two depend on who asks (list items carry none), the last is known only when the store has taken
+the write. So an answer is a head, the revision and the kept bytes, joined:
+
+    {"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"   7   ","   name":"a",...},"spec":{...}}
+    head                                                         revision  |    kept
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.kinds import Kind
+from doorman.api.machinery.schema import Document
+from doorman.api.views.meta import Object
+from doorman.api.views.pods import Pod
+from doorman.registry.cache.pod_views import PodViews
+from doorman.store.store_contract import Entry
+
+_decode: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
+
+_REVISION: Final = b'"resourceVersion":"'
+ITEM_HEAD: Final = b'{"metadata":{' + _REVISION
+AFTER_REVISION: Final = b'",'
+
+
+def head_of(kind: str, api_version: str) -> bytes:
+    """What an object begins with when it stands alone."""
+    return b'{"kind":"%s","apiVersion":"%s","metadata":{"resourceVersion":"' % (kind.encode(), api_version.encode())
+
+
+def to_kept_bytes(doc: Document) -> bytes:
+    """The kept form of a document."""
+    metadata = {key: value for key, value in doc["metadata"].items() if key != "resourceVersion"}
+    rest = {key: value for key, value in doc.items() if key not in ("metadata", "kind", "apiVersion")}
+    tail = _encode(rest)
+    return _encode(metadata)[1:] + (b"," + tail[1:] if len(tail) > 2 else b"}")
+
+
+class Stored:
+    """One version of one object. Never changed; the view is decoded when first asked for."""
+
+    __slots__ = ("_decoder", "_view", "key", "revision", "value")
+
+    def __init__(self, entry: Entry, key: str, decoder: Callable[[bytes], Any]) -> None:
+        self.key = key
+        """`namespace/name`, or the name of an object of the cluster."""
+        self.revision = entry.revision
+        self.value = entry.value
+        self._decoder = decoder
+        self._view: Any = None
+
+    @property
+    def namespace(self) -> str:
+        return self.key.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.rpartition("/")[2]
+
+    @property
+    def view(self) -> Any:  # the view type of the kind, see doorman.api.views.view_types
+        if self._view is None:
+            self._view = self._decoder(self.json(ITEM_HEAD))
+        return self._view
+
+    def view_after(self, before: "Stored", views: PodViews) -> Pod:
+        """The view of a pod whose version before this one is known."""
+        if self._view is None and before._view is not None:
+            self._view = views.decode_after(self.json(ITEM_HEAD), before._view, before.value)
+        view: Pod = self.view
+        return view
+
+    def forget_view(self) -> None:
+        """A version that is past is kept for its bytes; its view is made again should somebody want it."""
+        self._view = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        found: dict[str, str] = self.view.metadata.labels
+        return found
+
+    def json(self, head: bytes) -> bytes:
+        return b"".join((head, b"%d" % self.revision, AFTER_REVISION, self.value))
+
+    def at_revision(self, revision: int) -> "Stored":
+        """The same content under a later revision: what watchers are told when an object goes."""
+        return Stored(Entry("", self.value, revision, 0), self.key, self._decoder)
+
+    def document(self) -> Document:
+        """A fresh document, with its resourceVersion, without kind and apiVersion."""
+        doc: Document = _decode(self.json(ITEM_HEAD))
+        return doc
+
+
+class _Unborn(Stored):
+    """An object that would have been created: it shows no resourceVersion."""
+
+    __slots__ = ()
+
+    def json(self, head: bytes) -> bytes:
+        return head.removesuffix(_REVISION) + self.value
+
+
+def unstored(value: bytes, key: str, revision: int) -> Stored:
+    """Kept bytes that were not written (a dry run) in the shape of those that were; new ones have no revision."""
+    return (Stored if revision else _Unborn)(Entry("", value, revision, 0), key, msgspec.json.Decoder(Object).decode)
+
+
+def store_key(kind: Kind, namespace: str, name: str) -> str:
+    return f"{kind.storage}/{namespace}/{name}" if kind.namespaced else f"{kind.storage}/{name}"

@@ -1,0 +1,1 @@
+"""Custom kinds: what definitions add, and their objects between versions."""

@@ -1,0 +1,1 @@
+"""Writes that are made often, made short: each has the outcome of the long way."""

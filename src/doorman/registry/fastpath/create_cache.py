@@ -1,0 +1,177 @@
+"""Objects that are alike are proposed once.
+
+Most pods are one of many: a workload's, or a test's. What the server makes of a new pod (defaults, field owners, what
+admission adds, the verdict of validation) depends on what the client sent, who it is, and the objects that admission
+looked up; not on the name. So the first pod goes through every step, and what admission looked up is noted on the
+way. The next one that is the same but for its name gets the same bytes around its own name, uid and time, as long as
+everything that was looked up is still as it was.
+
+    {"generateName":"web-", "spec":{...}}   first: all steps; kept with   namespaces/x @ 12, limitranges as of 40, ...
+    {"generateName":"web-", "spec":{...}}   again: the same bytes, new name, if those are unchanged
+
+A name that admission drew at random is drawn anew for each.
+
+Of events, which all say something else, it is enough that they have the same members: who owns the fields depends on
+no more, and admission asks about the namespace only. Each is validated for itself.
+
+A plugin whose answer depends on more than that (an expression may read the name) marks the request as particular, and
+nothing is kept of it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from doorman.admission.plugin_contract import Docs, Weigh
+from doorman.api.identity import User
+from doorman.api.kinds import Kind
+from doorman.api.machinery.schema import Document
+from doorman.registry.cache.admission_reader import AdmissionReader
+from doorman.registry.cache.watch_cache import Collection
+from doorman.semantics.pods.pod_resources import Amounts
+
+PODS: Final = "pods"
+EVENTS: Final = "events"
+PATTERNS_MAX: Final = 256
+WISH_BYTES_MAX: Final = 64 * 1024
+"""Of longer ones nothing is kept: nobody fills the memory with large pods."""
+
+_GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Reads:
+    """A cluster that notes what is looked up, and of which age it was."""
+
+    def __init__(self, cluster: AdmissionReader) -> None:
+        self._cluster = cluster
+        self._objects: dict[str, int] = {}
+        self._lists: dict[str, tuple[Collection, int]] = {}
+
+    def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
+        self._note(resource, namespace, name)
+        return self._cluster.get(resource, namespace, name)
+
+    def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
+        return self._cluster.find_kind(api_version, kind)
+
+    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        return self._cluster.shown(api_version, kind, docs)
+
+    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+        await self._cluster.ask_to_show(api_version, kind, docs)
+
+    def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
+        self._note(resource, namespace, name)
+        return self._cluster.labels(resource, namespace, name)
+
+    def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
+        if resource not in self._lists:
+            source = self._cluster.source(resource)
+            self._lists[resource] = (source, source.last_change)
+        return self._cluster.list(resource, namespace)
+
+    def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
+        """Not noted: whoever counts marks the request as particular, every write changes what he sees."""
+        return self._cluster.total(resource, namespace, name, weigh)
+
+    def are_current(self) -> bool:
+        for source, age in self._lists.values():
+            if source.last_change != age:
+                return False
+        age_of = self._cluster.age
+        return all([age_of(key) == age for key, age in self._objects.items()])  # noqa: C419  every pod asks
+
+    def _note(self, resource: str, namespace: str, name: str) -> None:
+        key = self._cluster.key(resource, namespace, name)
+        self._objects.setdefault(key, self._cluster.age(key))
+
+
+class CachedCreate:
+    """Everything of an object but its name, uid and times, as kept bytes."""
+
+    __slots__ = ("_drawn", "_managed", "_metadata", "_suffix", "_tail", "reads")
+
+    def __init__(self, doc: Document, reads: Reads, drawn: Sequence[str], suffix: Callable[[], str]) -> None:
+        metadata = doc["metadata"]
+        rest = {name: value for name, value in metadata.items() if name not in _GIVEN_LATER}
+        self._metadata = _encode(rest)[1:-1]
+        self._managed = [
+            _encode({name: value for name, value in entry.items() if name != "time"})[1:]
+            for entry in metadata.get("managedFields", ())
+        ]
+        kept = _tail_of(doc)
+        self._drawn = drawn[0].rpartition("-")[0] + "-" if drawn else ""
+        self._tail = kept.split(b'"%s"' % drawn[0].encode()) if drawn else [kept]
+        """In pieces: between them goes the name that is drawn."""
+        self._suffix = suffix
+        self.reads = reads
+
+    def value(self, name: str, uid: str, time: str, doc: Document | None = None) -> bytes:
+        """The kept bytes (see `doorman.registry.cache.stored_object`). The name is well formed: it needs no escapes.
+
+        `doc` is the object itself, when only its metadata is the same.
+        """
+        head = f'"name":"{name}","uid":"{uid}","creationTimestamp":"{time}",'.encode()
+        stamp = b'{"time":"%s",' % time.encode()
+        managed = b",".join([stamp + entry for entry in self._managed])
+        tail = self._tail[0] if doc is None else _tail_of(doc)
+        if self._drawn:
+            tail = f'"{self._drawn}{self._suffix()}"'.encode().join(self._tail)
+        return b"".join((head, self._metadata, b',"managedFields":[', managed, b"]}", tail))
+
+
+def _tail_of(doc: Document) -> bytes:
+    """What follows metadata."""
+    tail = {name: value for name, value in doc.items() if name not in ("metadata", "kind", "apiVersion")}
+    return b"," + _encode(tail)[1:]
+
+
+def _shape_of(doc: Document) -> Hashable:
+    """The names of all members, and of theirs. Lists are not looked into: an event has none."""
+    return tuple([(name, _shape_of(value)) if isinstance(value, dict) else name for name, value in doc.items()])
+
+
+class CreateCache:
+    """Patterns by what was sent, the most recently used ones."""
+
+    def __init__(self, cluster: AdmissionReader, suffix: Callable[[], str]) -> None:
+        self._cluster = cluster
+        self._suffix = suffix
+        self._patterns: OrderedDict[Hashable, CachedCreate] = OrderedDict()
+
+    def key(self, kind: Kind, namespace: str, doc: Document, user: User, manager: str) -> Hashable | None:
+        """The same for wishes that are alike; None when none ever are."""
+        metadata = doc["metadata"]
+        if kind.storage == EVENTS:
+            if not metadata.keys() <= {"name", "namespace"}:
+                return None
+            return (kind.group_version, namespace, user.name, user.groups, manager, _shape_of(doc))
+        if kind.storage != PODS:
+            return None
+        if "name" in metadata:
+            metadata = {name: value for name, value in metadata.items() if name != "name"}
+        return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
+
+    def find(self, key: Hashable) -> CachedCreate | None:
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            return None
+        if not pattern.reads.are_current():
+            del self._patterns[key]
+            return None
+        self._patterns.move_to_end(key)
+        return pattern
+
+    def remember(self, key: Hashable, doc: Document, reads: Reads, drawn: Sequence[str]) -> None:
+        """Keep what became of a wish, unless it says when that was."""
+        if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
+            return
+        if (isinstance(key, bytes) and len(key) > WISH_BYTES_MAX) or len(drawn) > 1:
+            return
+        self._patterns[key] = CachedCreate(doc, reads, drawn, self._suffix)
+        if len(self._patterns) > PATTERNS_MAX:
+            self._patterns.popitem(last=False)

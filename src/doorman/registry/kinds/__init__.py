@@ -1,0 +1,1 @@
+"""What single kinds do when they are written."""

@@ -1,0 +1,136 @@
+"""Pods when they are written: their first status, and what each subresource may change."""
+
+import copy
+from collections.abc import Mapping
+from typing import Final
+
+from doorman.api.kinds import Kind
+from doorman.api.machinery.schema import Document
+from doorman.base.clock import Instant
+from doorman.base.instants import to_time
+from doorman.registry.strategy import prepare_update, restore, take_only
+from doorman.semantics.pods.qos import qos_class
+
+
+def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    doc["metadata"]["generation"] = 1
+    spec = doc.get("spec", {})
+    if "affinity" in spec or "topologySpreadConstraints" in spec:
+        _merge_label_keys(spec, doc["metadata"].get("labels") or {})
+    status: Document = {"phase": "Pending", "qosClass": str(qos_class(spec))}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastTransitionTime": to_time(now),
+                "observedGeneration": 1,
+            }
+        ]
+    doc["status"] = status
+
+
+_TERMS: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_WEIGHTED_TERMS: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def _merge_label_keys(spec: Document, labels: Mapping[str, str]) -> None:
+    """`matchLabelKeys` and `mismatchLabelKeys` become expressions with the pod's own values, where there are any."""
+    holders: list[Document] = list(spec.get("topologySpreadConstraints") or ())
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec.get("affinity") or {}).get(kind) or {}
+        holders.extend(affinity.get(_TERMS) or ())
+        holders.extend(one.get("podAffinityTerm") or {} for one in affinity.get(_WEIGHTED_TERMS) or ())
+    for holder in holders:
+        selector = holder.get("labelSelector")
+        if selector is None:
+            continue
+        added = [
+            {"key": key, "operator": operator, "values": [labels[key]]}
+            for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+            for key in holder.get(field) or ()
+            if key in labels
+        ]
+        if added:
+            # A pod whose generated name was taken comes here again.
+            there = selector.get("matchExpressions") or []
+            selector["matchExpressions"] = [*there, *(one for one in added if one not in there)]
+
+
+def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
+        status = copy.deepcopy(new.get("status", {}))
+        kept = [c for c in status.get("conditions", ()) if c.get("reason") != "SchedulingGated"]
+        if kept:
+            status["conditions"] = kept
+        else:
+            status.pop("conditions", None)
+        new["status"] = status
+
+
+def pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Labels and annotations may be written here too; spec, owners and the deletion may not."""
+    for member in ("spec",):
+        restore(new, old, member)
+    metadata, before = new["metadata"], old["metadata"]
+    for name in ("ownerReferences",):
+        if name in before:
+            metadata[name] = before[name]
+        else:
+            metadata.pop(name, None)
+    status, was = dict(new.get("status", {})), old.get("status", {})
+    new["status"] = status
+    for name in ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration"):
+        if name not in status and name in was:
+            status[name] = was[name]
+    _settle_addresses(status)
+
+
+def has_settled_addresses(status: Document) -> bool:
+    """Whether the one address is the first of all, or there are none."""
+    addresses = status.get("podIPs")
+    return (addresses[0].get("ip") if addresses else None) == status.get("podIP")
+
+
+def _settle_addresses(status: Document) -> None:
+    """The one address is the first of all; who writes both and differs knows only the one."""
+    address, addresses = status.get("podIP"), status.get("podIPs")
+    if address and not (addresses and addresses[0].get("ip") == address):
+        status["podIPs"] = [{"ip": address}]
+    elif addresses and not address:
+        status["podIP"] = addresses[0].get("ip", "")
+
+
+def ephemeral_containers(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    added = new.get("spec", {}).get("ephemeralContainers")
+    take_only(new, old)
+    if added is not None:
+        new["spec"] = {**old.get("spec", {}), "ephemeralContainers": added}
+    _bump_if_changed(kind, new, old)
+
+
+def resize(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Only resources and resize policies come from the request."""
+    wanted = new.get("spec", {})
+    take_only(new, old)
+    spec = copy.deepcopy(old.get("spec", {}))
+    for group in ("containers", "initContainers"):
+        by_name = {c.get("name"): c for c in wanted.get(group, ())}
+        for container in spec.get(group, ()):
+            asked = by_name.get(container.get("name"))
+            if asked is not None:
+                for name in ("resources", "resizePolicy"):
+                    if name in asked:
+                        container[name] = asked[name]
+    if "resources" in wanted:
+        spec["resources"] = wanted["resources"]
+    new["spec"] = spec
+    _bump_if_changed(kind, new, old)
+
+
+def _bump_if_changed(kind: Kind, new: Document, old: Document) -> None:
+    if kind.generation and new.get("spec") != old.get("spec"):
+        new["metadata"] = {**new["metadata"], "generation": old["metadata"].get("generation", 0) + 1}

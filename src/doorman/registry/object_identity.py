@@ -1,0 +1,76 @@
+"""Who an object is: its name and namespace against those of the request, and owners that are named twice."""
+
+from doorman.api.kinds import Kind
+from doorman.api.machinery.schema import Document
+from doorman.base.errors import bad_request, conflict, invalid, invalid_object, stale
+
+_TWICE = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
+    "such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
+)
+
+
+def check_name(metadata: Document, name: str) -> None:
+    """The body's name is the path's."""
+    named = metadata.get("name", "")
+    if not named:
+        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if named != name:
+        raise bad_request(f"the name of the object ({named}) does not match the name on the URL ({name})")
+
+
+def settle_namespace(kind: Kind, namespace: str, metadata: Document) -> None:
+    """The body's namespace is the path's; an object of the cluster has none."""
+    if not kind.namespaced:
+        metadata.pop("namespace", None)
+    elif metadata.setdefault("namespace", namespace) != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_place(kind: Kind, namespace: str, name: str, metadata: Document) -> None:
+    """The body's name and namespace are the path's."""
+    settle_namespace(kind, namespace, metadata)
+    check_name(metadata, name)
+
+
+def check_identity(
+    kind: Kind, namespace: str, name: str, metadata: Document, before: Document, *, is_unconditional: bool
+) -> None:
+    """Whether an update is about the object that is stored (`before` is its metadata), in the version that is stored.
+
+    `is_unconditional`: it need not say which version it means.
+    """
+    check_place(kind, namespace, name, metadata)
+    uid = metadata.get("uid", "")
+    if uid and uid != before["uid"]:
+        detail = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
+        raise conflict(kind.named, name, detail)
+    version = metadata.get("resourceVersion", "")
+    if version in ("", "0"):
+        if kind.needs_resource_version and not is_unconditional:
+            error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise invalid_object(kind.kind, kind.group, name, [error])
+    elif not version.isdigit():
+        fault = f'strconv.ParseUint: parsing "{version}": invalid syntax'
+        error = invalid("metadata.resourceVersion", version, fault)
+        raise invalid_object(kind.kind, kind.group, name, [error])
+    elif version != before["resourceVersion"]:
+        raise stale(kind.named, name)
+
+
+def drop_repeated_owners(metadata: Document, warnings: list[str] | None) -> None:
+    """Of equal owner references only the first stays; whoever sent them is told."""
+    owners = metadata.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return
+    kept: list[Document] = []
+    repeated: list[str] = []
+    for owner in owners:
+        if owner not in kept:
+            kept.append(owner)
+        elif owner.get("uid", "") not in repeated:
+            repeated.append(owner.get("uid", ""))
+    if repeated:
+        metadata["ownerReferences"] = kept
+        if warnings is not None:
+            warnings.append(_TWICE.format(", ".join(repeated)))

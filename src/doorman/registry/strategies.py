@@ -1,0 +1,349 @@
+"""How a kind behaves when it is written, beyond defaults and validation.
+
+The generic rules need no code of a kind's own: status belongs to the status subresource, generation counts
+changes of spec. A kind that differs has a `Strategy` with its own functions in `STRATEGIES`; the default one serves
+all others.
+"""
+
+import base64
+from collections.abc import Mapping
+from typing import Final
+
+from doorman.api.kinds import Kind
+from doorman.api.machinery.schema import Document
+from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.base.clock import Instant
+from doorman.base.instants import to_time
+from doorman.registry.kinds.job_strategy import JOBS, generate_selector
+from doorman.registry.kinds.pod_strategy import create_pod, ephemeral_containers, pod_status, resize, update_pod
+from doorman.registry.kinds.service_strategy import carry_over, complete_service
+from doorman.registry.strategy import (
+    Prepare,
+    PrepareUpdate,
+    Strategy,
+    is_changed,
+    prepare_create,
+    prepare_status,
+    prepare_update,
+    restore,
+    take_only,
+)
+
+# Nodes
+
+
+def _create_node(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    """A node brings its status with it: kubelets register themselves so."""
+    doc.get("spec", {}).pop("configSource", None)
+
+
+def _update_node(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    if "configSource" not in old.get("spec", {}):
+        new.get("spec", {}).pop("configSource", None)
+
+
+def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    restore(new, old, "spec")
+
+
+# Namespaces
+
+
+def _create_namespace(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    metadata = doc["metadata"]
+    metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata.get("name", "")
+    doc["spec"] = {"finalizers": ["kubernetes"]}
+    doc["status"] = {"phase": "Active"}
+
+
+def _update_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    restore(new, old, "spec")
+    restore(new, old, "status")
+    metadata = new["metadata"]
+    metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata["name"]
+
+
+def _finalize_namespace(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    take_only(new, old, "spec")
+
+
+# Workloads
+
+
+def _update_deployment(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    before, after = old["metadata"], new["metadata"]
+    if before.get("annotations", {}) != after.get("annotations", {}):
+        after["generation"] = before.get("generation", 0) + 1
+
+
+def _deployment_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """Annotations may be written here: the revision is, without making a new generation of it."""
+    annotations = new["metadata"].get("annotations")
+    prepare_status(kind, new, old, now)
+    if annotations:
+        new["metadata"]["annotations"] = annotations
+
+
+def _create_job(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    generate_selector(doc)
+
+
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
+def _create_daemonset(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    doc["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = "1"
+
+
+def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    was = int(old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION, "1"))
+    is_new_template = new.get("spec", {}).get("template") != old.get("spec", {}).get("template")
+    annotations = new["metadata"].setdefault("annotations", {})
+    annotations[TEMPLATE_GENERATION] = str(was + 1 if is_new_template else was)
+
+
+def _create_secret(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    _merge_string_data(doc)
+
+
+def _update_secret(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    _merge_string_data(new)
+
+
+def _merge_string_data(doc: Document) -> None:
+    """stringData is for writing only."""
+    plain = doc.pop("stringData", None)
+    if plain:
+        data = doc.setdefault("data", {})
+        for name, value in plain.items():
+            data[name] = base64.b64encode(value.encode()).decode()
+
+
+# Kinds whose generation follows a rule of its own
+
+
+def _update_priority_class(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """Its generation stays what it was in the beginning."""
+    prepare_update(kind, new, old, now)
+    new["metadata"]["generation"] = old["metadata"].get("generation", 1)
+
+
+def _update_endpoint_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """Labels say which service it belongs to: they count too."""
+    prepare_update(kind, new, old, now)
+    before, after = old["metadata"], new["metadata"]
+    if before.get("labels", {}) != after.get("labels", {}):
+        after["generation"] = before.get("generation", 0) + 1
+
+
+def _update_csi_driver(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """It has a generation from its first change on."""
+    prepare_update(kind, new, old, now)
+    if is_changed(kind, new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+# Services
+
+
+def _create_service(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    complete_service(doc)
+    doc["status"] = {"loadBalancer": {}}
+
+
+def _update_service(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    carry_over(new, old)
+
+
+# Volumes
+
+
+def _create_volume(kind: Kind, doc: Document, now: Instant) -> None:
+    """Volumes and claims wait for each other from the first moment on."""
+    prepare_create(kind, doc, now)
+    doc["status"] = {"phase": "Pending"}
+
+
+# Events
+
+_EVENT_ALWAYS: Final = {
+    "eventTime": None, "firstTimestamp": None, "lastTimestamp": None, "reportingComponent": "", "reportingInstance": "",
+}  # fmt: skip
+"""Members of an event that are written also when they say nothing: Go does, and clients rely on their being there."""
+
+
+def _create_event(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
+    for name, nothing in _EVENT_ALWAYS.items():
+        doc.setdefault(name, nothing)
+    doc.setdefault("source", {})
+
+
+def _update_event(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    _create_event(kind, new, now)
+
+
+# Requests for certificates
+
+
+def _update_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    """What was asked for stays as it was asked for."""
+    prepare_update(kind, new, old, now)
+    restore(new, old, "spec")
+
+
+def _certificate_request_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """Validation says which conditions may not be changed here."""
+    take_only(new, old, "status")
+    _date_conditions(new, old, now)
+
+
+def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
+    """The conditions, and nothing else."""
+    wanted = new.get("status", {}).get("conditions", [])
+    take_only(new, old, "status")
+    status = {name: value for name, value in old.get("status", {}).items() if name != "conditions"}
+    if wanted:
+        status["conditions"] = wanted
+    if status or "status" in old:
+        new["status"] = status
+    else:
+        new.pop("status", None)
+    _date_conditions(new, old, now)
+
+
+def _date_conditions(new: Document, old: Document, now: Instant) -> None:
+    """What says nothing of when it came about came about now, or when the same was first said."""
+    before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions", ()))}
+    for condition in new.get("status", {}).get("conditions", ()):
+        condition.setdefault("lastUpdateTime", to_time(now))
+        same = before.get((condition.get("type"), condition.get("status")), {})
+        condition.setdefault("lastTransitionTime", same.get("lastTransitionTime", to_time(now)))
+
+
+# Group versions
+
+
+def _create_api_service(kind: Kind, doc: Document, now: Instant) -> None:
+    """What this server serves itself is there at once."""
+    prepare_create(kind, doc, now)
+    if not doc.get("spec", {}).get("service"):
+        said = {"reason": "Local", "message": "Local APIServices are always available"}
+        available = {"type": "Available", "status": "True", "lastTransitionTime": to_time(now), **said}
+        doc["status"] = {"conditions": [available]}
+
+
+# Definitions of custom kinds
+
+
+def _create_definition(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    _note_stored_version(doc)
+
+
+def _update_definition(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    _note_stored_version(new)
+
+
+def _note_stored_version(doc: Document) -> None:
+    """Every version that objects may have been stored in is remembered."""
+    status = dict(doc.get("status", {}))
+    stored = list(status.get("storedVersions", ()))
+    for version in doc.get("spec", {}).get("versions", ()):
+        if version.get("storage") and version["name"] not in stored:
+            stored.append(version["name"])
+    doc["status"] = {**status, "storedVersions": stored}
+
+
+# Device taint rules
+
+
+def _stamp_rule(doc: Document, now: Instant) -> None:
+    taint = doc.get("spec", {}).get("taint")
+    if taint is not None and "timeAdded" not in taint:
+        taint["timeAdded"] = to_time(now)
+
+
+def _create_device_taint_rule(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    _stamp_rule(doc, now)
+
+
+def _update_device_taint_rule(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    after, before = new.get("spec", {}).get("taint", {}), old.get("spec", {}).get("taint", {})
+    if after.get("effect") != before.get("effect") and after.get("timeAdded") == before.get("timeAdded"):
+        after.pop("timeAdded", None)
+    _stamp_rule(new, now)
+    prepare_update(kind, new, old, now)
+
+
+def _stamp_device_taints(doc: Document, now: Instant) -> None:
+    for device in doc.get("spec", {}).get("devices", ()):
+        for taint in device.get("taints", ()):
+            taint.setdefault("timeAdded", to_time(now))
+
+
+def _create_resource_slice(kind: Kind, doc: Document, now: Instant) -> None:
+    _stamp_device_taints(doc, now)
+    prepare_create(kind, doc, now)
+
+
+def _update_resource_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    _stamp_device_taints(new, now)
+    prepare_update(kind, new, old, now)
+
+
+def _strategy(
+    *,
+    create: Prepare = prepare_create,
+    update: PrepareUpdate = prepare_update,
+    status: PrepareUpdate = prepare_status,
+    subresources: Mapping[str, PrepareUpdate] | None = None,
+) -> Strategy:
+    return Strategy(create=create, update=update, status=status, subresources=subresources or {})
+
+
+DEFAULT: Final = _strategy()
+STRATEGIES: Final[Mapping[str, Strategy]] = {
+    "pods": _strategy(
+        create=create_pod,
+        update=update_pod,
+        status=pod_status,
+        subresources={"ephemeralcontainers": ephemeral_containers, "resize": resize},
+    ),
+    "nodes": _strategy(create=_create_node, update=_update_node, status=_node_status),
+    "namespaces": _strategy(
+        create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
+    ),
+    "priorityclasses.scheduling.k8s.io": _strategy(update=_update_priority_class),
+    "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
+    "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
+    "services": _strategy(create=_create_service, update=_update_service),
+    "persistentvolumes": _strategy(create=_create_volume),
+    "persistentvolumeclaims": _strategy(create=_create_volume),
+    "events": _strategy(create=_create_event, update=_update_event),
+    "secrets": _strategy(create=_create_secret, update=_update_secret),
+    "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
+    JOBS: _strategy(create=_create_job),
+    "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
+    "certificatesigningrequests.certificates.k8s.io": _strategy(
+        update=_update_certificate_request,
+        status=_certificate_request_status,
+        subresources={"approval": _approve_certificate_request},
+    ),
+    "apiservices.apiregistration.k8s.io": _strategy(create=_create_api_service),
+    DEFINITIONS: _strategy(create=_create_definition, update=_update_definition),
+    "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
+    "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
+}
+
+
+def strategy_of(kind: Kind) -> Strategy:
+    return STRATEGIES.get(kind.storage, DEFAULT)

@@ -1,0 +1,182 @@
+"""What the scheduler and the controllers have to say in `/metrics`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from doorman.base.histograms import Histogram
+from doorman.client.controller_runner import ControllerRunner
+from doorman.runtime.components.scheduler_runner import SchedulerRunner
+from doorman.scheduler.scheduler_metrics import SchedulerMetrics
+
+T = TypeVar("T")
+
+
+def controller_source(runners: Sequence[ControllerRunner]) -> Callable[[], Iterable[Metric]]:
+    """The metrics of controllers that have some, and the queues of all."""
+
+    def collect() -> Iterable[Metric]:
+        families = _queues(runners)
+        for runner in runners:
+            for metric in getattr(runner.controller, "metrics", ()):
+                families += metric.collect()
+        return families
+
+    return collect
+
+
+def _queues(runners: Sequence[ControllerRunner]) -> list[Metric]:
+    def gauge(name: str, text: str) -> GaugeMetricFamily:
+        return GaugeMetricFamily(f"workqueue_{name}", text, labels=("name",))
+
+    def histogram(name: str, text: str) -> HistogramMetricFamily:
+        return HistogramMetricFamily(f"workqueue_{name}_duration_seconds", text, labels=("name",))
+
+    depth = gauge("depth", "Keys that wait to be looked at.")
+    adds = CounterMetricFamily("workqueue_adds_total", "Keys that were put into the queue.", labels=("name",))
+    retries = CounterMetricFamily("workqueue_retries_total", "Keys that are tried again.", labels=("name",))
+    waited = histogram("queue", "How long keys waited.")
+    worked = histogram("work", "How long keys were worked on.")
+    unfinished = gauge("unfinished_work_seconds", "For how long keys are worked on that are not done, in sum.")
+    longest = gauge("longest_running_processor_seconds", "For how long the longest of them is worked on.")
+    for runner in runners:
+        depths, under_way = runner.depths(), runner.under_way_seconds()
+        for measures in runner.measures:
+            name = (measures.name,)
+            depth.add_metric(name, depths[measures.name])
+            adds.add_metric(name, measures.adds)
+            retries.add_metric(name, measures.retries)
+            waited.add_metric(name, measures.waited.cumulated(), measures.waited.total)
+            worked.add_metric(name, measures.worked.cumulated(), measures.worked.total)
+            seconds = under_way.get(measures.name, ())
+            unfinished.add_metric(name, sum(seconds))
+            longest.add_metric(name, max(seconds, default=0.0))
+    return [depth, adds, retries, waited, worked, unfinished, longest]
+
+
+def scheduler_source(find: Callable[[], SchedulerRunner | None]) -> Callable[[], Iterable[Metric]]:
+    """kube-scheduler's metrics."""
+
+    def collect() -> Iterable[Metric]:
+        runner = find()
+        if runner is None:
+            return ()
+        measures = runner.scheduler.measures
+        return (*_queue_metrics(runner), *_attempt_metrics(measures), *_preemption_metrics(measures), *_parts(runner))
+
+    return collect
+
+
+def _queue_metrics(runner: SchedulerRunner) -> Iterable[Metric]:
+    scheduler = runner.scheduler
+    pending = scheduler.pending()
+    yield _gauge("pending_pods", "Pods that wait, by queue.", ("queue",), _keyed(pending))
+    entities = [((queue, "pod"), count) for queue, count in pending.items()]
+    yield _gauge("queued_entities", "Pods that wait and belong to no group.", ("queue", "type"), entities)
+    incoming = scheduler.incoming()
+    text = "Pods that came into a queue, by queue and by what brought them there."
+    yield _counter("queue_incoming_pods_total", text, ("queue", "event"), incoming.items())
+    alone = (((queue, event, "pod"), count) for (queue, event), count in incoming.items())
+    text = "Pods that belong to no group and came into a queue."
+    yield _counter("queue_incoming_entities_total", text, ("queue", "event", "type"), alone)
+    tracked = [(("PodPopped",), scheduler.in_flight())]
+    yield _gauge("inflight_events", "Pods being tried or bound.", ("event",), tracked)
+    waiting = scheduler.unschedulable().items()
+    yield _gauge("unschedulable_pods", "Pods that a plugin keeps waiting.", ("plugin", "profile"), waiting)
+    yield _gauge("cache_size", "Nodes and pods that the scheduler knows.", ("type",), _keyed(scheduler.cache_sizes()))
+    under_way = [(("binding",), runner.in_flight)]
+    yield _gauge("goroutines", "Bindings and reports under way.", ("operation",), under_way)
+
+
+def _attempt_metrics(measures: SchedulerMetrics) -> Iterable[Metric]:
+    by_result = ("profile", "result")
+    text = "Attempts to place a pod, by profile and result."
+    yield _counter("schedule_attempts_total", text, by_result, measures.attempts.items())
+    yield _histogram(
+        "scheduling_attempt_duration_seconds", "Deciding and binding.", by_result, measures.attempt_seconds.items()
+    )
+    alone = [((), measures.algorithm_seconds)]
+    yield _histogram("scheduling_algorithm_duration_seconds", "Deciding alone.", (), alone)
+    yield _histogram("pod_scheduling_attempts", "Attempts until a pod was placed.", (), [((), measures.pod_attempts)])
+    waited = _keyed(measures.sli_seconds)
+    yield _histogram(
+        "pod_scheduling_sli_duration_seconds", "From a pod's first attempt until it was bound.", ("attempts",), waited
+    )
+    text = "Pods placed after nothing but time had brought them back."
+    yield _counter("pod_scheduled_after_flush_total", text, (), [((), measures.after_flush)])
+
+
+def _preemption_metrics(measures: SchedulerMetrics) -> Iterable[Metric]:
+    text = "Attempts to make room by preemption."
+    yield _counter("preemption_attempts_total", text, (), [((), measures.preemption_attempts)])
+    victims = [((), measures.preemption_victims)]
+    yield _histogram("preemption_victims", "Pods that had to leave for another.", (), victims)
+    text = "Victims whose leaving broke a disruption budget."
+    yield _counter("preemption_pdb_violations_total", text, ("preemptor",), [(("pod",), measures.broken_budgets)])
+    text = "Having victims deleted."
+    yield _histogram("preemption_goroutines_duration_seconds", text, ("result",), measures.preempting_seconds.items())
+    text = "How often victims were had deleted."
+    counts = ((labels, tally.count) for labels, tally in measures.preempting_seconds.items())
+    yield _counter("preemption_goroutines_execution_total", text, ("result",), counts)
+
+
+def _parts(runner: SchedulerRunner) -> Iterable[Metric]:
+    """What is inside a decision."""
+    measures = runner.scheduler.measures
+    yield _histogram(
+        "framework_extension_point_duration_seconds",
+        "All plugins of an extension point, of some decisions.",
+        ("extension_point", "status", "profile"),
+        measures.point_seconds.items(),
+    )
+    yield _histogram(
+        "plugin_execution_duration_seconds",
+        "One plugin at an extension point, of some decisions.",
+        ("plugin", "extension_point", "status"),
+        measures.plugin_seconds.items(),
+    )
+    yield _counter(
+        "plugin_evaluation_total",
+        "Pods that a plugin judged.",
+        ("plugin", "extension_point", "profile"),
+        runner.scheduler.evaluated().items(),
+    )
+    yield _histogram(
+        "queueing_hint_execution_duration_seconds",
+        "Whether an event is worth another try, as a plugin sees it; of some.",
+        ("plugin", "event", "hint"),
+        measures.hint_seconds.items(),
+    )
+    yield _histogram(
+        "event_handling_duration_seconds", "Taking in a change; of some.", ("event",), measures.event_seconds.items()
+    )
+
+
+def _keyed(values: Mapping[str, T]) -> list[tuple[tuple[str, ...], T]]:
+    return [((name,), value) for name, value in values.items()]
+
+
+def _gauge(name: str, text: str, labels: Sequence[str], values: Iterable[tuple[tuple[str, ...], int]]) -> Metric:
+    family = GaugeMetricFamily(f"scheduler_{name}", text, labels=labels)
+    for key, value in sorted(values):
+        family.add_metric(key, value)
+    return family
+
+
+def _counter(
+    name: str, text: str, labels: Sequence[str], values: Iterable[tuple[tuple[str, ...], int]]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(f"scheduler_{name}", text, labels=labels)
+    for key, value in sorted(values):
+        family.add_metric(key, value)
+    return family
+
+
+def _histogram(
+    name: str, text: str, labels: Sequence[str], tallies: Iterable[tuple[tuple[str, ...], Histogram]]
+) -> Metric:
+    family = HistogramMetricFamily(f"scheduler_{name}", text, labels=labels)
+    for key, tally in sorted(tallies, key=lambda item: item[0]):
+        family.add_metric(key, tally.cumulated(), tally.total)
+    return family

@@ -1,0 +1,177 @@
+"""Informers in process: each follows one kind in the watch cache, fills its cache and tells its listeners."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from doorman.api.kinds import Kinds
+from doorman.api.views.meta import has_same_owners, orphanage_of, owner_uids
+from doorman.api.views.pod_indexes import POD_INDEXERS, is_filed_alike
+from doorman.api.views.services import addresses_of, selecting_in
+from doorman.client.controller_contract import ObjectChange
+from doorman.client.informer_cache import Indexer, InformerCache
+from doorman.registry.cache.selection import Selection
+from doorman.registry.cache.watch_cache import Collection, EventType, Stream, StreamEvent, WatchCache
+
+Listener = Callable[[ObjectChange], None]
+
+INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
+    "pods": POD_INDEXERS,
+    "replicasets.apps": {"orphan": orphanage_of},
+    "controllerrevisions.apps": {"orphan": orphanage_of},
+    "services": {"address": addresses_of, "selecting": selecting_in},
+}
+"""By group resource. Every kind has `namespace` and `owner` besides its own."""
+
+ALIKE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "pods": is_filed_alike,
+    "services": lambda _one, _other: False,
+}
+"""Whether it is certain that no index tells two versions apart. All others ask for nothing but the owners."""
+
+_COMMON: Final[Mapping[str, Indexer[Any]]] = {
+    "namespace": lambda obj: (obj.metadata.namespace,),
+    "owner": owner_uids,
+}
+
+
+def newest_of(events: list[StreamEvent]) -> list[StreamEvent]:
+    """Without those that a further one of the same object has overtaken. That an object went is always told."""
+    if len(events) < 2:
+        return events
+    told: list[StreamEvent] = []
+    overtaken: set[str] = set()
+    for event in reversed(events):
+        key = event.object.key
+        if event.type is EventType.DELETED:
+            overtaken.discard(key)
+        elif key in overtaken:
+            continue
+        else:
+            overtaken.add(key)
+        told.append(event)
+    told.reverse()
+    return told
+
+
+class Informer:
+    def __init__(self, cache: WatchCache, resource: str, storage: str) -> None:
+        self.resource = resource
+        indexers = {**_COMMON, **INDEXERS.get(resource, {})}
+        self.cache: InformerCache[Any] = InformerCache(indexers, ALIKE.get(resource, has_same_owners))
+        self._watch_cache = cache
+        self._storage = storage
+        self._listeners: list[Listener] = []
+        self._stream: Stream | None = None
+        self._is_drain_due = False
+        self._loop = asyncio.get_running_loop()
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    @property
+    def is_following(self) -> bool:
+        return self._stream is not None and not self._stream.is_closed
+
+    def start(self) -> None:
+        """Fill the cache, tell everybody what is there, follow from here on."""
+        collection = self._watch_cache.collection(self._storage)
+        selection = Selection(storage=self._storage)
+        self._stream = collection.follow(selection, None)
+        for stored in collection.select(selection):
+            self.cache.put(stored.key, stored.view)
+        self._stream.on_event(self._soon)
+
+    def announce(self) -> None:
+        """Tell listeners of everything that is already there, as additions."""
+        for view in self.cache.list():
+            self._tell(ObjectChange(self.resource, None, view))
+
+    def stop(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def _soon(self) -> None:
+        if not self._is_drain_due:
+            self._is_drain_due = True
+            self._loop.call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._is_drain_due = False
+        assert self._stream is not None
+        if self._stream.is_closed:
+            return
+        for event in newest_of(self._stream.take()):
+            stored = event.object
+            if event.type is EventType.DELETED:
+                old = self.cache.remove(stored.key)
+                if old is not None:
+                    self._tell(ObjectChange(self.resource, old, None))
+            else:
+                new = stored.view
+                self._tell(ObjectChange(self.resource, self.cache.put(stored.key, new), new))
+
+    def _tell(self, change: ObjectChange) -> None:
+        for listener in self._listeners:
+            listener(change)
+
+
+class Informers:
+    """The informers of one process, made when first asked for."""
+
+    def __init__(self, cache: WatchCache, kinds: Kinds) -> None:
+        self._cache = cache
+        self._kinds = kinds
+        self._informers: dict[str, Informer] = {}
+
+    def of(self, resource: str) -> Informer:
+        found = self._informers.get(resource)
+        if found is None:
+            found = self._informers[resource] = Informer(self._cache, resource, self._storage(resource))
+        return found
+
+    def _storage(self, resource: str) -> str:
+        known = self._kinds.find(resource)
+        return known.storage if known is not None else resource
+
+    def lister(self, resource: str) -> InformerCache[Any]:
+        return self.of(resource).cache
+
+    def live(self, resource: str) -> "LiveLister":
+        """Reads what is published now, not what an informer has told of."""
+        return LiveLister(self._cache, self._cache.collection(self._kinds.named(resource).storage))
+
+    def all(self) -> Iterable[Informer]:
+        return list(self._informers.values())
+
+
+class LiveLister:
+    def __init__(self, cache: WatchCache, collection: Collection) -> None:
+        self._cache = cache
+        self._collection = collection
+
+    def __len__(self) -> int:
+        return len(self._collection.objects)
+
+    def get(self, key: str) -> Any:  # the view of the kind
+        found = self._collection.get(key)
+        return found.view if found is not None else None
+
+    def list(self) -> Sequence[Any]:
+        return [stored.view for stored in self._collection.objects.values()]
+
+    @property
+    def revision(self) -> int:
+        return self._cache.revision
+
+    def until(self, revision: int) -> Sequence[str]:
+        """Keys of those last written at that revision or before."""
+        return [key for key, stored in self._collection.objects.items() if stored.revision <= revision]
+
+    def by(self, index: str, value: str) -> Sequence[Any]:
+        indexer = _COMMON[index]
+        return [view for view in self.list() if value in indexer(view)]
+
+    def places(self, index: str) -> Sequence[str]:
+        indexer = _COMMON[index]
+        return list(dict.fromkeys(place for view in self.list() for place in indexer(view)))

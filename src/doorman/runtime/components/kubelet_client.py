@@ -1,0 +1,90 @@
+"""The simulated kubelets' client: each action is taken as the node it is about, with a kubelet's rights and no more."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Final
+
+from doorman.base.errors import ApiError, GroupResource, not_found
+from doorman.base.instants import to_micro_time
+from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Renew, Update
+from doorman.registry.cache.stored_object import Stored
+from doorman.registry.cache.watch_cache import WatchCache
+from doorman.registry.fastpath.lease_renewal import LEASES, NAMESPACE, LeaseRenewals
+from doorman.runtime.components.loopback_client import LoopbackClient
+
+_PODS: Final = GroupResource("", "pods")
+_EVENTS: Final = GroupResource("", "events")
+
+GONE_MIN: Final = 64
+"""Fewer nodes that are gone are not worth looking for."""
+
+ClientOf = Callable[[str], LoopbackClient]
+"""The client that acts as `system:node:<name>`."""
+
+
+class KubeletClient:
+    def __init__(self, cache: WatchCache, client_of: ClientOf, renewals: LeaseRenewals) -> None:
+        self._cache = cache
+        self._renewals = renewals
+        self._client_of = client_of
+        self._clients: dict[str, LoopbackClient] = {}
+
+    async def create(self, action: Create) -> Stored:
+        return await self._as(self._node_of_body(action)).create(action)
+
+    async def update(self, action: Update) -> Stored:
+        return await self._as(self._node_of(action)).update(action)
+
+    async def patch(self, action: Patch) -> Stored:
+        return await self._as(self._node_of(action)).patch(action)
+
+    async def delete(self, action: Delete) -> None:
+        await self._as(self._node_of(action)).delete(action)
+
+    async def bind(self, action: Bind) -> None:
+        await self._as(action.node).bind(action)
+
+    async def renew(self, action: Renew) -> None:
+        others = await self._renewals.renew(action.nodes, action.at)
+        body = {"spec": {"renewTime": to_micro_time(action.at)}}
+        for node in others:
+            patch = Patch(resource=LEASES, namespace=NAMESPACE, name=node, body=body, type=PatchType.MERGE)
+            with contextlib.suppress(ApiError):  # its next turn mends it
+                await self._as(node).patch(patch)
+
+    def _as(self, node: str) -> LoopbackClient:
+        found = self._clients.get(node)
+        if found is None:
+            self._forget_those_gone()
+            found = self._clients[node] = self._client_of(node)
+        return found
+
+    def _forget_those_gone(self) -> None:
+        """Once they outnumber the nodes there are. Late words about a node that has just gone may still need one."""
+        nodes = self._cache.collection("nodes")
+        if len(self._clients) >= 2 * len(nodes.objects) + GONE_MIN:
+            self._clients = {node: client for node, client in self._clients.items() if nodes.get(node) is not None}
+
+    def _node_of_body(self, action: Create) -> str:
+        if action.resource == "events":
+            return str(action.body["source"]["host"])
+        return str(action.body["metadata"]["name"])
+
+    def _node_of(self, action: Patch | Update | Delete) -> str:
+        match action.resource:
+            case "pods":
+                return self._node_of_pod(f"{action.namespace}/{action.name}")
+            case "events":
+                # Whose event it was is in the event, as long as it is there.
+                stored = self._cache.collection("events").get(f"{action.namespace}/{action.name}")
+                if stored is None:
+                    raise not_found(_EVENTS, action.name)
+                return str(stored.document()["source"]["host"])
+        return action.name
+
+    def _node_of_pod(self, key: str) -> str:
+        """A pod that has just gone is not found, as the server would say: nobody knows whose it was."""
+        stored = self._cache.collection("pods").get(key)
+        if stored is None:
+            raise not_found(_PODS, key.rpartition("/")[2])
+        return str(stored.view.spec.node_name)

@@ -1,0 +1,342 @@
+"""Runs the scheduler: feeds it what changes, carries its outcomes out."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from doorman.api.views.pods import Pod
+from doorman.base.clock import Clock
+from doorman.base.errors import ApiError
+from doorman.base.instants import to_time
+from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordEvent
+from doorman.client.client import Client
+from doorman.client.controller_contract import ObjectChange
+from doorman.client.recorder import EventRecorder
+from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError
+from doorman.scheduler.extenders.extender import Extender
+from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, Outcome, Placed, Rejected, Skipped
+from doorman.scheduler.scheduler import Scheduler
+from doorman.scheduler.scheduler_metrics import EVENTS_PER_SAMPLE
+
+PODS_PER_TURN_MAX: Final = 64
+"""After so many decisions the loop gets a turn."""
+
+BINDS_IN_FLIGHT_MAX: Final = 512
+
+WATCHED: Final = (
+    "namespaces", "poddisruptionbudgets.policy", "services", "replicationcontrollers", "replicasets.apps",
+    "statefulsets.apps",
+)  # fmt: skip
+"""Kinds the scheduler sees besides pods and nodes."""
+
+_EVENT_KINDS: Final = {
+    "nodes": "Node",
+    "namespaces": "Namespace",
+    "poddisruptionbudgets.policy": "PodDisruptionBudget",
+    "services": "Service",
+    "replicationcontrollers": "ReplicationController",
+    "replicasets.apps": "ReplicaSet",
+    "statefulsets.apps": "StatefulSet",
+}
+
+_GONE: Final = (404, 409)
+"""What a deletion is answered when the pod is not there, or is another of that name."""
+
+_log: Final = logging.getLogger("doorman.scheduler")
+
+
+class SchedulerRunner:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        client: Client,
+        recorder: EventRecorder,
+        clock: Clock,
+        stopwatch: Callable[[], float] = float,
+        *,
+        extenders: Sequence[Extender] = (),
+        caller: ExtenderCaller | None = None,
+    ) -> None:
+        """`stopwatch` is the one the scheduler was given, as are the `extenders`; `caller` asks them."""
+        assert caller is not None or not extenders, "somebody must ask the extenders"
+        self._caller = caller
+        self._binders = [extender for extender in extenders if extender.bind_verb]
+        self.scheduler = scheduler
+        self._client = client
+        self._recorder = recorder
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._is_turn_due = False
+        self._is_stopped = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopwatch = stopwatch
+        self._changes = 0
+
+    def changed(self, change: ObjectChange) -> None:
+        self._changes += 1
+        if self._changes % EVENTS_PER_SAMPLE == 1:
+            began = self._stopwatch()
+            self._tell(change)
+            self.scheduler.measures.event_seconds.observe((event_name(change),), self._stopwatch() - began)
+        else:
+            self._tell(change)
+        self.soon()
+
+    def _tell(self, change: ObjectChange) -> None:
+        now = self._clock.now()
+        if change.resource == "pods":
+            self.scheduler.pod_changed(change.old, change.new, now)
+        elif change.resource == "nodes":
+            self.scheduler.node_changed(change.old, change.new, now)
+        else:
+            self.scheduler.object_changed(change.resource, change.old, change.new, now)
+
+    @property
+    def in_flight(self) -> int:
+        """Bindings, reports and preemptions under way."""
+        return len(self._tasks)
+
+    def soon(self) -> None:
+        if not self._is_turn_due and not self._is_stopped:
+            self._is_turn_due = True
+            self._loop.call_soon(self._turn)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+
+    def _turn(self) -> None:
+        self._is_turn_due = False
+        if self._is_stopped or len(self._tasks) >= BINDS_IN_FLIGHT_MAX:
+            return
+        outcomes = self.scheduler.schedule(self._clock.now(), pods_max=PODS_PER_TURN_MAX)
+        for outcome in outcomes:
+            self._carry_out(outcome)
+        if len(outcomes) >= PODS_PER_TURN_MAX:
+            self.soon()
+        else:
+            self._arm()
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = self.scheduler.next_wake()
+        if due is not None and not self._is_stopped:
+            when = self._loop.time() + max(due - self._clock.now(), 0.001)
+            self._timer = self._loop.call_at(when, self.soon)
+
+    def _carry_out(self, outcome: Outcome) -> None:
+        match outcome:
+            case Placed():
+                self._spawn(self._bind(outcome))
+            case Rejected():
+                self.scheduler.measures.rejected(outcome, seconds=self._stopwatch() - outcome.began)
+                self._spawn(self._report(outcome))
+            case AskExtenders() | AskExtendersAboutVictims():
+                self._spawn(self._consult(outcome))
+            case Skipped():
+                self._record(outcome.pod, outcome.profile, "Warning", "FailedScheduling", "Scheduling", outcome.message)
+
+    def _spawn(self, work: Any) -> None:  # a coroutine
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("bug in the scheduler's runner", exc_info=task.exception())
+        if len(self._tasks) == BINDS_IN_FLIGHT_MAX - 1:
+            self.soon()
+
+    async def _consult(self, consult: AskExtenders | AskExtendersAboutVictims) -> None:
+        """Ask extenders, and go on with what they say."""
+        assert self._caller is not None, "who has extenders has somebody to ask them"
+        consultations = self.scheduler.consultations
+        if isinstance(consult, AskExtenders):
+            outcome = consultations.heard(await self._caller.opinion(consult), self._clock.now())
+        else:
+            outcome = consultations.heard_of_victims(await self._caller.victims(consult), self._clock.now())
+        if outcome is not None:
+            self._carry_out(outcome)
+        self.soon()
+
+    async def _make_binding(self, placed: Placed) -> str:
+        """By an extender that wants to, or as everybody does. What went wrong, if anything did."""
+        for extender in self._binders:
+            if self._caller is not None and extender.is_interested(placed.pod):
+                try:
+                    await self._caller.bind(extender, placed)
+                except ExtenderError as error:
+                    if extender.ignorable:
+                        continue
+                    return str(error)
+                return ""
+        meta = placed.pod.metadata
+        try:
+            await self._client.bind(Bind(namespace=meta.namespace, name=meta.name, uid=meta.uid, node=placed.node))
+        except ApiError as error:
+            return f'running Bind plugin "DefaultBinder": {error.message}'
+        return ""
+
+    async def _bind(self, placed: Placed) -> None:
+        meta = placed.pod.metadata
+        began = self._stopwatch()
+        message = await self._make_binding(placed)
+        if message:
+            outcome = self.scheduler.bind_failed(meta.key, message, self._clock.now(), uid=meta.uid)
+            if outcome is not None:
+                self._carry_out(outcome)
+            self.soon()
+            return
+        self.scheduler.bind_done(meta.key)
+        self.scheduler.measures.bound(
+            placed,
+            seconds=self._stopwatch() - placed.began,
+            waited_seconds=self._clock.now() - placed.first_tried,
+            binding_seconds=self._stopwatch() - began,
+        )
+        note = f"Successfully assigned {meta.namespace}/{meta.name} to {placed.node}"
+        self._record(placed.pod, placed.profile, "Normal", "Scheduled", "Binding", note)
+
+    async def _report(self, rejected: Rejected) -> None:
+        pod = rejected.pod
+        self._record(pod, rejected.profile, "Warning", "FailedScheduling", "Scheduling", rejected.message)
+        body = status_patch(rejected, to_time(self._clock.now()))
+        if body is not None:
+            await self._patch_status(pod, body)
+        if rejected.victims:
+            began = self._stopwatch()
+            failed = not await self._preempt(rejected)
+            result = "error" if failed else "success"
+            self.scheduler.measures.preempting_seconds.observe((result,), self._stopwatch() - began)
+            self.scheduler.preempted(pod.metadata.key, self._clock.now(), failed=failed)
+            self.soon()
+
+    async def _preempt(self, rejected: Rejected) -> bool:
+        """Whether all victims could be asked to leave."""
+        for other in rejected.unnominated:
+            await self._patch_status(other, {"status": {"nominatedNodeName": None}})
+        victims = [victim.pod for victim in rejected.victims if not victim.terminating]
+        if not victims:
+            return True
+        *others, last = victims
+        errors = await asyncio.gather(*(self._evict(rejected, victim) for victim in others)) if others else ()
+        if any(error is not None and error.code not in _GONE for error in errors):
+            return False
+        self.scheduler.preempting_last(rejected.pod.metadata.key, last.metadata.key, self._clock.now())
+        # One that is gone already will not bring the preemptor back by leaving.
+        return await self._evict(rejected, last) is None
+
+    async def _evict(self, rejected: Rejected, pod: Pod) -> ApiError | None:
+        """What went wrong, if anything did."""
+        preemptor = rejected.pod
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": f"{rejected.profile}: preempting to accommodate a higher priority pod",
+            "lastTransitionTime": to_time(self._clock.now()),
+            "observedGeneration": pod.metadata.generation,
+        }
+        await self._patch_status(pod, {"status": {"conditions": [condition]}})
+        meta = pod.metadata
+        try:
+            await self._client.delete(Delete(resource="pods", namespace=meta.namespace, name=meta.name, uid=meta.uid))
+        except ApiError as error:
+            _log.info("victim %s could not be deleted: %s", meta.key, error)
+            return error
+        note = f"Preempted by pod {preemptor.metadata.uid} on node {rejected.node}"
+        self._record(pod, rejected.profile, "Normal", "Preempted", "Preempting", note, related=reference(preemptor))
+        return None
+
+    async def _patch_status(self, pod: Pod, body: dict[str, Any]) -> None:  # a strategic patch
+        meta = pod.metadata
+        try:
+            await self._client.patch(
+                Patch(
+                    resource="pods", namespace=meta.namespace, name=meta.name, subresource="status",
+                    body={"metadata": {"uid": meta.uid}, **body},
+                )
+            )  # fmt: skip
+        except ApiError as error:
+            _log.info("status of %s could not be patched: %s", meta.key, error)
+
+    def _record(
+        self,
+        pod: Pod,
+        profile: str,
+        type_: str,
+        reason: str,
+        action: str,
+        note: str,
+        *,
+        related: ObjectReference | None = None,
+    ) -> None:
+        self._recorder.record(
+            RecordEvent(
+                regarding=reference(pod),
+                type=type_,
+                reason=reason,
+                message=note,
+                component=profile,
+                action=action,
+                related=related,
+            )
+        )
+
+
+def event_name(change: ObjectChange) -> str:
+    """As kube-scheduler calls it in metrics, before it is looked at closer: `NodeUpdate`, `AssignedPodAdd`."""
+    action = "Add" if change.old is None else "Delete" if change.new is None else "Update"
+    if change.resource != "pods":
+        return f"{_EVENT_KINDS.get(change.resource, change.resource)}{action}"
+    if change.old is not None and change.new is not None and change.new.spec.node_name != change.old.spec.node_name:
+        action = "Add"  # to the pods that have a node
+    return f"{'AssignedPod' if change.newest.spec.node_name else 'TargetPod'}{action}"
+
+
+def reference(pod: Pod) -> ObjectReference:
+    meta = pod.metadata
+    return ObjectReference(
+        kind="Pod",
+        api_version="v1",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=meta.resource_version,
+    )
+
+
+def status_patch(rejected: Rejected, now: str) -> dict[str, Any] | None:  # a strategic patch
+    """What the pod's status says after a failed attempt; None when it says so already."""
+    pod = rejected.pod
+    before = pod.status.condition("PodScheduled")
+    is_same = (
+        before is not None
+        and before.status == "False"
+        and before.reason == rejected.reason
+        and before.message == rejected.message
+    )
+    nominates = rejected.nominated is not None and rejected.nominated != pod.status.nominated_node_name
+    if is_same and not nominates:
+        return None
+    since = before.last_transition_time if before is not None and before.status == "False" else now
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": rejected.reason,
+        "message": rejected.message,
+        "lastTransitionTime": since,
+        "observedGeneration": pod.metadata.generation,
+    }
+    status: dict[str, Any] = {"conditions": [condition]}
+    if nominates:
+        status["nominatedNodeName"] = rejected.nominated or None
+    return {"status": status}

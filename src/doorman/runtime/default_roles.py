@@ -1,0 +1,178 @@
+"""The roles and bindings every cluster starts with, from a compact table.
+
+A rule of the table is `VERBS GROUPS:RESOURCES#NAMES` or `VERBS /PATHS`, each a list with commas; an empty group is the
+core one, `read` and `write` stand for several verbs, and `events` alone for what every recorder does.
+
+    "get,update coordination.k8s.io:leases#kube-scheduler"
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from importlib.resources import files
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.machinery.schema import Document
+from doorman.api.views.rbac import RBAC_GROUP, PolicyRule, Role
+from doorman.client.actions import Create, Patch, PatchType
+from doorman.client.client import Client
+from doorman.controllers.cluster.clusterrole_aggregation import decide_rules, rule_documents
+from doorman.server.auth.rbac_rules import missing_rights
+
+BOOTSTRAPPING: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+AUTOUPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
+CONTROLLER_PREFIX: Final = "system:controller:"
+
+_VERBS: Final = {
+    "read": ("get", "list", "watch"),
+    "write": ("create", "delete", "deletecollection", "patch", "update"),
+}
+_EVENTS: Final = "create,patch,update ,events.k8s.io:events"
+
+Existing = Callable[[str, str, str], Document | None]
+"""The stored document of a resource, namespace and name."""
+
+
+class _Table(msgspec.Struct, frozen=True, rename="camel"):
+    cluster_roles: dict[str, tuple[str, ...]]
+    labels: dict[str, str]
+    aggregated: dict[str, str]
+    cluster_role_bindings: dict[str, tuple[str, ...]]
+    controllers: dict[str, tuple[str, ...]]
+    roles: dict[str, tuple[str, ...]]
+    role_bindings: dict[str, tuple[str, ...]]
+
+
+class Default(msgspec.Struct, frozen=True):
+    """One object to be there from the start."""
+
+    resource: str
+    namespace: str
+    body: dict[str, Any]  # a manifest
+
+
+def parse_rule(text: str) -> PolicyRule:
+    """
+    >>> parse_rule("read apps:daemonsets,daemonsets/status").verbs
+    ('get', 'list', 'watch')
+    >>> parse_rule("get /healthz,/version").non_resource_urls
+    ('/healthz', '/version')
+    """
+    verbs_text, _, what = (_EVENTS if text == "events" else text).partition(" ")
+    verbs = tuple(sorted(verb for word in verbs_text.split(",") for verb in _VERBS.get(word, (word,))))
+    if what.startswith("/"):
+        return PolicyRule(verbs=verbs, non_resource_urls=tuple(path for path in what.split(",")))
+    groups, _, rest = what.partition(":")
+    resources, _, names = rest.partition("#")
+    return PolicyRule(
+        verbs=verbs,
+        api_groups=tuple(groups.split(",")),
+        resources=tuple(resources.split(",")),
+        resource_names=tuple(names.split(",")) if names else (),
+    )
+
+
+def node_rules() -> tuple[PolicyRule, ...]:
+    """What the node authorizer allows every node."""
+    return tuple(parse_rule(text) for text in _table().cluster_roles["system:node"])
+
+
+def default_objects() -> Iterator[Default]:
+    table = _table()
+    cluster_roles = {name: tuple(parse_rule(text) for text in texts) for name, texts in table.cluster_roles.items()}
+    for name, texts in table.controllers.items():
+        cluster_roles[CONTROLLER_PREFIX + name] = tuple(parse_rule(text) for text in texts)
+    views = [
+        msgspec.convert({"metadata": _metadata(name, table.labels.get(name)), "rules": rule_documents(rules)}, Role)
+        for name, rules in cluster_roles.items()
+    ]
+    for name, rules in cluster_roles.items():
+        yield _role("", name, rules, label=table.labels.get(name))
+    for name, label in table.aggregated.items():
+        aggregation = {"clusterRoleSelectors": [{"matchLabels": {label: "true"}}]}
+        body: Document = {"metadata": _metadata(name, table.labels.get(name)), "aggregationRule": aggregation}
+        rules = decide_rules(msgspec.convert(body, Role), views) or ()
+        body["rules"] = rule_documents(rules)
+        views.append(msgspec.convert(body, Role))
+        yield Default(f"clusterroles.{RBAC_GROUP}", "", body)
+    for name, (role, *subjects) in table.cluster_role_bindings.items():
+        yield _binding("", name, role, subjects)
+    for name in table.controllers:
+        named = CONTROLLER_PREFIX + name
+        yield _binding("", named, named, [f"ServiceAccount kube-system/{name}"])
+    for key, texts in table.roles.items():
+        namespace, _, name = key.partition("/")
+        yield _role(namespace, name, tuple(parse_rule(text) for text in texts))
+    for key, (role, *subjects) in table.role_bindings.items():
+        namespace, _, name = key.partition("/")
+        yield _binding(namespace, name, role, subjects)
+
+
+async def ensure_roles(client: Client, existing: Existing) -> None:
+    """Create what is missing and add what was taken from what is there, unless its annotation says to leave it."""
+    writes = [_write(client, default, existing) for default in default_objects()]
+    await asyncio.gather(*(write for write in writes if write is not None))
+
+
+def _write(client: Client, default: Default, existing: Existing) -> Any:  # an awaitable or nothing
+    name = default.body["metadata"]["name"]
+    found = existing(default.resource, default.namespace, name)
+    if found is None:
+        return client.create(Create(resource=default.resource, namespace=default.namespace, body=default.body))
+    if found["metadata"].get("annotations", {}).get(AUTOUPDATE) == "false":
+        return None
+    change = _additions(default.body, found)
+    if not change:
+        return None
+    return client.patch(
+        Patch(
+            resource=default.resource,
+            namespace=default.namespace,
+            name=name,
+            body=change,
+            type=PatchType.MERGE,
+        )
+    )
+
+
+def _additions(wanted: Document, found: Document) -> Document:
+    if "roleRef" in wanted:
+        subjects = found.get("subjects", [])
+        missing = [subject for subject in wanted["subjects"] if subject not in subjects]
+        return {"subjects": [*subjects, *missing]} if missing else {}
+    if "aggregationRule" in wanted:
+        return {}  # the controller's to fill
+    held = msgspec.convert(found.get("rules", []), tuple[PolicyRule, ...])
+    lacking = missing_rights(held, msgspec.convert(wanted["rules"], tuple[PolicyRule, ...]))
+    return {"rules": [*found.get("rules", []), *rule_documents(lacking)]} if lacking else {}
+
+
+def _role(namespace: str, name: str, rules: Iterable[PolicyRule], *, label: str | None = None) -> Default:
+    resource = f"{'roles' if namespace else 'clusterroles'}.{RBAC_GROUP}"
+    return Default(resource, namespace, {"metadata": _metadata(name, label), "rules": rule_documents(rules)})
+
+
+def _binding(namespace: str, name: str, role: str, subjects: Iterable[str]) -> Default:
+    resource = f"{'rolebindings' if namespace else 'clusterrolebindings'}.{RBAC_GROUP}"
+    ref = {"apiGroup": RBAC_GROUP, "kind": "Role" if namespace else "ClusterRole", "name": role}
+    body = {"metadata": _metadata(name, None), "roleRef": ref, "subjects": [_subject(text) for text in subjects]}
+    return Default(resource, namespace, body)
+
+
+def _metadata(name: str, label: str | None) -> Document:
+    labels = BOOTSTRAPPING if label is None else {**BOOTSTRAPPING, label: "true"}
+    return {"name": name, "labels": dict(labels), "annotations": {AUTOUPDATE: "true"}}
+
+
+def _subject(text: str) -> Document:
+    kind, _, name = text.partition(" ")
+    if kind != "ServiceAccount":
+        return {"apiGroup": RBAC_GROUP, "kind": kind, "name": name}
+    namespace, _, account = name.partition("/")
+    return {"kind": kind, "name": account, "namespace": namespace}
+
+
+def _table() -> _Table:
+    raw = files("doorman.runtime").joinpath("data", "roles.json").read_bytes()
+    return msgspec.json.decode(raw, type=_Table)

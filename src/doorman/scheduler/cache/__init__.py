@@ -1,0 +1,1 @@
+"""What the scheduler knows of nodes and pods, in columns."""

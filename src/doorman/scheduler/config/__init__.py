@@ -1,0 +1,1 @@
+"""The scheduler's configuration: read, checked, resolved."""

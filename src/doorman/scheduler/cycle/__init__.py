@@ -1,0 +1,1 @@
+"""One scheduling cycle: bound plugins, their answers for every node, the choice."""

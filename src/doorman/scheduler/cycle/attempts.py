@@ -1,0 +1,68 @@
+"""What is tried in a scheduling cycle, and what comes of it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+
+from doorman.scheduler.cache.node_columns import Column, RowArray
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.cycle.bound_plugins import BoundFilter
+from doorman.scheduler.framework import PASS
+
+
+class Fit(msgspec.Struct, frozen=True):
+    row: int
+    score: int
+    feasible_nodes: int
+
+
+class FitError(msgspec.Struct, frozen=True, kw_only=True):
+    """No node takes the pod: why, for the message, for the queue and for preemption."""
+
+    message: str
+    """`0/4 nodes are available: ...`, without what preemption has to add."""
+    rejectors: frozenset[str]
+    """Plugins that rejected the pod somewhere; empty means it was an error and not a rejection."""
+    verdicts: Column
+    """By row."""
+    counts: Mapping[int, int]
+    """Rows by verdict."""
+
+
+Attempt: TypeAlias = Fit | FitError
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """Every node judged, for a decision in which others have a say."""
+
+    verdicts: Column
+    judges: tuple[BoundFilter, ...]
+    by: tuple[str, ...]
+    """Plugins that named the only nodes worth a look."""
+
+    @property
+    def feasible(self) -> RowArray:
+        rows: RowArray = np.flatnonzero(self.verdicts == PASS)
+        return rows
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """The pod that is tried."""
+
+    key: str
+    shape: Shape
+    priority: int
+
+
+def unavailable(nodes: int, reasons: Counter[str]) -> str:
+    """Reasons counted over nodes, sorted as text.
+
+    >>> unavailable(12, Counter({"Too many pods": 2, "node(s) were unschedulable": 10}))
+    '0/12 nodes are available: 10 node(s) were unschedulable, 2 Too many pods.'
+    """
+    listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
+    head = f"0/{nodes} nodes are available:"
+    return f"{head} {', '.join(listed)}." if listed else head

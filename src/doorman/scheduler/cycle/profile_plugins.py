@@ -1,0 +1,134 @@
+"""The plugins of one profile at their extension points, and the judges they give for a shape."""
+
+from collections.abc import Mapping, Sequence
+
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.config.scheduler_config import Profile
+from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins, BoundScorer
+from doorman.scheduler.cycle.stage_timing import SKIP, SUCCESS, StageTiming
+from doorman.scheduler.extenders.extender import EXTENDER
+from doorman.scheduler.framework import (
+    FilterPlugin,
+    Hint,
+    HintPlugin,
+    NamesPlugin,
+    Plugin,
+    PreEnqueuePlugin,
+    PreFilterReject,
+    Scope,
+    ScorePlugin,
+)
+from doorman.scheduler.out_of_tree_plugins import any_event_hints
+from doorman.scheduler.plugin_registry import INERT
+
+
+class PluginReject(Exception):
+    """A plugin's PreFilter said no: the shape fits nowhere."""
+
+    def __init__(self, plugin: str, reject: PreFilterReject) -> None:
+        super().__init__(reject.message)
+        self.plugin = plugin
+        self.reject = reject
+
+
+class ProfilePlugins:
+    """Built once from a profile and the plugins by name; a name that nobody has is an error of configuration."""
+
+    def __init__(self, profile: Profile, plugins: Mapping[str, Plugin]) -> None:
+        self.profile = profile
+        self.by_name = plugins
+        unknown = [
+            name
+            for name in (
+                *profile.pre_filters,
+                *profile.filters,
+                *profile.pre_enqueue,
+                *profile.post_filters,
+                *dict(profile.scores),
+            )
+            if name not in plugins and name not in INERT
+        ]
+        if unknown:
+            raise ValueError(f"{unknown[0]} does not exist")
+        self.filters: list[FilterPlugin] = [
+            plugin for plugin in map(plugins.get, profile.filters) if isinstance(plugin, FilterPlugin)
+        ]
+        self.scores: list[tuple[ScorePlugin, int]] = [
+            (plugin, weight)
+            for plugin, weight in ((plugins.get(name), weight) for name, weight in profile.scores)
+            if isinstance(plugin, ScorePlugin)
+        ]
+        self.pre_enqueue: list[PreEnqueuePlugin] = [
+            plugin for plugin in map(plugins.get, profile.pre_enqueue) if isinstance(plugin, PreEnqueuePlugin)
+        ]
+        self._names = [plugin for plugin in map(plugins.get, profile.pre_filters) if isinstance(plugin, NamesPlugin)]
+        self._cluster_filters = [
+            (index, plugin) for index, plugin in enumerate(self.filters) if plugin.filter_scope is Scope.CLUSTER
+        ]
+        self._cluster_scores = [
+            (index, plugin, weight)
+            for index, (plugin, weight) in enumerate(self.scores)
+            if plugin.score_scope is Scope.CLUSTER
+        ]
+
+    def hints(self) -> dict[str, Sequence[Hint]]:
+        """Of every plugin that may reject a pod, by its name."""
+        rejecting: list[Plugin] = [*self.filters, *self.pre_enqueue]
+        hints = {
+            plugin.name: plugin.hints() if isinstance(plugin, HintPlugin) else any_event_hints() for plugin in rejecting
+        }
+        return {**hints, EXTENDER: any_event_hints()}
+
+    def judges(self, shape: Shape, cluster: ClusterState) -> BoundPlugins:
+        """What judges by node and by row. Raises PluginReject."""
+        filters = []
+        for index, plugin in enumerate(self.filters):
+            if plugin.filter_scope is not Scope.CLUSTER:
+                judge = plugin.filter_for(shape, cluster)
+                if isinstance(judge, PreFilterReject):
+                    raise PluginReject(plugin.name, judge)
+                if judge is not None:
+                    filters.append(BoundFilter(index, plugin.filter_scope, judge))
+        scorers = []
+        for index, (score_plugin, weight) in enumerate(self.scores):
+            if score_plugin.score_scope is not Scope.CLUSTER:
+                scorer = score_plugin.scorer_for(shape, cluster)
+                if scorer is not None:
+                    scorers.append(BoundScorer(index, score_plugin.score_scope, weight, scorer))
+        return BoundPlugins(filters, scorers)
+
+    def cluster_filters(
+        self, shape: Shape, cluster: ClusterState, laps: StageTiming | None = None
+    ) -> list[BoundFilter]:
+        """What must be asked in every cycle. Raises PluginReject."""
+        found = []
+        for index, plugin in self._cluster_filters:
+            began = laps.now() if laps is not None else 0.0
+            judge = plugin.filter_for(shape, cluster)
+            if laps is not None:
+                laps.plugin(plugin.name, "PreFilter", SKIP if judge is None else SUCCESS, since=began)
+            if isinstance(judge, PreFilterReject):
+                raise PluginReject(plugin.name, judge)
+            if judge is not None:
+                found.append(BoundFilter(index, Scope.CLUSTER, judge))
+        return found
+
+    def cluster_scorers(self, shape: Shape, cluster: ClusterState) -> list[BoundScorer]:
+        found = []
+        for index, plugin, weight in self._cluster_scores:
+            scorer = plugin.scorer_for(shape, cluster)
+            if scorer is not None:
+                found.append(BoundScorer(index, Scope.CLUSTER, weight, scorer))
+        return found
+
+    def node_names(self, shape: Shape) -> tuple[frozenset[str] | None, tuple[str, ...]]:
+        """The only nodes worth a look (None: all), and the plugins that said so, sorted."""
+        names: frozenset[str] | None = None
+        by: list[str] = []
+        for plugin in self._names:
+            found = plugin.node_names_or_none(shape)
+            if found is not None:
+                names = found if names is None else names & found
+                by.append(plugin.name)
+        return names, tuple(sorted(by))

@@ -1,0 +1,1 @@
+"""Why a pod fits where it fits, from the plugins that decide."""

@@ -1,0 +1,1 @@
+"""Scheduler extenders, and decisions that wait for them."""

@@ -1,0 +1,1 @@
+"""Preemption: who would have to leave, who is leaving, who is nominated."""

@@ -1,0 +1,417 @@
+"""DefaultPreemption: which pods of lower priority must leave so that a pod fits, and on which node.
+
+Rules
+-----
+1. Not eligible: preemptionPolicy Never, or victims of an earlier round are still terminating on the nominated node.
+2. Candidates are nodes whose verdict preemption can change; taints, affinity and cordons never are.
+3. Candidates are looked at from an offset (drawn from the pod's uid, so that equal pods start elsewhere) until enough
+   are found: a share of them, at least a minimum, and one without a broken budget.
+4. On a node all pods of strictly lower priority leave in thought; if the pod then fits they are let back in one by
+   one, the most important first, those whose budget would break before the others; who no longer fits is a victim.
+5. More important: higher priority, then earlier start.
+6. A budget (same namespace, selector not empty, pod not yet in disruptedPods) breaks when more would leave than it
+   allows; pods without labels break none.
+7. The best node: fewest broken budgets; lowest highest priority among victims; smallest sum of priorities, each
+   raised by 2**31; fewest victims; latest earliest start among the victims of highest priority; first found.
+"""
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from operator import add, le, sub
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from doorman.api.machinery.label_selectors import NOTHING, Selector, selector_of
+from doorman.api.views.pods import Pod
+from doorman.api.views.policy import PodDisruptionBudget
+from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.node_columns import Mask, RowArray
+from doorman.scheduler.cycle.attempts import Candidate, FitError, unavailable
+from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins
+from doorman.scheduler.cycle.profile_plugins import PluginReject
+from doorman.scheduler.cycle.scheduling_cycle import Cycle
+from doorman.scheduler.framework import ABSENT, FINAL, PASS
+from doorman.scheduler.plugins.resources_fit import FitFilter
+from doorman.scheduler.preemption.candidates import PreemptionCandidate, PreemptionCandidates
+from doorman.scheduler.preemption.nominator import Nominator
+
+NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
+NO_VICTIMS: Final = "No preemption victims found for incoming pod"
+NO_CANDIDATE: Final = "preemption: no candidate node for preemption"
+_PRIORITY_SHIFT: Final = 2**31
+KNOWN_MAX: Final = 64
+"""Kinds of pods for which it is remembered what clearing nodes came to."""
+
+
+class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
+    message: str
+    nominated: str | None
+    """What becomes of the pod's nomination: a node, "" for none, None to leave it."""
+    victims: tuple[PodRecord, ...] = ()
+    broken_budgets: int = 0
+
+
+class Budgets:
+    """Disruption budgets with their selectors compiled."""
+
+    def __init__(self) -> None:
+        self._budgets: dict[str, tuple[PodDisruptionBudget, Selector]] = {}
+        self.version = 0
+
+    def __len__(self) -> int:
+        return len(self._budgets)
+
+    def put(self, budget: PodDisruptionBudget) -> None:
+        try:
+            selector = selector_of(budget.spec.selector)
+        except ValueError:
+            selector = NOTHING
+        if selector.is_everything:
+            selector = NOTHING
+        self._budgets[budget.metadata.key] = (budget, selector)
+        self.version += 1
+
+    def remove(self, key: str) -> None:
+        self._budgets.pop(key, None)
+        self.version += 1
+
+    def broken_by(self, records: Iterable[PodRecord]) -> set[str]:
+        """Rule 6: keys of the pods whose leaving, in this order, breaks a budget."""
+        if not self._budgets:
+            return set()
+        allowed = {key: budget.status.disruptions_allowed for key, (budget, _) in self._budgets.items()}
+        broken = set()
+        for record in records:
+            meta = record.pod.metadata
+            for key, (budget, selector) in self._budgets.items() if meta.labels else ():
+                if (
+                    budget.metadata.namespace == meta.namespace
+                    and selector.matches(meta.labels)
+                    and meta.name not in budget.status.disrupted_pods
+                ):
+                    allowed[key] -= 1
+                    if allowed[key] < 0:
+                        broken.add(record.key)
+        return broken
+
+
+class PreemptionEvaluator:
+    """PostFilter of one profile."""
+
+    def __init__(
+        self,
+        cluster: ClusterState,
+        nominator: Nominator,
+        cycle: Cycle,
+        budgets: Budgets,
+        *,
+        candidates_percentage_min: int,
+        candidates_absolute_min: int,
+    ) -> None:
+        self._cluster = cluster
+        self._nominator = nominator
+        self._cycle = cycle
+        self._budgets = budgets
+        self._percentage = candidates_percentage_min
+        self._absolute = candidates_absolute_min
+        self._known: dict[tuple[int, int], PreemptionCandidates] = {}
+        """By demand and priority: what likes of this pod have found out."""
+
+    def attempt(self, pod: Pod, candidate: Candidate, misfit: FitError) -> PostFilterResult:
+        ground = self._ground(pod, candidate, misfit)
+        if isinstance(ground, PostFilterResult):
+            return ground
+        rows, curable, reasons = ground
+        best = self._best(candidate, rows, curable, reasons) if len(rows) else None
+        return self._nothing(reasons) if best is None else self._cleared(best)
+
+    def find(
+        self, pod: Pod, candidate: Candidate, misfit: FitError
+    ) -> PostFilterResult | Sequence[PreemptionCandidate]:
+        """All nodes that could be cleared, for others to have a say in it; or why there are none."""
+        ground = self._ground(pod, candidate, misfit)
+        if isinstance(ground, PostFilterResult):
+            return ground
+        rows, curable, reasons = ground
+        try:
+            judges, cluster_judges = self._cycle.judges_for(candidate.shape)
+        except PluginReject:
+            return self._nothing(reasons)
+        found, failed = self._trials(candidate, judges, rows, self._enough(curable))
+        # Where filters let the pod in as it is, somebody else has refused it: nobody's leaving would help.
+        clearings = [clearing for clearing in found if clearing.victims]
+        if clearings:
+            return clearings
+        if found:
+            reasons[NO_VICTIMS] += len(found)
+        self._count(failed, (*judges.filters, *cluster_judges), reasons)
+        return self._nothing(reasons)
+
+    def choose(self, clearings: Sequence[PreemptionCandidate]) -> PostFilterResult:
+        """Rule 7."""
+        return self._cleared(min(clearings, key=lambda clearing: clearing.badness))
+
+    def node_of(self, clearing: PreemptionCandidate) -> str:
+        return self._cluster.node(clearing.row).metadata.name
+
+    def clearing_of(self, node: str, uids: Sequence[str], broken_budgets: int) -> PreemptionCandidate | None:
+        """A node with victims that somebody else chose; None if one of them is not there."""
+        row = self._cluster.row_or_none(node)
+        there = {} if row is None else {record.pod.metadata.uid: record for record in self._cluster.records_on(row)}
+        if row is None or any(uid not in there for uid in uids):
+            return None
+        clearing = _clearing(row, [there[uid] for uid in uids], frozenset())
+        return msgspec.structs.replace(clearing, badness=(broken_budgets, *clearing.badness[1:]))
+
+    def _ground(
+        self, pod: Pod, candidate: Candidate, misfit: FitError
+    ) -> PostFilterResult | tuple[RowArray, int, Counter[str]]:
+        """Rows worth a look in turn, how many are curable, and the reasons of the others; or why there are none."""
+        refusal = self._refusal(pod, candidate, misfit)
+        if refusal:
+            return PostFilterResult(message=f"preemption: not eligible due to {refusal}.", nominated=None)
+        verdicts = misfit.verdicts
+        if all(verdict == ABSENT or verdict & FINAL for verdict in misfit.counts):
+            message = unavailable(self._cluster.node_count, Counter({NOT_HELPFUL: self._cluster.node_count}))
+            return PostFilterResult(message=f"preemption: {message}", nominated="")
+        cluster = self._cluster
+        curable: Mask = verdicts & FINAL == 0  # not so of those that are absent
+        curable_count = int(np.count_nonzero(curable))
+        reasons: Counter[str] = Counter()
+        if hopeless := cluster.node_count - curable_count:
+            reasons[NOT_HELPFUL] += hopeless
+        rows = self._in_turn(curable & (cluster.lowest_priority[: cluster.size] < candidate.priority), pod)
+        if without := curable_count - len(rows):
+            reasons[NO_VICTIMS] += without
+        return rows, curable_count, reasons
+
+    def _nothing(self, reasons: Counter[str]) -> PostFilterResult:
+        message = unavailable(self._cluster.node_count, reasons)
+        return PostFilterResult(message=f"preemption: {message}", nominated="")
+
+    def _cleared(self, best: PreemptionCandidate) -> PostFilterResult:
+        node = self.node_of(best)
+        message = (
+            f"preemption: found a potential placement for pod on node {node}, preempting {len(best.victims)} victims"
+        )
+        return PostFilterResult(message=message, nominated=node, victims=best.victims, broken_budgets=best.badness[0])
+
+    def _refusal(self, pod: Pod, candidate: Candidate, misfit: FitError) -> str:
+        """Rule 1."""
+        if pod.spec.preemption_policy == "Never":
+            return "preemptionPolicy=Never"
+        node = self._nominator.node_of(candidate.key) or pod.status.nominated_node_name
+        row = self._cluster.row_or_none(node)
+        if row is None or misfit.verdicts[row] & FINAL:
+            return ""
+        for record in self._cluster.records_on(row):
+            if record.priority < candidate.priority and _is_leaving_by_preemption(record.pod):
+                return "a terminating pod on the nominated node"
+        return ""
+
+    def _in_turn(self, chosen: Mask, pod: Pod) -> RowArray:
+        """Rule 3: in the order of nodes, beginning somewhere."""
+        in_order = self._cluster.rows_in_order()
+        ordered = in_order[chosen[in_order]]
+        offset = zlib.crc32(pod.metadata.uid.encode()) % len(ordered) if len(ordered) else 0
+        return np.concatenate((ordered[offset:], ordered[:offset]))
+
+    def _best(
+        self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str]
+    ) -> PreemptionCandidate | None:
+        """The node to clear. Where there is none, `reasons` say why."""
+        enough = self._enough(curable)
+        try:
+            judges, cluster_judges = self._cycle.judges_for(candidate.shape)
+        except PluginReject:
+            return None
+        fit = self._fit_or_none(judges) if not cluster_judges else None
+        if fit is not None:
+            best, failed = self._best_known(candidate, judges, fit, rows, enough)
+        else:
+            best, failed = self._best_by_trial(candidate, judges, rows, enough)
+        if best is None:
+            self._count(failed, (*judges.filters, *cluster_judges), reasons)
+        return best
+
+    def _enough(self, curable: int) -> int:
+        """Rule 3."""
+        return min(max(curable * self._percentage // 100, self._absolute), curable)
+
+    def _count(self, failed: Mapping[int, int], judges: Sequence[BoundFilter], reasons: Counter[str]) -> None:
+        for verdict, count in failed.items():
+            for reason in self._cycle.reasons(verdict, judges):
+                reasons[reason] += count
+
+    def _best_known(
+        self, candidate: Candidate, judges: BoundPlugins, fit: FitFilter, rows: RowArray, enough: int
+    ) -> tuple[PreemptionCandidate | None, Mapping[int, int]]:
+        known = self._known_for(candidate)
+        own_row = self._cluster.row_or_none(self._nominator.node_of(candidate.key))
+        # What a trial comes to depends on more than the demand: nothing is kept of it.
+        tried = [own_row] if own_row is not None else []
+        known.forget(tried)
+
+        def clear(row: int) -> PreemptionCandidate | int:
+            found = None if row == own_row else self._clear_simply(candidate, judges, fit, row)
+            if found is None:
+                tried.append(row)
+                return self._clear(candidate, judges, row)
+            return found
+
+        best = known.best(known.look(rows, enough, clear))
+        failed = known.failures(rows) if best is None else {}
+        known.forget(tried)
+        return best, failed
+
+    def _best_by_trial(
+        self, candidate: Candidate, judges: BoundPlugins, rows: RowArray, enough: int
+    ) -> tuple[PreemptionCandidate | None, Mapping[int, int]]:
+        found, failed = self._trials(candidate, judges, rows, enough)
+        return min(found, key=lambda clearing: clearing.badness, default=None), failed
+
+    def _trials(
+        self, candidate: Candidate, judges: BoundPlugins, rows: RowArray, enough: int
+    ) -> tuple[list[PreemptionCandidate], Mapping[int, int]]:
+        found: list[PreemptionCandidate] = []
+        failed: Counter[int] = Counter()
+        unbroken = False
+        for row in rows.tolist():
+            clearing = self._clear(candidate, judges, row)
+            if isinstance(clearing, int):
+                failed[clearing] += 1
+                continue
+            found.append(clearing)
+            unbroken = unbroken or not clearing.badness[0]
+            if unbroken and len(found) >= enough:
+                break
+        return found, failed
+
+    def _fit_or_none(self, judges: BoundPlugins) -> FitFilter | None:
+        """The filter of resources, if it is the only one that leaving pods can change."""
+        if len(judges.row_filters) != 1:
+            return None
+        judge = judges.row_filters[0].filter
+        return judge if isinstance(judge, FitFilter) else None
+
+    def _known_for(self, candidate: Candidate) -> PreemptionCandidates:
+        # With budgets, labels count too, and a pod that only gets another label touches no row.
+        if len(self._budgets) or len(self._known) >= KNOWN_MAX:
+            self._known.clear()
+        key = (candidate.shape.demand.id, candidate.priority)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = PreemptionCandidates()
+        known.refresh(self._cluster, self._nominator)
+        return known
+
+    def _clear(self, candidate: Candidate, judges: BoundPlugins, row: int) -> PreemptionCandidate | int:
+        """Rule 4 by trial: pods are taken off the columns and put back. A verdict if nothing helps."""
+        cluster = self._cluster
+        leaving = self._lower(candidate, row)
+        for record in leaving:
+            cluster.try_remove(record)
+        verdict = self._cycle.verdict_with_nominated(candidate, judges, row)
+        victims: list[PodRecord] = []
+        broken = self._budgets.broken_by(leaving)
+        if verdict == PASS:
+            for record in sorted(leaving, key=lambda record: record.key not in broken):
+                cluster.try_add(record, row)
+                if self._cycle.verdict_with_nominated(candidate, judges, row) != PASS:
+                    cluster.try_remove(record)
+                    victims.append(record)
+        for record in leaving if verdict != PASS else victims:
+            cluster.try_add(record, row)
+        if verdict != PASS:
+            return verdict
+        chosen = {record.key for record in victims}
+        return _clearing(row, [record for record in leaving if record.key in chosen], broken)
+
+    def _clear_simply(
+        self, candidate: Candidate, judges: BoundPlugins, fit: FitFilter, row: int
+    ) -> PreemptionCandidate | int | None:
+        """Rule 4 by sums, where only resources are in the way; None when it takes a trial to say.
+
+        Pods nominated to the node count as if they were there; what fits beside them fits without them too.
+        """
+        cluster = self._cluster
+        if any(int(judge.filter.codes(row)) for judge in judges.node_filters):
+            return None
+        leaving = self._lower(candidate, row)
+        asked = fit.amounts
+        amounts = _amounts(leaving, asked)
+        guests, guest_amounts = self._guests(candidate, row)
+        pods_free = int(cluster.pods_max[row] - cluster.pod_count[row]) + len(leaving) - 1 - guests
+        free = [
+            cluster.allocatable[index].item(row)
+            - cluster.requested[index].item(row)
+            - amount
+            - guest_amounts.get(index, 0)
+            for index, amount in asked
+        ]
+        for taken in amounts:
+            free = list(map(add, free, taken))
+        if pods_free < 0 or min(free, default=0) < 0:
+            return judges.row_filters[0].tag | fit.code(row, pods_free, free)
+        broken = self._budgets.broken_by(leaving)
+        order: Sequence[int] = range(len(leaving))
+        if broken:
+            order = sorted(order, key=lambda at: leaving[at].key not in broken)
+        chosen = set()
+        for at in order:
+            taken = amounts[at]
+            if pods_free > 0 and all(map(le, taken, free)):
+                pods_free -= 1
+                free = list(map(sub, free, taken))
+            else:
+                chosen.add(at)
+        return _clearing(row, [record for at, record in enumerate(leaving) if at in chosen], broken)
+
+    def _guests(self, candidate: Candidate, row: int) -> tuple[int, Mapping[int, int]]:
+        """Pods nominated to the row that count for the candidate, and what they will take."""
+        if not len(self._nominator):
+            return 0, {}
+        return self._nominator.overlay(candidate.priority).on_row(row)
+
+    def _lower(self, candidate: Candidate, row: int) -> list[PodRecord]:
+        """Rule 5: pods that may have to leave, most important first."""
+        priority = candidate.priority
+        lower = [record for record in self._cluster.records_on(row) if record.priority < priority]
+        if len(lower) > 1:
+            lower.sort(key=lambda record: (-record.priority, record.started, record.key))
+        return lower
+
+
+def _amounts(records: Iterable[PodRecord], asked: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """What each of the pods holds of the resources asked for. Pods on a node are often alike."""
+    known: dict[int, list[int]] = {}
+    amounts = []
+    for record in records:
+        demand = record.shape.demand
+        taken = known.get(demand.id)
+        if taken is None:
+            held = dict(demand.amounts)
+            taken = known[demand.id] = [held.get(index, 0) for index, _ in asked]
+        amounts.append(taken)
+    return amounts
+
+
+def _clearing(row: int, victims: Sequence[PodRecord], broken: AbstractSet[str]) -> PreemptionCandidate:
+    """With rule 7 worked out."""
+    highest = max((victim.priority for victim in victims), default=-_PRIORITY_SHIFT)
+    total = sum(victim.priority + _PRIORITY_SHIFT for victim in victims)
+    earliest = min((victim.started for victim in victims if victim.priority == highest), default=math.inf)
+    broken_budgets = sum(victim.key in broken for victim in victims)
+    return PreemptionCandidate(row, tuple(victims), (broken_budgets, highest, total, len(victims), -earliest))
+
+
+def _is_leaving_by_preemption(pod: Pod) -> bool:
+    if not pod.metadata.deletion_timestamp:
+        return False
+    condition = pod.status.condition("DisruptionTarget")
+    return condition is not None and condition.status == "True" and condition.reason == "PreemptionByScheduler"

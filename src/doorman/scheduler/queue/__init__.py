@@ -1,0 +1,1 @@
+"""Pods that wait to be scheduled, and what wakes them."""

@@ -1,0 +1,1 @@
+"""The functions that CEL expressions may call, a library a file."""

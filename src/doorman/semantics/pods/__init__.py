@@ -1,0 +1,1 @@
+"""Rules about pods: what they ask for, refer to, select, count for."""

@@ -1,0 +1,1 @@
+"""Rules about taints and tolerations."""

@@ -1,0 +1,1 @@
+"""Bodies to documents and documents to bodies."""

@@ -1,0 +1,149 @@
+"""From a body to a clean document of the expected kind, with field validation (Strict, Warn, Ignore)."""
+
+from functools import cache
+from typing import Final
+
+from doorman.api.kinds import Kind, builtin_kinds
+from doorman.api.machinery.conversion import to_stored
+from doorman.api.machinery.decode_errors import json_type
+from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.base.errors import bad_request, invalid_object, not_supported
+from doorman.base.go_format import quote
+from doorman.server.codec.negotiation import go_package
+from doorman.server.codec.request_bodies import Body, BodyError, as_document, read_body, unrecognized
+from doorman.server.request import Query
+
+FIELD_VALIDATIONS: Final = ("", "Ignore", "Warn", "Strict")
+_SCHEME: Final = '"pkg/api/legacyscheme/scheme.go:30"'
+"""Where Kubernetes declares its table of types: its messages say so."""
+_UNSERVED: Final = {
+    "ControllerRevision": ("apps/v1beta1", "apps/v1beta2"),
+    "CronJob": ("batch/v1beta1",),
+    "DaemonSet": ("apps/v1beta2", "extensions/v1beta1"),
+    "Deployment": ("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
+    "Event": ("events.k8s.io/v1beta1",),
+    "Lease": ("coordination.k8s.io/v1beta1",),
+    "PodDisruptionBudget": ("policy/v1beta1",),
+    "PriorityClass": ("scheduling.k8s.io/v1alpha1", "scheduling.k8s.io/v1beta1"),
+    "ReplicaSet": ("apps/v1beta2", "extensions/v1beta1"),
+    "RuntimeClass": ("node.k8s.io/v1alpha1", "node.k8s.io/v1beta1"),
+    "StatefulSet": ("apps/v1beta1", "apps/v1beta2"),
+}
+"""Versions that Kubernetes still knows but no longer serves."""
+
+_POSTED: Final = {
+    "Binding": ("core.v1.Binding", ("v1",)),
+    "Eviction": ("policy.v1.Eviction", ("policy/v1", "policy/v1beta1")),
+    "Scale": ("autoscaling.v1.Scale", ("autoscaling/v1",)),
+    "TokenRequest": ("authentication.v1.TokenRequest", ("authentication.k8s.io/v1",)),
+}
+"""The type of what is posted to subresources, and the versions it may say it is of."""
+
+
+def field_validation(query: Query, options_kind: str) -> str:
+    wanted = query.get("fieldValidation")
+    if wanted not in FIELD_VALIDATIONS:
+        error = not_supported("fieldValidation", wanted, FIELD_VALIDATIONS)
+        raise invalid_object(options_kind, "meta.k8s.io", "", [error])
+    return wanted or "Warn"
+
+
+def decode_object(
+    schema: Schema, kind: Kind, body: bytes, content_type: str, validation: str, warnings: list[str]
+) -> Document:
+    """A whole object from a POST or PUT body, structurally clean, in the stored face."""
+    try:
+        read = read_body(body, content_type)
+    except BodyError as error:
+        raise unrecognized(kind.kind, str(error), body) from error
+    doc = as_document(read, kind.kind, body)
+    check_kind(kind, doc, body)
+    return clean_object(schema, kind, doc, read, validation, warnings)
+
+
+def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:
+    for member in ("apiVersion", "kind"):
+        found = doc.get(member)
+        if found is not None and not isinstance(found, str):
+            fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
+            raise unrecognized(kind.kind, fault, raw)
+    api_version, name = doc.get("apiVersion") or kind.group_version, doc.get("kind") or kind.kind
+    if (api_version, name) == (kind.group_version, kind.kind):
+        return
+    head = f'{name} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
+    if fault := misfit(kind, api_version, name):
+        raise bad_request(head + fault)
+    raise bad_request(
+        f"the API version in the data ({api_version}) does not match the expected API version ({kind.group_version})"
+    )
+
+
+def decode_posted(
+    schema: Schema, kind: str, body: bytes, content_type: str, validation: str, warnings: list[str]
+) -> Document:
+    """What is sent to a subresource that takes an object of its own: a Binding, an Eviction, a Scale."""
+    try:
+        read = read_body(body, content_type)
+    except BodyError as error:
+        raise unrecognized(kind, str(error), body) from error
+    doc = as_document(read, kind, body)
+    type_name, versions = _POSTED[kind]
+    api_version, name = doc.get("apiVersion") or versions[0], doc.get("kind") or kind
+    if not isinstance(api_version, str) or not isinstance(name, str):
+        raise unrecognized(kind, "json: cannot unmarshal into Go struct field .kind of type string", body)
+    group, _, version = api_version.rpartition("/")
+    head = f'{name} in version "{version}" cannot be handled as a {kind}: '
+    if name != kind or api_version not in versions:
+        if (group, version, name) in _registered():
+            raise bad_request(
+                f"{head}converting ({version}.{name}) to ({type_name.split('.')[0]}.{kind}): unknown conversion"
+            )
+        shown = f"no kind {quote(name)} is registered for version {quote(api_version)}"
+        raise bad_request(f"{head}{shown} in scheme {_SCHEME}")
+    problems = [f'duplicate field "{path}"' for path in read.duplicates]
+    try:
+        cleaned, unknown = schema.clean(doc, type_name)
+    except DecodeError as error:
+        raise bad_request(head + str(error)) from error
+    _tell(head, [*problems, *unknown], validation, warnings)
+    return cleaned
+
+
+def misfit(kind: Kind, api_version: str, name: str) -> str:
+    """Why something of this version and kind cannot become an object of that kind; empty: it can."""
+    group, _, version = api_version.rpartition("/")
+    is_registered = (group, version, name) in _registered() or api_version in _UNSERVED.get(name, ())
+    if kind.is_custom or not is_registered:
+        return f"no kind {quote(name)} is registered for version {quote(api_version)} in scheme {_SCHEME}"
+    if name != kind.kind or group not in (kind.group, "extensions"):
+        return f"converting ({version}.{name}) to ({go_package(kind)}.{kind.kind}): unknown conversion"
+    return ""
+
+
+def clean_object(
+    schema: Schema, kind: Kind, doc: Document, read: Body, validation: str, warnings: list[str]
+) -> Document:
+    head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+    problems = [f'duplicate field "{path}"' for path in read.duplicates]
+    if kind.type_name:
+        try:
+            doc, unknown = schema.clean(doc, kind.type_name)
+        except DecodeError as error:
+            raise bad_request(head + str(error)) from error
+        problems += unknown
+    _tell(head, problems, validation, warnings)
+    doc.pop("kind", None)
+    doc.pop("apiVersion", None)
+    return to_stored(kind.face, doc)
+
+
+def _tell(head: str, problems: list[str], validation: str, warnings: list[str]) -> None:
+    if problems and validation == "Strict":
+        raise bad_request(f"{head}strict decoding error: {', '.join(problems)}")
+    if problems and validation == "Warn":
+        warnings += problems
+
+
+@cache
+def _registered() -> frozenset[tuple[str, str, str]]:
+    return frozenset((row.group, row.version, row.kind) for row in builtin_kinds().rows)

@@ -1,0 +1,197 @@
+"""Objects, lists and watch events as bytes, in the form that was negotiated.
+
+The plain JSON forms join kept bytes and encode nothing. Other forms (tables, metadata only, YAML, indented) and the
+versions that look different from what is stored decode first.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from doorman.api.kinds import Kind
+from doorman.api.machinery.conversion import from_stored
+from doorman.api.machinery.schema import Document
+from doorman.base.clock import Instant
+from doorman.registry.cache.stored_object import Stored, head_of
+from doorman.server.codec.list_bodies import ListBody, encoded_list
+from doorman.server.codec.negotiation import JSON, YAML, Accepted, unusable_for_list, unusable_for_object
+from doorman.server.listing import Page
+from doorman.server.request import Response
+from doorman.server.tables import table_of
+
+_META: Final = "meta.k8s.io/v1"
+_encode: Final = msgspec.json.Encoder().encode
+
+
+@lru_cache(maxsize=4096)
+def _head(group: str, version: str, kind: str) -> bytes:
+    return head_of(kind, f"{group}/{version}" if group else version)
+
+
+def document_of(kind: Kind, stored: Stored) -> Document:
+    """The whole document as this kind shows it."""
+    doc = from_stored(kind.face, stored.document())
+    return {"kind": kind.kind, "apiVersion": kind.group_version, **doc}
+
+
+def object_bytes(kind: Kind, stored: Stored) -> bytes:
+    if kind.face:
+        return _encode(document_of(kind, stored))
+    return stored.json(_head(kind.group, kind.version, kind.kind))
+
+
+class Renderer:
+    """One request's way of writing."""
+
+    def __init__(self, accepted: Accepted, *, pretty: bool, include_object: str, now: Instant) -> None:
+        self._accepted = accepted
+        self._pretty = pretty or accepted.pretty
+        self._include_object = include_object
+        self._now = now
+        self._is_first_event = True
+
+    def one(self, kind: Kind, stored: Stored, *, status: int = 200) -> Response:
+        match self._accepted.conversion:
+            case "":
+                if self._is_plain():
+                    return Response(status=status, body=object_bytes(kind, stored))
+                return self._document(document_of(kind, stored), status)
+            case "Table":
+                return self._document(self._table(kind, [stored.document()], _object_meta(stored)), status)
+            case "PartialObjectMetadata":
+                return self._document(_partial(document_of(kind, stored)), status)
+            case other:
+                raise unusable_for_object(other, kind)
+
+    def page(self, kind: Kind, page: Page) -> Response:
+        match self._accepted.conversion:
+            case "":
+                if self._is_plain():
+                    return _list(kind, page)
+                items = [_item(document_of(kind, stored)) for stored in page.items]
+                return self._list_document(f"{kind.kind}List", kind.group_version, page, items)
+            case "Table":
+                return self._document(self._table(kind, [stored.document() for stored in page.items], _list_meta(page)))
+            case "PartialObjectMetadataList":
+                items = [_partial(document_of(kind, stored)) for stored in page.items]
+                return self._list_document("PartialObjectMetadataList", _META, page, items)
+            case other:
+                raise unusable_for_list(other, kind)
+
+    def documents(self, kind: Kind, docs: list[Document]) -> Response:
+        """A list of objects that are not stored."""
+        metadata: Document = {"resourceVersion": "0"}
+        if self._accepted.conversion == "Table":
+            return self._document(self._table(kind, docs, metadata))
+        return self._document(
+            {"kind": f"{kind.kind}List", "apiVersion": kind.group_version, "metadata": metadata, "items": docs}
+        )
+
+    def computed(self, kind: Kind, doc: Document) -> Response:
+        """One object that is not stored."""
+        if self._accepted.conversion == "Table":
+            return self._document(self._table(kind, [doc], {"resourceVersion": "0"}))
+        return self._document(doc)
+
+    def document(self, doc: Any, *, status: int = 200) -> Response:  # any JSON value
+        """An answer that is no stored object."""
+        return self._document(doc, status)
+
+    @property
+    def tells_all_alike(self) -> bool:
+        """Whether a line of a watch is the same for everybody who follows the kind."""
+        return not self._accepted.conversion
+
+    def event(self, kind: Kind, type_: str, stored: Stored) -> bytes:
+        """One line of a watch."""
+        if not self._accepted.conversion:
+            return b'{"type":"%s","object":%s}\n' % (type_.encode(), object_bytes(kind, stored))
+        if self._accepted.conversion == "Table":
+            table = self._table(kind, [stored.document()], _object_meta(stored))
+            if not self._is_first_event:
+                table["columnDefinitions"] = None
+            self._is_first_event = False
+            return _line(type_, table)
+        return _line(type_, _partial(document_of(kind, stored)))
+
+    def bookmark(self, kind: Kind, revision: int, *, ends_initial_events: bool = False) -> bytes:
+        metadata: Document = {"resourceVersion": str(revision), "creationTimestamp": None}
+        if ends_initial_events:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        doc: Document = {"kind": kind.kind, "apiVersion": kind.group_version, "metadata": metadata}
+        if self._accepted.conversion == "Table":
+            row = {"cells": [], "object": _partial(doc)}
+            table = {
+                "kind": "Table",
+                "apiVersion": f"meta.k8s.io/{self._accepted.conversion_version or 'v1'}",
+                "metadata": {"resourceVersion": str(revision)},
+                "columnDefinitions": None,
+                "rows": [row],
+            }
+            return _line("BOOKMARK", table)
+        if self._accepted.conversion:
+            doc = _partial(doc)
+        return _line("BOOKMARK", doc)
+
+    def _list_document(self, kind: str, api_version: str, page: Page, items: list[Document]) -> Response:
+        return self._document({"kind": kind, "apiVersion": api_version, "metadata": _list_meta(page), "items": items})
+
+    def _is_plain(self) -> bool:
+        return self._accepted.media_type == JSON and not self._pretty
+
+    def _table(self, kind: Kind, docs: list[Document], metadata: Document) -> Document:
+        return table_of(
+            kind,
+            docs,
+            metadata,
+            version=self._accepted.conversion_version or "v1",
+            include_object=self._include_object,
+            now=self._now,
+        )
+
+    def _document(self, doc: Any, status: int = 200) -> Response:
+        if self._accepted.media_type == YAML:
+            text = yaml.safe_dump(doc, sort_keys=False, allow_unicode=True)
+            return Response(status=status, content_type=YAML, body=text.encode())
+        body = _encode(doc)
+        return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if self._pretty else body)
+
+
+def _list(kind: Kind, page: Page) -> Response:
+    head = b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
+        kind.kind.encode(),
+        kind.group_version.encode(),
+        _encode(_list_meta(page)),
+    )
+    if kind.face:
+        shown = (_encode(_item(document_of(kind, stored))) for stored in page.items)
+        return Response(chunks=encoded_list(head, shown))
+    body = ListBody(head, page.items)
+    return Response(chunks=body, length=body.length)
+
+
+def _list_meta(page: Page) -> Document:
+    metadata: Document = {"resourceVersion": str(page.revision)}
+    if page.continue_token:
+        metadata["continue"] = page.continue_token
+    if page.remaining is not None:
+        metadata["remainingItemCount"] = page.remaining
+    return metadata
+
+
+def _object_meta(stored: Stored) -> Document:
+    return {"resourceVersion": str(stored.revision)} if stored.revision else {}  # a dry run gives it none
+
+
+def _item(doc: Document) -> Document:
+    return {name: value for name, value in doc.items() if name not in ("kind", "apiVersion")}
+
+
+def _partial(doc: Document) -> Document:
+    return {"kind": "PartialObjectMetadata", "apiVersion": _META, "metadata": doc["metadata"]}
+
+
+def _line(type_: str, doc: Document) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (type_.encode(), _encode(doc))

@@ -1,0 +1,285 @@
+"""OpenAPI, from the type table: what `kubectl create`, `apply` and `explain` ask for. One document a version."""
+
+import hashlib
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.kinds import Kind, Kinds, data_file, type_table
+from doorman.api.machinery.schema import Schema
+from doorman.api.machinery.structural_schema import Structural
+from doorman.server.discovery.openapi_v2 import swagger
+from doorman.server.discovery.server_version import GIT_VERSION
+from doorman.server.request import Query, Request, Response, json_response
+
+_V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_SCALARS: Final[dict[str, dict[str, Any]]] = {
+    "string": {"type": "string"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "bool": {"type": "boolean"},
+    "double": {"type": "number", "format": "double"},
+    "bytes": {"type": "string", "format": "byte"},
+    "time": {"type": "string", "format": "date-time"},
+    "microtime": {"type": "string", "format": "date-time"},
+    "quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    "intstr": {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+    "duration": {"type": "string"},
+    "raw": {"type": "object"},
+}
+_PATCHES: Final = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+_NAMED: Final = {
+    "quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
+    "intstr": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+    "time": "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
+    "microtime": "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
+}
+"""Scalars that Kubernetes describes once and refers to: `kubectl explain` tells a member's type by that name."""
+_PREFIXES: Final = {"meta.v1": "io.k8s.apimachinery.pkg.apis.meta.v1"}
+
+
+class OpenApi:
+    def __init__(self, kinds: Kinds, schema: Schema) -> None:
+        self._kinds = kinds
+        self._schema = schema
+        self._made: dict[tuple[str, str], tuple[list[Kind], tuple[bytes, str]]] = {}
+        """By group and version: what it was made of, and the document with its digest."""
+        self._two: tuple[int, bytes] | None = None
+        """The document of OpenAPI v2, with the edition of the kinds it was made of."""
+
+    def answer(self, request: Request) -> Response | None:
+        path = request.path.rstrip("/")
+        if path == "/openapi/v2":
+            return self._version_two(request)
+        if path == "/openapi/v3":
+            return self._index()
+        if not path.startswith("/openapi/v3/"):
+            return None
+        return self._one(path.removeprefix("/openapi/v3/"), request.query)
+
+    def _version_two(self, request: Request) -> Response:
+        if _V2_PROTOBUF in request.headers.get("accept", ""):
+            # An empty message is a valid document: old clients find no model in it and skip their own validation.
+            return Response(content_type=_V2_PROTOBUF.replace("@", "."))
+        if self._two is None or self._two[0] != self._kinds.edition:
+            parts = [self._parts(self._kinds.in_version(*where)) for where in self._places().values()]
+            self._two = (self._kinds.edition, msgspec.json.encode(swagger(parts)))
+        return Response(body=self._two[1])
+
+    def _places(self) -> dict[str, tuple[str, str]]:
+        found = {}
+        for group, versions in self._kinds.group_versions().items():
+            for version in versions:
+                found[f"apis/{group}/{version}" if group else f"api/{version}"] = (group, version)
+        return found
+
+    def _index(self) -> Response:
+        paths = {
+            place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={self._document(*where)[1]}"}
+            for place, where in self._places().items()
+        }
+        response = json_response({"paths": paths})
+        response.headers.append(("Etag", f'"{hashlib.sha512(response.body).hexdigest().upper()}"'))
+        return response
+
+    def _one(self, place: str, query: Query) -> Response | None:
+        where = self._places().get(place)
+        if where is None:
+            return None
+        body, digest = self._document(*where)
+        wanted = query.get("hash")
+        if wanted and wanted != digest:
+            location = ("Location", f"/openapi/v3/{place}?hash={digest}")
+            return Response(status=301, headers=[location])
+        headers = [("Etag", f'"{digest}"'), ("Vary", "Accept")]
+        if wanted:
+            headers += [("Cache-Control", "public, immutable")]
+        return Response(body=body, headers=headers)
+
+    def _document(self, group: str, version: str) -> tuple[bytes, str]:
+        rows = self._kinds.in_version(group, version)
+        known = self._made.get((group, version))
+        if known is None or known[0] != rows:
+            known = self._made[group, version] = (rows, self._make(rows))
+        return known[1]
+
+    def _parts(self, rows: list[Kind]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Paths and schemas of one version."""
+        schemas: dict[str, Any] = {}
+        paths: dict[str, Any] = {}
+        for row in rows:
+            structural = self._schema.structural(row.type_name)
+            if structural is not None:
+                _add_custom(row, structural, schemas)
+            elif row.type_name:
+                _add_schema(row.type_name, schemas)
+                _add_version(row, schemas[schema_name(row.type_name)])
+            paths.update(_paths(row))
+        return paths, schemas
+
+    def _make(self, rows: list[Kind]) -> tuple[bytes, str]:
+        paths, schemas = self._parts(rows)
+        body = msgspec.json.encode(
+            {
+                "openapi": "3.0.0",
+                "info": {"title": "Kubernetes", "version": GIT_VERSION},
+                "paths": paths,
+                "components": {"schemas": schemas},
+            }
+        )
+        return body, hashlib.sha512(body).hexdigest().upper()
+
+
+@cache
+def _all_descriptions() -> dict[str, dict[str, str]]:
+    """What `kubectl explain` says, in words of our own: by type and field; `*` is for members many types share."""
+    found: dict[str, dict[str, str]] = data_file("descriptions.json")
+    return found
+
+
+def _descriptions(type_name: str) -> dict[str, str]:
+    return {**_all_descriptions()["*"], **_all_descriptions().get(type_name, {})}
+
+
+def schema_name(type_name: str) -> str:
+    for short, long in _PREFIXES.items():
+        if type_name.startswith(short + "."):
+            return f"{long}.{type_name.removeprefix(short + '.')}"
+    return f"io.k8s.api.{type_name}"
+
+
+def _add_schema(type_name: str, schemas: dict[str, Any]) -> None:
+    name = schema_name(type_name)
+    if name in schemas:
+        return
+    row = type_table()[type_name]
+    told = _descriptions(type_name)
+    schema: dict[str, Any] = {"type": "object"}
+    if "" in told:
+        schema["description"] = told[""]
+    schemas[name] = schema
+    properties: dict[str, Any] = {}
+    needed = []
+    for field_name, field in row["fields"].items():
+        spec = field if isinstance(field, dict) else {"t": field}
+        properties[field_name] = _property(spec, schemas)
+        if field_name in told:
+            properties[field_name]["description"] = told[field_name]
+        if spec.get("req"):
+            needed.append(field_name)
+    if properties:
+        schema["properties"] = properties
+    if needed:
+        schema["required"] = needed
+    if row.get("mapType"):
+        schema["x-kubernetes-map-type"] = row["mapType"]
+    if row.get("gvk"):
+        schema["x-kubernetes-group-version-kind"] = [
+            {"group": group, "version": version, "kind": kind} for group, version, kind in row["gvk"]
+        ]
+
+
+def _add_version(row: Kind, schema: dict[str, Any]) -> None:
+    """A version that shares its types with a newer one is named beside it: clients look kinds up by that."""
+    own = {"group": row.group, "version": row.version, "kind": row.kind}
+    known = schema.setdefault("x-kubernetes-group-version-kind", [])
+    if own not in known:
+        known.append(own)
+
+
+def _add_custom(row: Kind, structural: Structural, schemas: dict[str, Any]) -> None:
+    """As its definition says, with the members that every object has."""
+    _add_schema("meta.v1.ObjectMeta", schemas)
+    metadata = {"allOf": [{"$ref": f"#/components/schemas/{schema_name('meta.v1.ObjectMeta')}"}]}
+    own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": metadata}
+    name = ".".join((*reversed(row.group.split(".")), row.version, row.kind))
+    schemas[name] = {
+        **structural.source,
+        "properties": {**structural.source.get("properties", {}), **own},
+        "x-kubernetes-group-version-kind": [{"group": row.group, "version": row.version, "kind": row.kind}],
+    }
+
+
+def _property(spec: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    out = dict(_expression(spec["t"], schemas))
+    for key, extension in (
+        ("ps", "patch-strategy"),
+        ("mk", "patch-merge-key"),
+        ("lt", "list-type"),
+        ("mt", "map-type"),
+    ):
+        if spec.get(key):
+            out[f"x-kubernetes-{extension}"] = spec[key]
+    if spec.get("lk"):
+        out["x-kubernetes-list-map-keys"] = spec["lk"]
+    if spec.get("enum"):
+        out["enum"] = spec["enum"]
+    if "def" in spec:
+        out["default"] = spec["def"]
+    return out
+
+
+def _expression(expression: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(expression, list):
+        inner = _expression(expression[1], schemas)
+        if expression[0] == "list":
+            return {"type": "array", "items": inner}
+        return {"type": "object", "additionalProperties": inner}
+    if expression.startswith("@"):
+        _add_schema(expression[1:], schemas)
+        return {"allOf": [{"$ref": f"#/components/schemas/{schema_name(expression[1:])}"}]}
+    if expression in _NAMED:
+        schemas[_NAMED[expression]] = _SCALARS[expression]
+        return {"allOf": [{"$ref": f"#/components/schemas/{_NAMED[expression]}"}]}
+    return _SCALARS[expression]
+
+
+def _paths(row: Kind) -> dict[str, Any]:
+    gvk = {"group": row.group, "version": row.version, "kind": row.kind}
+    base = f"{row.path}/namespaces/{{namespace}}/{row.resource}" if row.namespaced else f"{row.path}/{row.resource}"
+    collection: dict[str, Any] = {}
+    item: dict[str, Any] = {}
+    for verb, method, place in (
+        ("list", "get", collection), ("create", "post", collection), ("deletecollection", "delete", collection),
+        ("get", "get", item), ("update", "put", item), ("delete", "delete", item),
+    ):  # fmt: skip
+        if verb in row.verbs:
+            place[method] = _operation(verb, gvk)
+    if "patch" in row.verbs:
+        # kubectl reads here whether it may send a strategic merge patch.
+        patches = [media for media in _PATCHES if not row.is_custom or "strategic" not in media]
+        item["patch"] = {
+            **_operation("patch", gvk),
+            "requestBody": {"content": {media: {"schema": {}} for media in patches}},
+        }
+    found = {}
+    if collection:
+        found[base] = collection
+        if row.namespaced and "list" in row.verbs:
+            found[f"{row.path}/{row.resource}"] = {"get": _operation("list", gvk)}
+    if item:
+        found[f"{base}/{{name}}"] = item
+    return found
+
+
+def _operation(verb: str, gvk: dict[str, str]) -> dict[str, Any]:
+    writes = verb in ("create", "update", "patch")
+    names = ["dryRun", "fieldManager", "fieldValidation"] if writes else []
+    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
+    if verb == "patch":
+        parameters.append({"name": "force", "in": "query", "schema": {"type": "boolean"}})
+    action = {"create": "post", "update": "put"}.get(verb, verb)
+    out: dict[str, Any] = {
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": gvk,
+        "responses": {"200": {"description": "OK"}},
+    }
+    if parameters:
+        out["parameters"] = parameters
+    return out

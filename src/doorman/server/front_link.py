@@ -1,0 +1,257 @@
+"""The server's end of the stream of frames to the front: requests become tasks, answers become frames.
+
+The front (`doorman.front`) has read HTTP and TLS in a process of its own; what arrives here is a request and whose
+connection it came over, and what leaves is an answer, whole or in pieces.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Coroutine, Iterable
+from typing import Any, Final
+
+from doorman.front.frames import HEAD, FrameReader, Word, frame, parts_of, unpack_certificates, unpack_headers
+from doorman.server.pipeline import Pipeline, server_fault
+from doorman.server.request import EventStream, PeerCertificates, Query, Request, Response
+
+AHEAD_BYTES: Final = 1024 * 1024
+"""So much may wait for the front before answers in pieces wait too."""
+TURN_BYTES: Final = 1024 * 1024
+"""So much of a list is written before others have their turn."""
+KNOWN_HEADERS_MAX: Final = 1000
+KNOWN_HEADERS_BYTES_MAX: Final = 2048
+STOP_SECONDS_MAX: Final = 1.0
+"""How long requests that are being handled may take when the server stops."""
+
+_UNPRINTABLE: Final = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
+
+_log: Final = logging.getLogger("doorman.server")
+
+
+class _Peer:
+    """A connection the front holds."""
+
+    __slots__ = ("certificates", "client", "is_gone", "is_paused", "number", "resumed", "stream")
+
+    def __init__(self, number: int, client: str, certificates: PeerCertificates | None) -> None:
+        self.number = number
+        self.client = client
+        self.certificates = certificates
+        self.is_gone = False
+        self.is_paused = False
+        self.resumed: asyncio.Future[None] | None = None
+        """Somebody waits until it is no longer paused, or gone."""
+        self.stream: EventStream | None = None
+
+    def wake(self) -> None:
+        if self.resumed is not None and not self.resumed.done():
+            self.resumed.set_result(None)
+
+
+class FrontLink(asyncio.Protocol):
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._loop = asyncio.get_running_loop()
+        self.is_ready = asyncio.Event()
+        """Clients are let in; or never will be."""
+        self.is_lost = asyncio.Event()
+        """The front is gone."""
+        self._link: asyncio.WriteTransport | None = None
+        self._link_is_free = asyncio.Event()
+        self._link_is_free.set()
+        self._peers: dict[int, _Peer] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._headers = _KnownHeaders()
+        self._reader = FrameReader(
+            {
+                Word.READY: self._hear_ready,
+                Word.OPENED: self._hear_opened,
+                Word.ASKED: self._hear_asked,
+                Word.GONE: self._hear_gone,
+                Word.PAUSED: self._hear_paused,
+                Word.RESUMED: self._hear_resumed,
+            }
+        )
+
+    def begin(self, folder: str) -> None:
+        """Let clients in. The folder holds the certificate, its key and the authority."""
+        self._tell(Word.BEGIN, 0, folder.encode())
+
+    async def stop(self) -> None:
+        """What is being handled is answered, streams end, and the front is told to leave."""
+        for peer in self._peers.values():
+            if peer.stream is not None:
+                peer.stream.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_SECONDS_MAX)
+        for task in self._tasks:
+            task.cancel()
+        self._tell(Word.LAST, 0)
+
+    # The link's calls.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a stream
+        transport.set_write_buffer_limits(high=AHEAD_BYTES)
+        self._link = transport
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._link = None
+        self._link_is_free.set()
+        for peer in list(self._peers.values()):
+            self._leave(peer)
+        self.is_ready.set()
+        self.is_lost.set()
+
+    def data_received(self, data: bytes) -> None:
+        self._reader.feed(data)
+
+    def pause_writing(self) -> None:
+        self._link_is_free.clear()
+
+    def resume_writing(self) -> None:
+        self._link_is_free.set()
+
+    # The front's words.
+
+    def _hear_ready(self, _number: int, _payload: memoryview) -> None:
+        self.is_ready.set()
+
+    def _hear_opened(self, number: int, payload: memoryview) -> None:
+        client, packed = parts_of(payload, 2)
+        shown = unpack_certificates(packed)
+        certificates = PeerCertificates.of(*shown) if shown is not None else None
+        self._peers[number] = _Peer(number, str(client, "ascii"), certificates)
+
+    def _hear_asked(self, number: int, payload: memoryview) -> None:
+        method, path, query, headers, body = parts_of(payload, 5)
+        peer = self._peers[number]
+        request = Request(
+            method=str(method, "ascii"),
+            path=str(path, "utf-8", "replace"),
+            query=Query(str(query, "latin-1")),
+            headers=self._headers.read(bytes(headers)),
+            body=bytes(body),
+            client=peer.client,
+            peer_certificates=peer.certificates,
+        )
+        self._spawn(self._serve(peer, request))
+
+    def _hear_gone(self, number: int, _: memoryview) -> None:
+        self._leave(self._peers[number])
+
+    def _hear_paused(self, number: int, _: memoryview) -> None:
+        self._peers[number].is_paused = True
+
+    def _hear_resumed(self, number: int, _: memoryview) -> None:
+        peer = self._peers[number]
+        peer.is_paused = False
+        peer.wake()
+
+    # Its own.
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _leave(self, peer: _Peer) -> None:
+        del self._peers[peer.number]
+        peer.is_gone = True
+        if peer.stream is not None:
+            peer.stream.close()
+        peer.wake()
+
+    def _tell(self, word: Word, number: int, *parts: bytes) -> None:
+        if self._link is not None:
+            self._link.write(frame(word, number, *parts))
+
+    async def _serve(self, peer: _Peer, request: Request) -> None:
+        try:
+            response = await self._pipeline.handle(request)
+        except Exception as error:  # noqa: BLE001  a bug must not take the connection down
+            _log.exception("bug while handling %s %s", request.method, request.path)
+            response = server_fault(error)
+        status, lines = b"%d" % response.status, header_lines(response)
+        if response.stream is None and response.chunks is None:
+            self._tell(Word.ANSWER, peer.number, status, lines, response.body)
+            return
+        length = b"" if response.length is None else b"%d" % response.length
+        self._tell(Word.START, peer.number, status, lines, length)
+        try:
+            if response.stream is not None:
+                await self._write_stream(peer, response.stream, is_wanted=request.method != "HEAD")
+            elif response.chunks is not None and request.method != "HEAD":
+                await self._write_chunks(peer, response.chunks)
+            self._tell(Word.END, peer.number)
+        except Exception:  # noqa: BLE001  nor leave a client waiting for the rest
+            _log.exception("bug while answering %s %s", request.method, request.path)
+            self._tell(Word.CUT, peer.number)
+
+    async def _write_chunks(self, peer: _Peer, chunks: Iterable[bytes]) -> None:
+        written = 0
+        for piece in chunks:
+            await self._write(peer, piece)
+            if peer.is_gone:
+                return
+            written += len(piece)
+            if written >= TURN_BYTES:
+                # A client that reads as fast as we write would keep the loop to itself.
+                written = 0
+                await asyncio.sleep(0)
+
+    async def _write_stream(self, peer: _Peer, stream: EventStream, *, is_wanted: bool) -> None:
+        """A watch, until it ends or the client goes away."""
+        if peer.is_gone or not is_wanted:
+            stream.close()
+            return
+        peer.stream = stream
+        try:
+            async for piece in stream.lines():
+                await self._write(peer, piece)
+        finally:
+            peer.stream = None
+
+    async def _write(self, peer: _Peer, piece: bytes) -> None:
+        """As soon as the client, and the way to it, can take more."""
+        while not peer.is_gone and (peer.is_paused or not self._link_is_free.is_set()):
+            if peer.is_paused:
+                peer.resumed = self._loop.create_future()
+                await peer.resumed
+                peer.resumed = None
+            else:
+                await self._link_is_free.wait()
+        if self._link is not None and not peer.is_gone:
+            # The parts of a frame are not joined: a piece of a list is large.
+            self._link.writelines((HEAD.pack(len(piece), Word.PIECE, peer.number), piece))
+
+
+class _KnownHeaders:
+    """A client sends the same headers with each of its requests: they are read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, dict[str, str]] = {}
+
+    def read(self, packed: bytes) -> dict[str, str]:
+        found = self._known.get(packed)
+        if found is None:
+            found = unpack_headers(packed)
+            if len(packed) <= KNOWN_HEADERS_BYTES_MAX:
+                if len(self._known) >= KNOWN_HEADERS_MAX:
+                    self._known.clear()
+                self._known[packed] = found
+        return found
+
+
+def header_lines(response: Response) -> bytes:
+    """
+    >>> header_lines(Response(headers=[("Warning", '299 - "a"')]))
+    b'content-type: application/json\\r\\nwarning: 299 - "a"\\r\\n'
+    """
+    lines = [f"content-type: {response.content_type}\r\n"]
+    lines += [f"{name.lower()}: {value}\r\n" for name, value in response.headers]
+    text = "".join(lines)
+    if text.count("\n") != len(lines) or text.count("\r") != len(lines) or "\0" in text:
+        # What somebody sent must not become a line of ours.
+        lines = [f"{_UNPRINTABLE.sub(' ', line.removesuffix(chr(13) + chr(10)))}\r\n" for line in lines]
+        text = "".join(lines)
+    return text.encode("utf-8", "replace")

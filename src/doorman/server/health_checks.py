@@ -1,0 +1,49 @@
+"""`/healthz`, `/livez`, `/readyz`: plain text, as probes and kubectl read it."""
+
+from collections.abc import Callable, Mapping
+
+from doorman.server.request import Request, Response
+
+Check = Callable[[], bool]
+
+
+class HealthChecks:
+    def __init__(self, checks: Mapping[str, Check]) -> None:
+        self._checks = dict(checks)
+
+    def answer(self, request: Request) -> Response | None:
+        root, _, name = request.path.strip("/").partition("/")
+        if root not in ("healthz", "livez", "readyz"):
+            return None
+        if name:
+            if name not in self._checks:
+                return None
+            return _text("ok" if self._checks[name]() else "failed", self._checks[name]())
+        excluded = request.query.all("exclude")
+        lines = []
+        is_well = True
+        for check_name, check in self._checks.items():
+            if check_name in excluded:
+                lines.append(f"[+]{check_name} excluded: ok")
+            elif check():
+                lines.append(f"[+]{check_name} ok")
+            else:
+                is_well = False
+                lines.append(f"[-]{check_name} failed: reason withheld")
+        unknown = [name for name in excluded if name not in self._checks]
+        if unknown:
+            named = ", ".join(f'"{name}"' for name in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
+        if is_well and not request.query.has("verbose"):
+            return _text("ok", is_well)
+        lines.append(f"{root} check {'passed' if is_well else 'failed'}")
+        return _text("\n".join(lines) + "\n", is_well)
+
+
+def _text(body: str, is_well: bool) -> Response:
+    return Response(
+        status=200 if is_well else 500,
+        content_type="text/plain; charset=utf-8",
+        headers=[("X-Content-Type-Options", "nosniff")],
+        body=body.encode(),
+    )

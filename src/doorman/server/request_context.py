@@ -1,0 +1,137 @@
+"""A request that has been let in, on its way to a handler, and the options it came with."""
+
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.identity import User
+from doorman.api.kinds import Kind
+from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.base.errors import (
+    FieldError,
+    bad_request,
+    forbidden,
+    invalid,
+    invalid_object,
+    not_supported,
+    required,
+    too_long,
+)
+from doorman.registry.deletion import DeleteOptions
+from doorman.registry.proposal import Caller
+from doorman.server.codec.decoding import FIELD_VALIDATIONS
+from doorman.server.codec.request_bodies import BodyError, read_body
+from doorman.server.patching import APPLY
+from doorman.server.request import Query, Request, RequestInfo
+
+MANAGER_BYTES_MAX: Final = 128
+JOB_PODS_STAY: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+
+
+class RequestContext(msgspec.Struct, kw_only=True):
+    """A request on its way: who, what, and what to warn about."""
+
+    request: Request
+    info: RequestInfo
+    user: User
+    kind: Kind
+    warnings: list[str] = []
+    annotations: dict[str, str] | None = None
+    """What the audit log is to be told; None: there is none."""
+
+
+def caller_of(
+    call: RequestContext, options_kind: str, *, patch_type: str = "", given: DeleteOptions | None = None
+) -> Caller:
+    """On whose behalf the call writes, and how. Raises when its options are wrong."""
+    query = call.request.query
+    manager = query.get("fieldManager")
+    errors = _option_errors(query, options_kind, manager, patch_type)
+    if errors:
+        raise invalid_object(options_kind, "meta.k8s.io", "", errors)
+    agent = call.request.headers.get("user-agent", "").partition("/")[0]
+    default = "".join(c for c in agent if c.isprintable())[:MANAGER_BYTES_MAX] or "unknown"
+    return Caller(
+        user=call.user,
+        warnings=call.warnings,
+        annotations=call.annotations,
+        manager=manager or default,
+        is_apply=patch_type == APPLY,
+        dry_run=bool(query.all("dryRun")),
+        options=_options(query, options_kind, given),
+    )
+
+
+def delete_options_of(call: RequestContext, schema: Schema) -> DeleteOptions:
+    """From the body, or from the query when there is none. Who deletes a Job and says nothing of its pods is warned."""
+    options = _given_delete_options(call, schema)
+    is_silent = options.propagation_policy is None and options.orphan_dependents is None
+    if is_silent and (call.kind.group, call.kind.resource) == ("batch", "jobs"):
+        call.warnings.append(JOB_PODS_STAY)
+    return options
+
+
+def _given_delete_options(call: RequestContext, schema: Schema) -> DeleteOptions:
+    request = call.request
+    if not request.body:
+        query = request.query
+        return DeleteOptions(
+            grace_period_seconds=query.integer_or_none("gracePeriodSeconds"),
+            propagation_policy=query.get("propagationPolicy") if query.has("propagationPolicy") else None,
+            orphan_dependents=query.flag_or_none("orphanDependents"),
+            dry_run=tuple(query.all("dryRun")),
+        )
+    try:
+        body = read_body(request.body, request.headers.get("content-type", ""))
+        if isinstance(body.value, dict) and body.value.get("kind") not in (None, "", "DeleteOptions"):
+            raise bad_request("decoded object cannot be converted to DeleteOptions")
+        doc, _ = schema.clean(body.value, "meta.v1.DeleteOptions")
+        if body.value.get("propagationPolicy") == "":
+            doc = {**doc, "propagationPolicy": ""}  # an empty one is one, and wrong
+        return msgspec.convert(doc, DeleteOptions)
+    except (BodyError, DecodeError, msgspec.ValidationError) as error:
+        raise bad_request(f"decoded object cannot be converted to DeleteOptions: {error}") from error
+
+
+def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, Any]:  # the options of a write as JSON
+    """What the query says, or the body of a delete, as webhooks see it."""
+    found: dict[str, Any] = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    if query.raw:
+        for name in ("fieldManager", "fieldValidation", "propagationPolicy"):
+            if value := query.get(name):
+                found[name] = value
+        if dry_run := query.all("dryRun"):
+            found["dryRun"] = dry_run
+        if query.flag_or_none("force"):
+            found["force"] = True
+    if given is not None:
+        said = msgspec.to_builtins(given)
+        said["preconditions"] = {name: value for name, value in said["preconditions"].items() if value}
+        found.update((name, value) for name, value in said.items() if value)
+        if given.grace_period_seconds is not None:
+            found["gracePeriodSeconds"] = given.grace_period_seconds
+    return found
+
+
+def _option_errors(query: Query, options_kind: str, manager: str, patch_type: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if patch_type == APPLY and not manager:
+        errors.append(required("fieldManager", "is required for apply patch"))
+    if patch_type and patch_type != APPLY and query.has("force"):
+        errors.append(forbidden("force", "may not be specified for non-apply patch"))
+    if len(manager.encode()) > MANAGER_BYTES_MAX:
+        errors.append(too_long("fieldManager", MANAGER_BYTES_MAX))
+    errors.extend(
+        invalid("fieldManager", manager, f"invalid character U+{ord(c):04X} (at position {len(manager[:i].encode())})")
+        for i, c in enumerate(manager)
+        if not c.isprintable()
+    )
+    dry_run = query.all("dryRun")
+    if dry_run and any(value != "All" for value in dry_run):
+        errors.append(not_supported("dryRun", dry_run, ("All",)))
+    if options_kind != "DeleteOptions" and (wanted := query.get("fieldValidation")) not in FIELD_VALIDATIONS:
+        errors.append(not_supported("fieldValidation", wanted, FIELD_VALIDATIONS))
+    return errors

@@ -1,0 +1,1 @@
+"""Resources and subresources with handlers of their own: scale, tokens, reviews, binding, eviction."""

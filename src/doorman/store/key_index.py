@@ -1,0 +1,149 @@
+"""The book both embedded stores keep in memory: newest values, published values, recent events.
+
+A write is first `append`ed (it takes its revision and is what the next writer sees), later `publish`ed (it is
+durable; readers see it). The memory store does both at once, the SQLite store publishes after its commit.
+
+    append(put a)  -> revision 8    newest: a@8    published: -      events: -
+    append(put b)  -> revision 9    newest: a@8 b@9
+    publish(8, 9)                   newest: a@8 b@9  published: a@8 b@9  events: 8 9
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from doorman.store.store_contract import ABSENT, Compacted, Conflict, Entry, StoreEvent, Write
+
+HISTORY_EVENTS_MAX = 1000
+HISTORY_BYTES_MAX = 2 * 1024 * 1024
+"""Whoever follows is woken before anything is forgotten. What clients resume from is kept by the watch cache."""
+
+
+class KeyIndex:
+    def __init__(
+        self,
+        entries: Sequence[Entry] = (),
+        *,
+        revision: int = 0,
+        history_events_max: int = HISTORY_EVENTS_MAX,
+        history_bytes_max: int = HISTORY_BYTES_MAX,
+    ) -> None:
+        self.newest: dict[str, Entry] = {entry.key: entry for entry in entries}
+        self.unpublished: deque[StoreEvent] = deque()
+        self._next_revision = revision + 1
+        self.revision = revision
+        self._history: deque[StoreEvent] = deque()
+        self._history_bytes = 0
+        self._history_events_max = history_events_max
+        self._history_bytes_max = history_bytes_max
+        self.oldest = revision
+        """Events after this revision are kept."""
+        self._wakers: list[Callable[[], None]] = []
+
+    def append(self, write: Write) -> StoreEvent:
+        """Take the write, or raise `Conflict`."""
+        current = self.newest.get(write.key)
+        if (current.revision if current is not None else ABSENT) != write.expected:
+            raise Conflict(write.key, write.expected, current)
+        revision = self._next_revision
+        self._next_revision = revision + 1
+        if write.value is None:
+            if current is None:
+                raise Conflict(write.key, write.expected, None)
+            del self.newest[write.key]
+            event = StoreEvent(revision, write.key, None, current)
+        else:
+            entry = Entry(write.key, write.value, revision, current.created if current is not None else revision)
+            self.newest[write.key] = entry
+            event = StoreEvent(revision, write.key, entry, current)
+        self.unpublished.append(event)
+        return event
+
+    def append_all(self, writes: Sequence[Write]) -> list[StoreEvent]:
+        """Take all the writes, which are of different keys, or raise `Conflict` and take none."""
+        newest = self.newest
+        for write in writes:
+            current = newest.get(write.key)
+            if (current.revision if current is not None else ABSENT) != write.expected:
+                raise Conflict(write.key, write.expected, current)
+        return [self.append(write) for write in writes]
+
+    def publish(self, events: Sequence[StoreEvent]) -> None:
+        """Show the events, which must follow the last published one without a gap."""
+        for event in events:
+            assert event.revision == self.revision + 1, "events are published in order"
+            self.revision = event.revision
+            self.unpublished.popleft()
+            self._history.append(event)
+            self._history_bytes += _weight(event)
+        for waker in self._wakers:
+            waker()
+        self._forget()
+
+    def entries(self) -> Iterator[Entry]:
+        """What is published, in order of keys: the newest values with what is not published yet undone."""
+        published = dict(self.newest)
+        for event in reversed(self.unpublished):
+            if event.previous is None:
+                published.pop(event.key, None)
+            else:
+                published[event.key] = event.previous
+        return (published[key] for key in sorted(published))
+
+    def events_after(self, revision: int) -> Sequence[StoreEvent]:
+        if revision < self.oldest:
+            raise Compacted(revision, self.oldest)
+        wanted = self.revision - revision
+        if wanted <= 0:
+            return ()
+        # Revisions are dense, so the newest `wanted` events are the ones asked for.
+        newest = list(islice(reversed(self._history), wanted))
+        newest.reverse()
+        return newest
+
+    def add_waker(self, waker: Callable[[], None]) -> None:
+        self._wakers.append(waker)
+
+    def forget_wakers(self) -> None:
+        self._wakers.clear()
+
+    def _forget(self) -> None:
+        history = self._history
+        while len(history) > self._history_events_max or self._history_bytes > self._history_bytes_max:
+            gone = history.popleft()
+            self._history_bytes -= _weight(gone)
+            self.oldest = gone.revision
+
+
+class KeyIndexReader:
+    """What every store that keeps a ledger answers readers."""
+
+    def __init__(self, ledger: KeyIndex) -> None:
+        self._ledger = ledger
+
+    @property
+    def revision(self) -> int:
+        return self._ledger.revision
+
+    @property
+    def is_well(self) -> bool:
+        return True
+
+    def peek(self, key: str) -> Entry | None:
+        return self._ledger.newest.get(key)
+
+    def pending(self) -> Iterable[StoreEvent]:
+        return self._ledger.unpublished
+
+    def entries(self) -> Iterator[Entry]:
+        return self._ledger.entries()
+
+    def events_after(self, revision: int) -> Sequence[StoreEvent]:
+        return self._ledger.events_after(revision)
+
+    def add_waker(self, waker: Callable[[], None]) -> None:
+        self._ledger.add_waker(waker)
+
+
+def _weight(event: StoreEvent) -> int:
+    return len(event.entry.value) if event.entry is not None else 0

@@ -1,0 +1,75 @@
+"""The process that writes: `python -m doorman.store.writer_process LINK`, a socket it inherits from `SqliteStore`.
+
+It is told the file first and then group after group, each of which it answers when it is durable. It is a process and
+no thread, because a thread that writes wants the interpreter's lock twice a group, and then the event loop waits for
+it, or it for the event loop. It also inherits the lock of the data directory: while it writes, nobody else opens it.
+"""
+
+import io
+import signal
+import socket
+import sqlite3
+import struct
+import sys
+from typing import Final
+
+import msgspec
+
+from doorman.store.database import Row, connect, write
+
+LENGTH: Final = struct.Struct("<I")
+BUFFER_BYTES: Final = 256 * 1024
+
+_encode_into: Final = msgspec.msgpack.Encoder().encode_into
+_decode: Final = msgspec.msgpack.Decoder(tuple[list[Row], list[int]]).decode
+
+
+def encode_group(rows: list[Row], garbage: list[int]) -> bytearray:
+    """As it goes over the link."""
+    group = bytearray(LENGTH.size)
+    _encode_into((rows, garbage), group, LENGTH.size)
+    LENGTH.pack_into(group, 0, len(group) - LENGTH.size)
+    return group
+
+
+def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
+    """Until nothing more comes. An answer is empty, or what went wrong."""
+    file = _take(stream)
+    if file is None:
+        return
+    connection: sqlite3.Connection | None = None
+    while (group := _take(stream)) is not None:
+        fault = b""
+        try:
+            if connection is None:
+                connection = connect(file.decode())
+            write(connection, *_decode(group))
+        except Exception as error:  # noqa: BLE001  whatever it is, those who wait must hear of it
+            fault = str(error).encode() or type(error).__name__.encode()
+        answers.sendall(LENGTH.pack(len(fault)) + fault)
+    if connection is not None:
+        connection.close()
+
+
+def _take(stream: io.BufferedReader) -> bytes | None:
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    size = LENGTH.unpack(head)[0]
+    body = stream.read(size)
+    return body if len(body) == size else None  # half a group was never acknowledged
+
+
+def main() -> None:
+    # The server ends this process, and nobody else: it may have a group to finish.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    link = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        serve(io.BufferedReader(socket.SocketIO(link, "r"), BUFFER_BYTES), link)
+    except BrokenPipeError:
+        return  # the server is gone; what it was not told of it has not acknowledged
+
+
+if __name__ == "__main__":
+    main()

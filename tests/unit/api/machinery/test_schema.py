@@ -1,0 +1,92 @@
+"""Structural checking: what is stored of a document, what is complained about, what is refused."""
+
+from typing import Any
+
+import pytest
+
+from doorman.api.kinds import type_table
+from doorman.api.machinery.schema import DecodeError, Schema
+
+SCHEMA = Schema(type_table())
+CONTAINER = {"name": "c", "image": "i"}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "p"}, "spec": {"containers": [CONTAINER], **spec}}
+
+
+def tolerating(**toleration: Any) -> dict[str, Any]:
+    return pod(tolerations=[toleration])
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        pytest.param(pod(), pod(), id="clean-already"),
+        pytest.param(pod(nodeName=None), pod(), id="null-is-absent"),
+        pytest.param(pod(nodeName=""), pod(), id="empty-string-is-absent"),
+        pytest.param(pod(hostNetwork=False), pod(), id="false-is-absent"),
+        pytest.param(pod(tolerations=[]), pod(), id="empty-list-is-absent"),
+        pytest.param(pod(nodeSelector={}), pod(), id="empty-map-is-absent"),
+        pytest.param(tolerating(tolerationSeconds=0), tolerating(tolerationSeconds=0), id="zero-that-says-something"),
+        pytest.param(pod(enableServiceLinks=False), pod(enableServiceLinks=False), id="false-that-says-something"),
+        pytest.param(
+            pod(containers=[{**CONTAINER, "resources": {"limits": {"cpu": 1, "memory": "1024Mi"}}}]),
+            pod(containers=[{**CONTAINER, "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]),
+            id="quantities-are-canonical",
+        ),
+        pytest.param(
+            {"metadata": {"name": "p", "creationTimestamp": "2026-01-01T01:00:00+01:00"}},
+            {"metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"}},
+            id="times-are-in-utc",
+        ),
+    ],
+)
+def test_clean(given: dict[str, Any], stored: dict[str, Any]) -> None:
+    assert SCHEMA.clean(given, "core.v1.Pod") == (stored, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "problems"),
+    [
+        pytest.param({"bogus": 1}, ['unknown field "bogus"'], id="top"),
+        pytest.param(tolerating(keyy="k"), ['unknown field "spec.tolerations[0].keyy"'], id="in-a-list"),
+        pytest.param(
+            {"spec": {"a": 1}, "status": {"b": 2}}, ['unknown field "spec.a"', 'unknown field "status.b"'], id="several"
+        ),
+    ],
+)
+def test_unknown_fields_go_and_are_named(given: dict[str, Any], problems: list[str]) -> None:
+    cleaned, found = SCHEMA.clean(given, "core.v1.Pod")
+    assert found == problems
+    assert SCHEMA.clean(cleaned, "core.v1.Pod") == (cleaned, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        pytest.param(tolerating(tolerationSeconds="60"), "cannot unmarshal string", id="text-for-a-number"),
+        pytest.param(tolerating(key=5), "cannot unmarshal number", id="number-for-a-text"),
+        pytest.param(pod(tolerations={}), "cannot unmarshal object", id="object-for-a-list"),
+        pytest.param(pod(priority=2**31), "cannot unmarshal number 2147483648", id="number-too-large"),
+        pytest.param(pod(priority=1.5), "cannot unmarshal number 1.5", id="fraction"),
+        pytest.param({"spec": []}, "cannot unmarshal array", id="list-for-an-object"),
+        pytest.param(
+            pod(containers=[{**CONTAINER, "resources": {"limits": {"cpu": "much"}}}]), "quantities must", id="quantity"
+        ),
+        pytest.param({"metadata": {"creationTimestamp": "yesterday"}}, "parsing time", id="time"),
+    ],
+)
+def test_wrong_type_is_refused(given: dict[str, Any], fault: str) -> None:
+    with pytest.raises(DecodeError, match=fault):
+        SCHEMA.clean(given, "core.v1.Pod")
+
+
+def test_shared_members_are_not_looked_at_again() -> None:
+    """What is the very same as in a clean document is taken as clean: only the rest is checked."""
+    known = pod(nodeSelector={"a": "b"})
+    changed = {**known, "spec": {**known["spec"], "nodeName": "n"}}
+    cleaned, problems = SCHEMA.clean(changed, "core.v1.Pod", known=known)
+    assert (cleaned is changed, problems) == (True, [])
+    with pytest.raises(DecodeError):
+        SCHEMA.clean({**known, "spec": {**known["spec"], "nodeName": 5}}, "core.v1.Pod", known=known)

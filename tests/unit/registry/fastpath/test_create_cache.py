@@ -1,0 +1,263 @@
+"""Pods and events that are alike come out alike, and only as long as what admission looked up is unchanged."""
+
+import asyncio
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doorman.base.clock import ManualClock
+from doorman.base.errors import ApiError
+from doorman.client.actions import Create, Delete, Patch, PatchType
+from doorman.registry.cache.stored_object import Stored
+from doorman.runtime.control_plane import ControlPlane
+from doorman.runtime.settings import Settings
+from doorman.store.sqlite_store import SqliteStore
+from support.cluster import Story, run_story
+
+Document = dict[str, Any]
+
+SPEC: Document = {
+    "containers": [{"name": "c", "image": "app:1", "resources": {"requests": {"cpu": "100m"}}}],
+    "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+}
+
+
+async def make(story: Story, **metadata: Any) -> Stored:
+    body = {"metadata": metadata, "spec": copy.deepcopy(SPEC)}
+    return await story.client.create(Create(resource="pods", namespace="default", body=body))
+
+
+def patterns(story: Story) -> list[bytes]:
+    return list(story.cluster.registry.proposer._alike._patterns)
+
+
+def without_names(stored: Stored) -> Document:
+    doc = stored.document()
+    for field in ("name", "uid", "resourceVersion"):
+        assert doc["metadata"].pop(field)
+    for volume in doc["spec"]["volumes"]:
+        assert volume.pop("name").startswith("kube-api-access-")
+    for container in doc["spec"]["containers"]:
+        for mount in container["volumeMounts"]:
+            mount.pop("name")
+    return doc
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"generateName": "web-"},
+        {"generateName": "web-", "labels": {"app": "web"}, "annotations": {"time": "2026-01-01T00:00:00Z", "a": 'b"c'}},
+    ],
+    ids=["bare", "labelled"],
+)
+def test_second_pod_is_what_the_first_one_is(metadata: Document) -> None:
+    async def story(cluster: Story) -> None:
+        first = await make(cluster, **metadata)
+        kept = patterns(cluster)
+        second = await make(cluster, **metadata)
+        assert kept
+        assert patterns(cluster) == kept, "the second one took the pattern of the first"
+        assert without_names(second) == without_names(first)
+        assert (first.name, first.view.metadata.uid) != (second.name, second.view.metadata.uid)
+
+    run_story(story, nodes=0)
+
+
+def test_each_pod_draws_the_name_of_its_token_volume() -> None:
+    async def story(cluster: Story) -> None:
+        drawn = []
+        for _ in range(3):
+            spec = (await make(cluster, generateName="web-")).document()["spec"]
+            (volume,) = spec["volumes"]
+            assert [mount["name"] for mount in spec["containers"][0]["volumeMounts"]] == [volume["name"]]
+            drawn.append(volume["name"])
+        assert len(patterns(cluster)) == 1
+        assert len(set(drawn)) == 3
+
+    run_story(story, nodes=0)
+
+
+def test_times_are_those_of_each_pod() -> None:
+    async def story(cluster: Story) -> None:
+        first = await make(cluster, generateName="web-")
+        await cluster.advance(90)
+        second = await make(cluster, generateName="web-")
+        for stored in (first, second):
+            metadata = stored.document()["metadata"]
+            assert metadata["managedFields"][0]["time"] == metadata["creationTimestamp"]
+        assert first.view.metadata.creation_timestamp != second.view.metadata.creation_timestamp
+
+    run_story(story, nodes=0)
+
+
+def test_own_names_share_a_pattern_and_are_checked_each() -> None:
+    async def story(cluster: Story) -> None:
+        await make(cluster, name="a")
+        assert (await make(cluster, name="b")).name == "b"
+        assert len(patterns(cluster)) == 1
+        with pytest.raises(ApiError, match="Invalid value"):
+            await make(cluster, name="Not_A_Name")
+        with pytest.raises(ApiError, match="already exists"):
+            await make(cluster, name="a")
+
+    run_story(story, nodes=0)
+
+
+def test_what_admission_looked_up_counts() -> None:
+    async def story(cluster: Story) -> None:
+        async def cpu_limit() -> object:
+            made = await make(cluster, generateName="web-")
+            return made.document()["spec"]["containers"][0]["resources"].get("limits")
+
+        assert await cpu_limit() is None
+        assert await cpu_limit() is None
+        limits = [{"type": "Container", "default": {"memory": "64Mi"}}]
+        body = {"metadata": {"name": "l"}, "spec": {"limits": limits}}
+        await cluster.client.create(Create(resource="limitranges", namespace="default", body=body))
+        assert await cpu_limit() == {"memory": "64Mi"}
+        await cluster.client.delete(Delete(resource="limitranges", namespace="default", name="l"))
+        assert await cpu_limit() is None
+
+        account = {"automountServiceAccountToken": False}
+        await cluster.client.patch(
+            Patch(resource="serviceaccounts", namespace="default", name="default", body=account, type=PatchType.MERGE)
+        )
+        assert "volumes" not in (await make(cluster, generateName="web-")).document()["spec"]
+
+    run_story(story, nodes=0)
+
+
+def test_quota_is_counted_for_every_pod() -> None:
+    async def story(cluster: Story) -> None:
+        body = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
+        await cluster.client.create(Create(resource="resourcequotas", namespace="default", body=body))
+        for _ in range(2):
+            await make(cluster, generateName="web-")
+        with pytest.raises(ApiError, match="exceeded quota"):
+            await make(cluster, generateName="web-")
+
+    run_story(story, nodes=0)
+
+
+async def test_burst_on_its_way_to_the_disk_counts_for_quotas(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    cluster = ControlPlane(store, Settings(seed=7, nodes=0), ManualClock())
+    await cluster.prepare(port=6443, ca_certificate=b"")
+    client = cluster.client_as("admin", "test", "system:masters")
+    await client.create(Create(resource="serviceaccounts", namespace="default", body={"metadata": {"name": "default"}}))
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "3"}}}
+    await client.create(Create(resource="resourcequotas", namespace="default", body=quota))
+
+    async def make_one() -> str:
+        body = {"metadata": {"generateName": "web-"}, "spec": copy.deepcopy(SPEC)}
+        try:
+            await client.create(Create(resource="pods", namespace="default", body=body))
+        except ApiError as error:
+            return error.reason
+        return ""
+
+    made = await asyncio.gather(*(make_one() for _ in range(10)))
+    await cluster.stop()
+    assert sorted(made) == [""] * 3 + ["Forbidden"] * 7
+
+
+def test_expression_that_reads_the_name_is_asked_every_time() -> None:
+    async def story(cluster: Story) -> None:
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
+        policy = {
+            "metadata": {"name": "p"},
+            "spec": {
+                "matchConstraints": {"resourceRules": [rule]},
+                "validations": [{"expression": "object.metadata.name != 'bad'"}],
+            },
+        }
+        binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]}}
+        group = "admissionregistration.k8s.io"
+        await cluster.client.create(Create(resource=f"validatingadmissionpolicies.{group}", body=policy))
+        await cluster.client.create(Create(resource=f"validatingadmissionpolicybindings.{group}", body=binding))
+        await make(cluster, name="good")
+        assert not patterns(cluster)
+        with pytest.raises(ApiError, match="denied request"):
+            await make(cluster, name="bad")
+
+    run_story(story, nodes=0)
+
+
+def test_gated_pod_says_when_it_was_gated() -> None:
+    async def story(cluster: Story) -> None:
+        spec = {**copy.deepcopy(SPEC), "schedulingGates": [{"name": "example.com/wait"}]}
+        for _ in range(2):
+            body = {"metadata": {"generateName": "g-"}, "spec": spec}
+            made = await cluster.client.create(Create(resource="pods", namespace="default", body=body))
+            doc = made.document()
+            assert doc["status"]["conditions"][0]["lastTransitionTime"] == doc["metadata"]["creationTimestamp"]
+            await cluster.advance(30)
+
+    run_story(story, nodes=0)
+
+
+def test_nothing_is_kept_of_a_very_large_pod() -> None:
+    async def story(cluster: Story) -> None:
+        await make(cluster, generateName="web-", annotations={"note": "x" * 100_000})
+        assert not patterns(cluster)
+
+    run_story(story, nodes=0)
+
+
+async def tell(story: Story, name: str, *, namespace: str = "default", **members: Any) -> Document:
+    about = {"kind": "Pod", "namespace": namespace, "name": name, "apiVersion": "v1"}
+    body = {
+        "metadata": {"name": name, "namespace": namespace}, "involvedObject": about, "reason": "Seen",
+        "message": f"a message of {name}", "source": {"component": "me"}, "type": "Normal", **members,
+    }  # fmt: skip
+    return (await story.client.create(Create(resource="events", namespace=namespace, body=body))).document()
+
+
+def test_event_of_the_same_shape_says_its_own() -> None:
+    async def story(cluster: Story) -> None:
+        first = await tell(cluster, "a")
+        kept = patterns(cluster)
+        await cluster.advance(60)
+        second = await tell(cluster, "b", message='quoted "words"')
+        assert patterns(cluster) == kept, "the second one took the pattern of the first"
+        assert (second["metadata"]["name"], second["message"]) == ("b", 'quoted "words"')
+        assert second["involvedObject"]["name"] == "b"
+        assert set(second) == set(first)
+        assert set(second["metadata"]) == set(first["metadata"])
+        owners = [doc["metadata"]["managedFields"] for doc in (first, second)]
+        assert owners[0][0]["fieldsV1"] == owners[1][0]["fieldsV1"]
+        assert owners[1][0]["time"] == second["metadata"]["creationTimestamp"] != owners[0][0]["time"]
+
+    run_story(story, nodes=0)
+
+
+def test_event_of_another_shape_has_other_fields() -> None:
+    async def story(cluster: Story) -> None:
+        plain = await tell(cluster, "a")
+        counted = await tell(cluster, "b", count=3)
+        fields = [doc["metadata"]["managedFields"][0]["fieldsV1"] for doc in (plain, counted)]
+        assert ["f:count" in one for one in fields] == [False, True]
+
+    run_story(story, nodes=0)
+
+
+def test_every_event_is_checked() -> None:
+    async def story(cluster: Story) -> None:
+        await tell(cluster, "a")
+        with pytest.raises(ApiError, match="already exists"):
+            await tell(cluster, "a")
+        with pytest.raises(ApiError, match="is invalid"):
+            await tell(cluster, "Not_A_Name")
+        with pytest.raises(ApiError, match="does not match event"):
+            await tell(cluster, "c", involvedObject={"kind": "Pod", "namespace": "x", "name": "p", "apiVersion": "v1"})
+        await cluster.client.create(Create(resource="namespaces", body={"metadata": {"name": "brief"}}))
+        await tell(cluster, "d", namespace="brief")
+        await tell(cluster, "e", namespace="brief")
+        await cluster.client.delete(Delete(resource="namespaces", name="brief"))
+        with pytest.raises(ApiError, match="brief"):
+            await tell(cluster, "f", namespace="brief")
+
+    run_story(story, nodes=0)

@@ -1,0 +1,23 @@
+"""The order of nodes: zones in turn."""
+
+from doorman.scheduler.cache.node_order import NodeOrder, zone_of
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def test_order_follows_nodes_that_come_go_and_move() -> None:
+    order = NodeOrder()
+    for name, zone in (("a1", "a"), ("a2", "a"), ("b1", "b"), ("c1", "c")):
+        order.add(name, {ZONE: zone})
+    assert order.names() == ["a1", "b1", "c1", "a2"]
+    order.remove("a1")
+    assert order.names() == ["a2", "b1", "c1"]
+    assert not order.update("b1", {ZONE: "b", "other": "label"})
+    assert order.update("b1", {ZONE: "c"})
+    assert order.names() == ["a2", "c1", "b1"]
+
+
+def test_zone_is_region_and_zone_and_old_labels_are_understood() -> None:
+    assert zone_of({}) == ("", "")
+    assert zone_of({ZONE: "z", "topology.kubernetes.io/region": "r"}) == ("r", "z")
+    assert zone_of({ZONE: "new", "failure-domain.beta.kubernetes.io/zone": "old"}) == ("", "old")

@@ -1,0 +1,89 @@
+"""From a body to a clean document of the expected kind."""
+
+import json
+from typing import Any
+
+import pytest
+
+from doorman.api.kinds import builtin_kinds, type_table
+from doorman.api.machinery.schema import Schema
+from doorman.base.errors import ApiError
+from doorman.server.codec.decoding import decode_object, field_validation
+from doorman.server.request import Query
+
+SCHEMA = Schema(type_table())
+DEPLOYMENTS = builtin_kinds().named("deployments.apps")
+
+
+def decoded(body: Any, validation: str = "Warn", warnings: list[str] | None = None) -> dict[str, Any]:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return decode_object(SCHEMA, DEPLOYMENTS, raw, "", validation, warnings if warnings is not None else [])
+
+
+def deployment(**more: Any) -> dict[str, Any]:
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, **more}
+
+
+def test_kind_and_version_are_not_kept() -> None:
+    assert decoded(deployment()) == {"metadata": {"name": "d"}}
+    assert decoded({"metadata": {"name": "d"}}) == {"metadata": {"name": "d"}}, "and need not be there"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param(
+            deployment(apiVersion="apps/v1beta1"),
+            "the API version in the data (apps/v1beta1) does not match the expected API version (apps/v1)",
+            id="version",
+        ),
+        pytest.param(
+            deployment(kind="DaemonSet"),
+            'DaemonSet in version "v1" cannot be handled as a Deployment: '
+            "converting (v1.DaemonSet) to (apps.Deployment): unknown conversion",
+            id="kind",
+        ),
+        pytest.param(
+            deployment(spec={"replicas": "3"}),
+            'Deployment in version "v1" cannot be handled as a Deployment: '
+            "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+            id="type-of-a-field",
+        ),
+        pytest.param(b"[1]", "the object provided is unrecognized (must be of type Deployment)", id="list"),
+        pytest.param(b"{", "the object provided is unrecognized (must be of type Deployment)", id="cut"),
+        pytest.param(deployment(kind=5), "the object provided is unrecognized", id="kind-that-is-no-text"),
+    ],
+)
+def test_refused(body: Any, message: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        decoded(body)
+    assert caught.value.code == 400
+    assert caught.value.message.startswith(message)
+
+
+TWICE = b'{"metadata":{"name":"d"},"spec":{"replicas":1,"replicas":2,"bogus":1}}'
+PROBLEMS = ['duplicate field "spec.replicas"', 'unknown field "spec.bogus"']
+
+
+def test_strict_refuses_all_problems_at_once() -> None:
+    with pytest.raises(ApiError) as caught:
+        decoded(TWICE, "Strict")
+    assert caught.value.message.endswith(f"strict decoding error: {', '.join(PROBLEMS)}")
+
+
+def test_warn_takes_it_and_says_so_and_ignore_says_nothing() -> None:
+    for validation, expected in (("Warn", PROBLEMS), ("Ignore", [])):
+        warnings: list[str] = []
+        assert decoded(TWICE, validation, warnings)["spec"] == {"replicas": 2}
+        assert warnings == expected
+
+
+def test_field_validation_is_one_of_three_words() -> None:
+    assert [field_validation(Query(q), "X") for q in ("", "fieldValidation=", "fieldValidation=Strict")] == [
+        "Warn",
+        "Warn",
+        "Strict",
+    ]
+    with pytest.raises(ApiError) as caught:
+        field_validation(Query("fieldValidation=strict"), "CreateOptions")
+    assert caught.value.code == 422

@@ -1,0 +1,139 @@
+"""Binding and eviction as functions on documents."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from doorman.api.views.pods import Pod
+from doorman.base.errors import ApiError
+from doorman.registry.cache.stored_object import Stored, to_kept_bytes
+from doorman.registry.fastpath.pod_bytes import pod_bytes_of
+from doorman.server.subresources.pod_subresources import bind_to, decremented, set_condition
+from doorman.store.store_contract import Entry
+
+NOW = 1767225600.0
+TIME = "2026-01-01T00:00:00Z"
+META = {"name": "p", "uid": "u", "resourceVersion": "7", "generation": 1}
+
+
+def binding(**metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "p", **metadata}, "target": {"kind": "Node", "name": "n1"}}
+
+
+def bound(doc: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    decoder = msgspec.json.Decoder(Pod).decode
+    stored = Stored(Entry("pods/x/p", to_kept_bytes(doc), 7, 7), "x/p", decoder)
+    cut = pod_bytes_of(stored)
+    bind_to(stored.view, cut, wanted, NOW)
+    return Stored(Entry("pods/x/p", cut.kept(), 8, 7), "x/p", decoder).document()
+
+
+def test_bound_pod_is_on_its_node_and_no_longer_nominated() -> None:
+    doc = {"metadata": dict(META), "spec": {}, "status": {"nominatedNodeName": "n2"}}
+    found = bound(doc, binding(annotations={"a": "b"}, labels={"zone": "z"}))
+    assert found["spec"] == {"nodeName": "n1"}
+    assert (found["metadata"]["annotations"], found["metadata"]["labels"]) == ({"a": "b"}, {"zone": "z"})
+    assert found["metadata"]["generation"] == 1
+    said = {"type": "PodScheduled", "status": "True", "observedGeneration": 1, "lastTransitionTime": TIME}
+    assert found["status"] == {"conditions": [said]}
+
+
+@pytest.mark.parametrize(
+    ("doc", "wanted", "message"),
+    [
+        pytest.param({"spec": {"nodeName": "n0"}}, {}, 'pod p is already assigned to node "n0"', id="placed"),
+        pytest.param(
+            {"metadata": {**META, "deletionTimestamp": TIME}},
+            {},
+            "pod p is being deleted, cannot be assigned to a host",
+            id="going",
+        ),
+        pytest.param(
+            {"spec": {"schedulingGates": [{"name": "g"}]}}, {}, "pod p has non-empty .spec.schedulingGates", id="gated"
+        ),
+        pytest.param(
+            {}, {"uid": "x"}, "Precondition failed: UID in precondition: x, UID in object meta: u", id="namesake"
+        ),
+        pytest.param({}, {"resourceVersion": "6"}, "Precondition failed: ResourceVersion in precondition: 6", id="old"),
+    ],
+)
+def test_binding_that_conflicts(doc: dict[str, Any], wanted: dict[str, Any], message: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        bound({"metadata": dict(META), **doc}, binding(**wanted))
+    assert caught.value.code == 409
+    assert caught.value.message.startswith(f'Operation cannot be fulfilled on pods/binding "p": {message}')
+
+
+def test_condition_keeps_its_time_until_its_status_changes() -> None:
+    status: dict[str, Any] = {}
+    set_condition(status, {"type": "Ready", "status": "True"}, NOW)
+    set_condition(status, {"type": "Ready", "status": "True", "reason": "again"}, NOW + 60)
+    assert status["conditions"] == [{"type": "Ready", "status": "True", "reason": "again", "lastTransitionTime": TIME}]
+    set_condition(status, {"type": "Ready", "status": "False"}, NOW + 60)
+    assert status["conditions"] == [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:01:00Z"}]
+
+
+def budget(**status: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "b", "generation": 2}, "status": {"observedGeneration": 2, **status}}
+
+
+def test_budget_notes_who_goes() -> None:
+    found = decremented(budget(disruptionsAllowed=2), "p", NOW)
+    assert (found["status"]["disruptionsAllowed"], found["status"]["disruptedPods"]) == (1, {"p": TIME})
+
+
+def denied(reason: str) -> dict[str, Any]:
+    return {"type": "DisruptionAllowed", "status": "False", "reason": reason, "message": "why"}
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "retry", "cause"),
+    [
+        pytest.param(
+            {"observedGeneration": 1},
+            429,
+            10,
+            "The disruption budget b is still being processed by the server.",
+            id="not-seen-yet",
+        ),
+        pytest.param(
+            {"desiredHealthy": 2, "currentHealthy": 2},
+            429,
+            0,
+            "The disruption budget b needs 2 healthy pods and has 2 currently",
+            id="too-few",
+        ),
+        pytest.param(
+            {"desiredHealthy": 1, "currentHealthy": 2},
+            429,
+            0,
+            "The disruption budget b does not allow evicting pods currently",
+            id="none-allowed",
+        ),
+        pytest.param(
+            {"desiredHealthy": 1, "currentHealthy": 2, "conditions": [denied("SyncFailed")]},
+            429,
+            0,
+            "The disruption budget b does not allow evicting pods currently because it failed sync: why",
+            id="failed",
+        ),
+        pytest.param(
+            {"desiredHealthy": 1, "currentHealthy": 2, "conditions": [denied("Other")]},
+            429,
+            0,
+            "The disruption budget b does not allow evicting pods currently (Other): why",
+            id="for-a-reason",
+        ),
+    ],
+)
+def test_budget_that_refuses(status: dict[str, Any], code: int, retry: int, cause: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        decremented(budget(**status), "p", NOW)
+    assert (caught.value.code, caught.value.retry_after_seconds) == (code, retry)
+    assert [one.message for one in caught.value.causes] == [cause]
+
+
+def test_negative_budget_is_forbidden() -> None:
+    with pytest.raises(ApiError, match="pdb disruptions allowed is negative"):
+        decremented(budget(disruptionsAllowed=-1), "p", NOW)

@@ -1,0 +1,209 @@
+"""Requests that arrive as frames, answers that leave as frames."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from doorman.front.frames import FrameReader, Heard, Word, frame, pack_certificates, pack_headers, parts_of
+from doorman.server.front_link import FrontLink, header_lines
+from doorman.server.request import PeerCertificates, Request, Response
+
+Handle = Callable[[Request], Awaitable[Response]]
+
+
+class _Link(asyncio.Transport):
+    """What the front would hear."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[Word, int, bytes]] = []
+        self._reader = FrameReader({word: self._hear(word) for word in Word})
+
+    def _hear(self, word: Word) -> Heard:
+        return lambda number, payload: self.heard.append((word, number, bytes(payload)))
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+
+    def write(self, data: Any) -> None:
+        self._reader.feed(bytes(data))
+
+    def writelines(self, list_of_data: Any) -> None:
+        self.write(b"".join(list_of_data))
+
+    @property
+    def words(self) -> list[Word]:
+        return [word for word, _, _ in self.heard]
+
+
+class _Pipeline:
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+
+
+class _Stream:
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces = pieces
+        self._closed = asyncio.Event()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+        await self._closed.wait()
+
+    def close(self) -> None:
+        self._closed.set()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
+
+
+def opened(handle: Handle, shown: list[bytes] | None = None) -> tuple[FrontLink, _Link]:
+    gate, link = FrontLink(_Pipeline(handle)), _Link()  # type: ignore[arg-type]  # the part of it that is used
+    gate.connection_made(link)
+    gate.data_received(frame(Word.OPENED, 1, b"192.0.2.1", pack_certificates(shown)))
+    return gate, link
+
+
+def asks(gate: FrontLink, method: bytes = b"GET", body: bytes = b"") -> None:
+    headers = pack_headers([b"accept", b"application/json"])
+    gate.data_received(frame(Word.ASKED, 1, method, b"/api/\xc3\xa9", b"a=b", headers, body))
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_request_says_what_and_who() -> None:
+    seen = []
+
+    async def handle(request: Request) -> Response:
+        seen.append(request)
+        return Response(status=201, body=b"{}", headers=[("Audit-Id", "1")])
+
+    gate, link = opened(handle, [b"leaf", b"between"])
+    asks(gate, b"POST", b"body")
+    await settled()
+    [request] = seen
+    assert (request.method, request.path, request.query.get("a"), request.body) == ("POST", "/api/é", "b", b"body")
+    assert (request.headers, request.client) == ({"accept": "application/json"}, "192.0.2.1")
+    assert request.peer_certificates == PeerCertificates.of(b"leaf", (b"between",))
+    [(word, number, payload)] = link.heard
+    assert (word, number) == (Word.ANSWER, 1)
+    status, lines, body = map(bytes, parts_of(memoryview(payload), 3))
+    assert (status, body) == (b"201", b"{}")
+    assert lines == b"content-type: application/json\r\naudit-id: 1\r\n"
+
+
+async def test_bug_is_an_answer() -> None:
+    async def handle(_: Request) -> Response:
+        raise RuntimeError("a bug")
+
+    gate, link = opened(handle)
+    asks(gate)
+    await settled()
+    assert link.words == [Word.ANSWER]
+    assert bytes(parts_of(memoryview(link.heard[0][2]), 3)[0]) == b"500"
+
+
+async def test_answer_that_breaks_off_is_not_taken_for_whole() -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"a"
+        raise RuntimeError("a bug")
+
+    async def handle(_: Request) -> Response:
+        return Response(chunks=broken())
+
+    gate, link = opened(handle)
+    asks(gate)
+    await settled()
+    assert link.words == [Word.START, Word.PIECE, Word.CUT]
+
+
+@pytest.mark.parametrize("what", ["client", "link"])
+async def test_pieces_wait_for_who_does_not_keep_up(what: str) -> None:
+    async def handle(_: Request) -> Response:
+        return Response(chunks=[b"a", b"b"], length=2)
+
+    gate, link = opened(handle)
+    if what == "client":
+        gate.data_received(frame(Word.PAUSED, 1))
+    else:
+        gate.pause_writing()
+    asks(gate)
+    await settled()
+    assert link.words == [Word.START]
+    if what == "client":
+        gate.data_received(frame(Word.RESUMED, 1))
+    else:
+        gate.resume_writing()
+    await settled()
+    assert link.words == [Word.START, Word.PIECE, Word.PIECE, Word.END]
+
+
+async def test_nobody_writes_for_a_client_that_has_left() -> None:
+    written = []
+
+    def chunks() -> Iterator[bytes]:
+        for number in range(100):
+            written.append(number)
+            yield b"a"
+
+    async def handle(_: Request) -> Response:
+        return Response(chunks=chunks())
+
+    gate, _ = opened(handle)
+    gate.data_received(frame(Word.PAUSED, 1))
+    asks(gate)
+    await settled()
+    gate.data_received(frame(Word.GONE, 1))
+    await settled()
+    assert written == [0]
+
+
+@pytest.mark.parametrize("how", ["client-leaves", "front-dies", "server-stops"])
+async def test_stream_is_closed_when_nobody_listens(how: str) -> None:
+    stream = _Stream(b"one\n")
+
+    async def handle(_: Request) -> Response:
+        return Response(stream=stream)
+
+    gate, link = opened(handle)
+    asks(gate)
+    await settled()
+    assert link.words == [Word.START, Word.PIECE]
+    match how:
+        case "client-leaves":
+            gate.data_received(frame(Word.GONE, 1))
+        case "front-dies":
+            gate.connection_lost(None)
+            assert gate.is_lost.is_set()
+        case _:
+            await gate.stop()
+            assert link.words[2:] == [Word.END, Word.LAST]
+    await settled()
+    assert stream.is_closed
+
+
+async def test_head_of_a_stream_is_its_head() -> None:
+    stream = _Stream(b"one\n")
+
+    async def handle(_: Request) -> Response:
+        return Response(stream=stream)
+
+    gate, link = opened(handle)
+    asks(gate, b"HEAD")
+    await settled()
+    assert link.words == [Word.START, Word.END]
+    assert stream.is_closed
+
+
+@pytest.mark.parametrize("text", ["a\r\nSet-Cookie: b", "a\nb", "a\rb", "a\0b"])
+def test_what_was_sent_becomes_no_line_of_ours(text: str) -> None:
+    lines = header_lines(Response(headers=[("Audit-Id", text)]))
+    assert lines.count(b"\r\n") == 2
+    assert lines.count(b"\n") == 2
+    assert b"\0" not in lines
