@@ -48,7 +48,7 @@ def test_each_service_gets_an_address_of_its_own() -> None:
             "type": "ClusterIP",
             "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack",
-            "internalTrafficPolicy": "ControlPlane",
+            "internalTrafficPolicy": "Cluster",
         }
 
     run(story)

@@ -12,7 +12,7 @@ GENERATED_BASE_MAX: Final = 58
 
 class NameGenerator:
     """
-    >>> NameGenerator(random.Random(7)).generate("web-") == Names(random.Random(7)).generate("web-")
+    >>> NameGenerator(random.Random(7)).generate("web-") == NameGenerator(random.Random(7)).generate("web-")
     True
     """
 

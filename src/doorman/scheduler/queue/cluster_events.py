@@ -30,8 +30,10 @@ _LABELS = {
 def event_label(resource: EventResource, change: ActionType) -> str:
     """As kube-scheduler calls the event.
 
-    >>> event_label(Resource.NODE, Change.UPDATE_NODE_TAINT), event_label(Resource.TARGET_POD, Change.UPDATE_OTHER)
-    ('NodeUpdateNodeTaint', 'TargetPodUpdate')
+    >>> event_label(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)
+    'NodeUpdateNodeTaint'
+    >>> event_label(EventResource.TARGET_POD, ActionType.UPDATE_OTHER)
+    'TargetPodUpdate'
     """
     return f"{resource}{_LABELS.get(change) or (change.name or '').title().replace('_', '')}"
 
