@@ -109,10 +109,10 @@ def measure(workload: str, options: argparse.Namespace, api, pid: int) -> dict:
     wanted = min(options.pods, options.nodes) if workload in ("anti", "preemption") else options.pods
     filled = fill(api, options.nodes) if workload == "preemption" else 0
     if workload == "unschedulable":
-        misfit = burst.pod(False)
-        misfit["spec"]["nodeSelector"] = {"nope": "nope"}
-        misfit["metadata"]["labels"] = {"app": "misfit"}
-        post(api, misfit, wanted // 10, 8)
+        fit_error = burst.pod(False)
+        fit_error["spec"]["nodeSelector"] = {"nope": "nope"}
+        fit_error["metadata"]["labels"] = {"app": "misfit"}
+        post(api, fit_error, wanted // 10, 8)
     threading.excepthook = lambda _: None  # the counter's watch ends with the server
     counter = burst.Counter(api, NAMESPACE)
     counter.start()

@@ -50,7 +50,7 @@ def test_preemptor_is_tried_once_before_and_once_after_its_victims_are_gone() ->
         assert notes(cluster, "FailedScheduling") == ["high"]
         runner = cluster.cluster.scheduler
         assert runner is not None
-        assert runner.scheduler.measures.preemption_attempts == 1
+        assert runner.scheduler.metrics.preemption_attempts == 1
 
     run_story(story, nodes=1)
 

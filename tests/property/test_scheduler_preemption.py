@@ -10,7 +10,7 @@ from doorman.api.views.policy import PodDisruptionBudget
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.outcomes import Placed, Rejected
 from doorman.scheduler.scheduler import Scheduler
-from support.scheduler_reference import Budget, World, judge, message, preempt
+from support.scheduler_reference import Budget, World, bound_plugin, message, preempt
 from support.scheduling import make_node, make_pod
 
 apps = st.sampled_from(({}, {"app": "web"}, {"app": "db"}))
@@ -77,20 +77,24 @@ def test_victims_are_those_of_the_plain_search(data: st.DataObject) -> None:
     pod = data.draw(pods("p", priorities=(10, 50, 100)))
     scheduler.pod_changed(None, pod, 1.0)
     (outcome,) = scheduler.schedule(1.0, pods_max=1)
-    verdicts = {node.metadata.name: judge(world, pod, node) for node in world.nodes}
+    verdicts = {node.metadata.name: bound_plugin(world, pod, node) for node in world.nodes}
     if None in verdicts.values():
         assert isinstance(outcome, Placed)
         return
     assert isinstance(outcome, Rejected)
     refused = {name: verdict for name, verdict in verdicts.items() if verdict is not None}
-    failure, clearings = preempt(world, pod, refused, budgets)
+    failure, preemption_candidates = preempt(world, pod, refused, budgets)
     head = message(world, refused)
-    if not clearings:
+    if not preemption_candidates:
         assert outcome.message == f"{head} {failure}"
         assert (outcome.nominated, outcome.victims) == ("", ())
         return
-    least = min(clearing.badness for clearing in clearings)
-    chosen = next(clearing for clearing in clearings if clearing.node == outcome.nominated)
+    least = min(preemption_candidate.badness for preemption_candidate in preemption_candidates)
+    chosen = next(
+        preemption_candidate
+        for preemption_candidate in preemption_candidates
+        if preemption_candidate.node == outcome.nominated
+    )
     assert chosen.badness == least
     assert sorted(victim.pod.metadata.name for victim in outcome.victims) == chosen.victims
     assert outcome.message == (
@@ -105,4 +109,4 @@ def test_victims_are_those_of_the_plain_search(data: st.DataObject) -> None:
         guests.setdefault(chosen.node, []).append(pod)
         full = World(world.nodes, guests, zones=world.zones)
         node = next(node for node in world.nodes if node.metadata.name == after.node)
-        assert judge(full, follower, node) is None, "room is left for the nominated pod"
+        assert bound_plugin(full, follower, node) is None, "room is left for the nominated pod"

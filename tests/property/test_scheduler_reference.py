@@ -10,7 +10,7 @@ from doorman.api.views.pods import Pod
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.outcomes import Placed, Rejected
 from doorman.scheduler.scheduler import Scheduler
-from support.scheduler_reference import Verdict, World, judge, message, scores
+from support.scheduler_reference import Verdict, World, bound_plugin, message, scores
 
 KEYS = ("a", "b")
 
@@ -249,7 +249,7 @@ def expect_the_same(world: World, scheduler: Scheduler, pod: Pod) -> None:
     verdicts: dict[str, Verdict] = {}
     feasible = []
     for node in world.in_order():
-        verdict = judge(world, pod, node)
+        verdict = bound_plugin(world, pod, node)
         if verdict is None:
             feasible.append(node)
         else:

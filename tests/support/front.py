@@ -25,8 +25,8 @@ async def listening(
     write_private(folder / AUTHORITY, credentials.ca_certificate)
     loop = asyncio.get_running_loop()
     listener = listen("127.0.0.1", 0)
-    hall, gate = Connections(listener, limits or ConnectionLimits()), FrontLink(pipeline)
-    for end, protocol in zip(socket.socketpair(), (hall, gate), strict=True):
+    connections, gate = Connections(listener, limits or ConnectionLimits()), FrontLink(pipeline)
+    for end, protocol in zip(socket.socketpair(), (connections, gate), strict=True):
         await loop.create_connection(lambda protocol=protocol: protocol, sock=end)  # type: ignore[misc]  # bound now
     gate.begin(str(folder))
     await gate.is_ready.wait()
@@ -34,4 +34,4 @@ async def listening(
         yield listener.getsockname()[1]
     finally:
         await gate.stop()
-        await hall.is_over.wait()
+        await connections.is_over.wait()

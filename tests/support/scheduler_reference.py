@@ -267,7 +267,7 @@ def filter_ports(world: World, pod: Pod, node: Node) -> Verdict | None:
     return None
 
 
-def judge(world: World, pod: Pod, node: Node) -> Verdict | None:
+def bound_plugin(world: World, pod: Pod, node: Node) -> Verdict | None:
     cordon = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
     if node.spec.unschedulable and not is_tolerated(cordon, pod.spec.tolerations):
         return Verdict("NodeUnschedulable", ["node(s) were unschedulable"], True)
@@ -458,7 +458,7 @@ class Budget:
 def preempt(world: World, pod: Pod, verdicts: dict[str, Verdict], budgets: list[Budget]) -> tuple[str, list[Clearing]]:
     """What preemption says when nothing helps, and every node that it could clear."""
     reasons: Counter[str] = Counter()
-    clearings = []
+    preemption_candidates = []
     for node in world.in_order():
         name = node.metadata.name
         if verdicts[name].final:
@@ -472,7 +472,7 @@ def preempt(world: World, pod: Pod, verdicts: dict[str, Verdict], budgets: list[
         lower.sort(key=lambda other: (-other.spec.priority, other.status.start_time or "now", other.metadata.key))
         stay = [other for other in everybody if other not in lower]
         world.pods[name] = stay
-        verdict = judge(world, pod, node)
+        verdict = bound_plugin(world, pod, node)
         if verdict is not None:
             world.pods[name] = everybody
             reasons.update(verdict.reasons)
@@ -481,7 +481,7 @@ def preempt(world: World, pod: Pod, verdicts: dict[str, Verdict], budgets: list[
         victims = []
         for other in [o for o in lower if o in breaking] + [o for o in lower if o not in breaking]:
             world.pods[name] = [*stay, other]
-            if judge(world, pod, node) is None:
+            if bound_plugin(world, pod, node) is None:
                 stay.append(other)
             else:
                 victims.append(other)
@@ -492,9 +492,9 @@ def preempt(world: World, pod: Pod, verdicts: dict[str, Verdict], budgets: list[
             sum(victim.spec.priority + 2**31 for victim in victims),
             len(victims),
         )
-        clearings.append(Clearing(name, sorted(victim.metadata.name for victim in victims), badness))
+        preemption_candidates.append(Clearing(name, sorted(victim.metadata.name for victim in victims), badness))
     listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
-    return f"preemption: 0/{len(world.nodes)} nodes are available: {', '.join(listed)}.", clearings
+    return f"preemption: 0/{len(world.nodes)} nodes are available: {', '.join(listed)}.", preemption_candidates
 
 
 def broken(pods: list[Pod], budgets: list[Budget]) -> list[Pod]:

@@ -35,7 +35,7 @@ from doorman.admission.plugins.service_account_admission import ServiceAccountPl
 from doorman.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from doorman.admission.plugins.taint_record import TaintRecorder
 from doorman.admission.plugins.toleration_policy_admission import TolerationPolicyPlugin
-from doorman.admission.policies.policy_variables import Judge, nobody_may
+from doorman.admission.policies.policy_variables import AuthorizerLookup, nobody_may
 from doorman.admission.policies.validating_policies import ValidatingAdmissionPolicies
 from doorman.api.taints import Toleration
 from doorman.base.clock import Instant
@@ -54,7 +54,7 @@ class AdmissionSettings(msgspec.Struct, frozen=True, kw_only=True):
     toleration_whitelist: tuple[Toleration, ...] = ()
     limited_resources: tuple[LimitedResource, ...] = ()
     """What nobody may take without a quota for it."""
-    judge: Judge = nobody_may
+    authorize: AuthorizerLookup = nobody_may
     """Says who may do what, to expressions that ask."""
 
 
@@ -79,7 +79,7 @@ ORDER: Final[Mapping[str, Callable[[AdmissionSettings], AdmissionPlugin]]] = {
     "DedicatedNodes": lambda _: DedicatedNodesPlugin(),
     "TolerationPolicy": lambda _: TolerationPolicyPlugin(),
     "TaintRecord": lambda _: TaintRecorder(),
-    "ValidatingAdmissionPolicy": lambda settings: ValidatingAdmissionPolicies(settings.judge),
+    "ValidatingAdmissionPolicy": lambda settings: ValidatingAdmissionPolicies(settings.authorize),
     "ResourceQuota": lambda settings: ResourceQuotaPlugin(settings.limited_resources),
 }
 """Every plugin there is, in the order in which they run. All of them are on by default."""
@@ -143,14 +143,14 @@ class Chain:
         for plugin in limiters:
             plugin.limit(attributes, cluster, now)
 
-    def is_idle(self, resource: str, glance: RequestPreview, cluster: ClusterReader) -> bool:
+    def is_idle(self, resource: str, preview: RequestPreview, cluster: ClusterReader) -> bool:
         """Whether no plugin would change or refuse such a request, whatever its object is."""
-        key = (resource, glance.subresource, glance.operation)
+        key = (resource, preview.subresource, preview.operation)
         covering = self._covering.get(key)
         if covering is None:
             every = [interest for plugin in self._plugins for interest in plugin.interests]
             covering = self._covering[key] = tuple(interest for interest in every if interest.covers(*key))
-        return all(interest.passes is not None and interest.passes(glance, cluster) for interest in covering)
+        return all(interest.passes is not None and interest.passes(preview, cluster) for interest in covering)
 
     def _interested(self, attributes: Attributes) -> list[AdmissionPlugin]:
         resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation

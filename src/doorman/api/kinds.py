@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.conversion import FACES
+from doorman.api.machinery.conversion import CONVERSIONS
 from doorman.api.views.admissionregistration import ClientConfig
 from doorman.base.errors import GroupResource
 
@@ -67,8 +67,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """The name of its type in `data/types.json`; empty when there is none."""
     storage: str = ""
     """The group resource under which its objects are stored: two kinds with the same storage are two faces of one."""
-    face: str = ""
-    """The name of its `faces.Face`; empty when it looks as it is stored."""
+    conversion: str = ""
+    """The name of its `conversions.Face`; empty when it looks as it is stored."""
     creates_on_update: bool = False
     needs_resource_version: bool = False
     returns_deleted: bool = False
@@ -170,7 +170,7 @@ class Kinds:
 
     def stored(self, kind: Kind) -> Kind:
         """The row whose version objects of this kind are stored in."""
-        return self._by_group_resource[kind.storage] if kind.face else kind
+        return self._by_group_resource[kind.storage] if kind.conversion else kind
 
     def in_version(self, group: str, version: str) -> list[Kind]:
         return [row for row in self.rows if row.group == group and row.version == version]
@@ -222,7 +222,7 @@ def traits() -> dict[str, Any]:  # see data/traits.json
 
 def _row(raw: dict[str, Any], type_name: str) -> Kind:
     name = f"{raw['resource']}.{raw['group']}" if raw["group"] else raw["resource"]
-    face = f"{name}/{raw['version']}"
+    conversion = f"{name}/{raw['version']}"
     has: dict[str, list[str]] = traits()["kinds"]
     subresources = tuple(
         Subresource(sub["name"], sub["kind"], sub["group"], sub["version"], tuple(sub["verbs"]))
@@ -242,7 +242,7 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
         subresources=subresources,
         type_name=type_name,
         storage=SHARED_STORAGE.get(name, name),
-        face=face if face in FACES else "",
+        conversion=conversion if conversion in CONVERSIONS else "",
         creates_on_update=name in has["createsOnUpdate"],
         needs_resource_version=name in has["needsResourceVersion"],
         returns_deleted=name in has["returnsDeleted"],

@@ -8,10 +8,10 @@ from itertools import accumulate
 class Histogram:
     """How many values fell at or below each bound, how many there were, and their sum.
 
-    >>> tally = Histogram((1.0, 2.0))
+    >>> histogram = Histogram((1.0, 2.0))
     >>> for value in (0.5, 1.0, 1.5, 9.0):
-    ...     tally.observe(value)
-    >>> tally.cumulated(), tally.total
+    ...     histogram.observe(value)
+    >>> histogram.cumulated(), histogram.total
     ([('1.0', 2), ('2.0', 3), ('+Inf', 4)], 12.0)
     """
 
@@ -45,10 +45,10 @@ class LabelledHistograms:
         self._by_labels: dict[tuple[str, ...], Histogram] = {}
 
     def observe(self, labels: tuple[str, ...], value: float) -> None:
-        tally = self._by_labels.get(labels)
-        if tally is None:
-            tally = self._by_labels[labels] = Histogram(self._bounds)
-        tally.observe(value)
+        histogram = self._by_labels.get(labels)
+        if histogram is None:
+            histogram = self._by_labels[labels] = Histogram(self._bounds)
+        histogram.observe(value)
 
     def items(self) -> Iterable[tuple[tuple[str, ...], Histogram]]:
         return self._by_labels.items()

@@ -55,8 +55,8 @@ class ControllerRunner:
         """Of keys whose actions are under way: when somebody began to look at them."""
         names = {"": controller.name, **(queue_names or {})}
         by_name = {name: WorkqueueMetrics(name) for name in names.values()}
-        self._measures = {kind: by_name[name] for kind, name in names.items()}
-        self._default_measures = self._measures[""]
+        self._metrics = {kind: by_name[name] for kind, name in names.items()}
+        self._default_metrics = self._metrics[""]
         self._wakes: TimerHeap[str] = TimerHeap()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due: Instant = 0.0
@@ -80,20 +80,20 @@ class ControllerRunner:
         return len(self._queue)
 
     @property
-    def measures(self) -> Iterable[WorkqueueMetrics]:
+    def metrics(self) -> Iterable[WorkqueueMetrics]:
         """Of each of its queues."""
-        return dict.fromkeys(self._measures.values())
+        return dict.fromkeys(self._metrics.values())
 
     def depths(self) -> Counter[str]:
         """Keys that wait, by queue."""
-        return Counter(self._measures_of(key).name for key in self._queue)
+        return Counter(self._metrics_of(key).name for key in self._queue)
 
     def under_way_seconds(self) -> dict[str, list[float]]:
         """For how long keys have been worked on that are not done yet, by queue."""
         now = self._stopwatch()
         found: dict[str, list[float]] = {}
         for key, began in self._began.items():
-            found.setdefault(self._measures_of(key).name, []).append(now - began)
+            found.setdefault(self._metrics_of(key).name, []).append(now - began)
         return found
 
     def start(self) -> None:
@@ -125,13 +125,13 @@ class ControllerRunner:
             return
         if key not in self._queue:
             self._queue[key] = self._stopwatch()
-            self._measures_of(key).adds += 1
+            self._metrics_of(key).adds += 1
         self._soon()
 
-    def _measures_of(self, key: str) -> WorkqueueMetrics:
-        if len(self._measures) == 1:
-            return self._default_measures
-        return self._measures.get(key.partition("/")[0], self._default_measures)
+    def _metrics_of(self, key: str) -> WorkqueueMetrics:
+        if len(self._metrics) == 1:
+            return self._default_metrics
+        return self._metrics.get(key.partition("/")[0], self._default_metrics)
 
     def _soon(self) -> None:
         if not self._is_turn_due and not self._is_stopped:
@@ -146,7 +146,7 @@ class ControllerRunner:
                 return
             key, since = self._queue.popitem(last=False)
             began = self._stopwatch()
-            self._measures_of(key).waited.observe(began - since)
+            self._metrics_of(key).waited.observe(began - since)
             try:
                 result = self.controller.reconcile(key, now)
             except Exception:  # noqa: BLE001  a bug with one key must not stop the others
@@ -156,7 +156,7 @@ class ControllerRunner:
             if result.actions:
                 self._began[key] = began
             else:
-                self._measures_of(key).worked.observe(self._stopwatch() - began)
+                self._metrics_of(key).worked.observe(self._stopwatch() - began)
         if self._queue:
             self._soon()
 
@@ -190,7 +190,7 @@ class ControllerRunner:
             self._under_way.pop(key, None)
             began = self._began.pop(key, None)
             if began is not None:
-                self._measures_of(key).worked.observe(self._stopwatch() - began)
+                self._metrics_of(key).worked.observe(self._stopwatch() - began)
             if key in self._again:
                 self._again.discard(key)
                 self.add(key)
@@ -207,7 +207,7 @@ class ControllerRunner:
         if isinstance(self.controller, FailureListener):
             self.controller.failed(key, error)
         self._attempts[key] = attempts
-        self._measures_of(key).retries += 1
+        self._metrics_of(key).retries += 1
         delay = min(retry.delay_seconds * retry.factor ** (attempts - 1), retry.delay_seconds_max)
         self._wakes.add(key, self._clock.now() + delay)
         self._arm()

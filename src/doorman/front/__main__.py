@@ -14,9 +14,9 @@ from doorman.front.connections import Connections
 
 async def attend(link: socket.socket, listener: socket.socket, limits: ConnectionLimits) -> None:
     """Until the server has said its last word, or is gone."""
-    hall = Connections(listener, limits)
-    await asyncio.get_running_loop().create_connection(lambda: hall, sock=link)
-    await hall.is_over.wait()
+    connections = Connections(listener, limits)
+    await asyncio.get_running_loop().create_connection(lambda: connections, sock=link)
+    await connections.is_over.wait()
 
 
 def main() -> None:

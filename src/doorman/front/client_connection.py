@@ -72,9 +72,9 @@ class _Asked:
 class Connection(asyncio.Protocol):
     """Also what httptools calls back: `on_*`."""
 
-    def __init__(self, hall: "Connections") -> None:
-        self._hall = hall
-        self._limits = hall.limits
+    def __init__(self, connections: "Connections") -> None:
+        self._connections = connections
+        self._limits = connections.limits
         self.number = 0
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
@@ -98,23 +98,23 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a stream
         self._transport = transport
-        transport.set_write_buffer_limits(high=self._hall.ahead_bytes)
-        self._since = self._hall.now()
-        self.number = self._hall.enter(self)
+        transport.set_write_buffer_limits(high=self._connections.ahead_bytes)
+        self._since = self._connections.now()
+        self.number = self._connections.enter(self)
         peer = transport.get_extra_info("peername")
         tls = transport.get_extra_info("ssl_object")
         shown, is_resumed = shown_by(tls) if tls is not None else ([], False)
         client = peer[0].encode() if isinstance(peer, tuple) else b""
-        self._hall.tell(Word.OPENED, self.number, client, pack_certificates(shown, is_resumed=is_resumed))
+        self._connections.tell(Word.OPENED, self.number, client, pack_certificates(shown, is_resumed=is_resumed))
 
     def connection_lost(self, _: Exception | None) -> None:
         self._is_closing = True
         for asked in (self._reading, *self._waiting):
-            self._hall.release(asked.body_bytes)
+            self._connections.release(asked.body_bytes)
         if self._asked is not None:
-            self._hall.release(self._asked.body_bytes)
+            self._connections.release(self._asked.body_bytes)
         self._waiting.clear()
-        self._hall.leave(self.number)
+        self._connections.leave(self.number)
         del self._parser  # which refers back
 
     def data_received(self, data: bytes) -> None:
@@ -133,17 +133,17 @@ class Connection(asyncio.Protocol):
             self._refuse(_MALFORMED)
 
     def pause_writing(self) -> None:
-        self._unread_since = self._hall.now()
-        self._hall.tell(Word.PAUSED, self.number)
+        self._unread_since = self._connections.now()
+        self._connections.tell(Word.PAUSED, self.number)
 
     def resume_writing(self) -> None:
         self._unread_since = None
-        self._hall.tell(Word.RESUMED, self.number)
+        self._connections.tell(Word.RESUMED, self.number)
 
     # The parser's calls.
 
     def on_message_begin(self) -> None:
-        self._since = self._hall.now()
+        self._since = self._connections.now()
         self._idle_since = None
 
     def on_url(self, url: bytes) -> None:
@@ -185,8 +185,8 @@ class Connection(asyncio.Protocol):
         asked, limits = self._reading, self._limits
         if self._refusal is not None or asked.is_too_long:
             return
-        if asked.body_bytes + len(body) > limits.body_bytes or not self._hall.hold(len(body)):
-            self._hall.release(asked.body_bytes)
+        if asked.body_bytes + len(body) > limits.body_bytes or not self._connections.hold(len(body)):
+            self._connections.release(asked.body_bytes)
             asked.body_bytes = 0
             asked.body.clear()
             asked.is_too_long = True
@@ -200,7 +200,7 @@ class Connection(asyncio.Protocol):
         self._reads_head = True
         self._head_bytes = 0
         if self._refusal is not None or self._is_closing:
-            self._hall.release(asked.body_bytes)
+            self._connections.release(asked.body_bytes)
             return
         self._waiting.append(asked)
         if self._asked is None:
@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
         if asked is None or self._is_closing:
             return
         ending = b"\r\n" if status in _BODILESS else b"content-length: %d\r\n\r\n" % len(body)
-        head = (_STATUS_LINES[status], self._hall.date_line(), lines, _connection_line(asked), ending)
+        head = (_STATUS_LINES[status], self._connections.date_line(), lines, _connection_line(asked), ending)
         self._write(b"".join(head) if asked.is_head else b"".join((*head, body)))
         self._answered(asked)
 
@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
         else:
             asked.chunks = not asked.is_head
             ending = b"transfer-encoding: chunked\r\n\r\n"
-        head = (_STATUS_LINES[status], self._hall.date_line(), lines, _connection_line(asked), ending)
+        head = (_STATUS_LINES[status], self._connections.date_line(), lines, _connection_line(asked), ending)
         self._write(b"".join(head))
 
     def piece(self, piece: memoryview) -> None:
@@ -287,19 +287,19 @@ class Connection(asyncio.Protocol):
                     self._limits.body_bytes + 1
                 )  # what it was is not kept; the server says that it was too much
             headers = pack_headers(asked.headers)
-            self._hall.tell(Word.ASKED, self.number, asked.method, asked.path, asked.query, headers, body)
+            self._connections.tell(Word.ASKED, self.number, asked.method, asked.path, asked.query, headers, body)
         elif self._refusal is not None:
             status = self._refusal
             head = b"HTTP/1.1 %s\r\ncontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
             self._write(head % (status, len(status), status))
             self.close()
         else:
-            self._idle_since = self._hall.now()
+            self._idle_since = self._connections.now()
             if self._transport is not None:
                 self._transport.resume_reading()
 
     def _answered(self, asked: _Asked) -> None:
-        self._hall.release(asked.body_bytes)
+        self._connections.release(asked.body_bytes)
         asked.body_bytes = 0
         self._asked = None
         if asked.keeps:

@@ -116,7 +116,7 @@ class SimulatedNodes:
         """By pod key: the uid that the memories below are about."""
         self._since: dict[str, Instant] = {}
         self._seen_deleted: dict[str, Instant] = {}
-        self._complaints = AnnotationWarnings()
+        self._warnings = AnnotationWarnings()
         self._shutdowns = Shutdowns()
         self._refusals = AdmissionRejections()
         self.metrics: Final = (self._refusals.count,)
@@ -217,14 +217,14 @@ class SimulatedNodes:
             self._refusals.forget_node(name)
             other = self._nodes.get(name)
             if other is not None:
-                return Result(actions=self._complaints.about_node(other))
-            self._complaints.forget(name)
+                return Result(actions=self._warnings.about_node(other))
+            self._warnings.forget(name)
             return DONE
         actions: list[Action] = []
         wakes: list[tuple[str, Instant]] = []
         self._follow_shutdown(node, actions, wakes, now)
         health = self._health(node, now)
-        actions.extend(self._complaints.about_node(node, health.error))
+        actions.extend(self._warnings.about_node(node, health.error))
         if health.silent:
             self._was_silent.add(name)
             wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
@@ -332,8 +332,8 @@ class SimulatedNodes:
         if pod.is_finished:
             return DONE
         result = self._tend(key, pod, node, now)
-        complaints = self._complaints.about_pod(pod)
-        return msgspec.structs.replace(result, actions=(*complaints, *result.actions)) if complaints else result
+        warnings = self._warnings.about_pod(pod)
+        return msgspec.structs.replace(result, actions=(*warnings, *result.actions)) if warnings else result
 
     def _tend(self, key: str, pod: Pod, node: Node, now: Instant) -> Result:
         """Of a pod that is to live."""
@@ -429,7 +429,7 @@ class SimulatedNodes:
         self._refusals.forget(uid)
         self._since.pop(uid, None)
         self._seen_deleted.pop(uid, None)
-        self._complaints.forget(uid)
+        self._warnings.forget(uid)
 
 
 def _wake_at_first(key: str, *instants: Instant | None) -> Iterable[tuple[str, Instant]]:

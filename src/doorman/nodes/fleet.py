@@ -20,7 +20,7 @@ from doorman.api.machinery.quantity import QuantityError, parse_quantity
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.profile import NodeProfile, simulated_node
-from doorman.nodes.status.node_annotations import SIMULATED, node_mark_errors
+from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_errors
 from doorman.nodes.status.simulated_health import health_at, parse_conditions, parse_script
 from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.context import Context
@@ -100,8 +100,8 @@ def check_profile(profile: NodeProfile) -> None:
         _check("startupDelay", lambda: check_delay(profile.startup_delay))
     _check("script", lambda: parse_script(profile.script))
     _check("conditions", lambda: parse_conditions(profile.conditions))
-    marks = {SIMULATED: "true", **profile.annotations}
-    if faults := [*filter(None, (health_at(marks, 0.0, 0.0).error,)), *node_mark_errors(marks)]:
+    annotations = {SIMULATED: "true", **profile.annotations}
+    if faults := [*filter(None, (health_at(annotations, 0.0, 0.0).error,)), *node_annotation_errors(annotations)]:
         raise FleetError(f"annotations: {faults[0]}")
     if errors := validate_node_create(simulated_node("node", profile), Context()):
         raise FleetError(f"{errors[0].field.partition('.')[2]}: {errors[0].body}")

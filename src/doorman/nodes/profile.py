@@ -55,7 +55,7 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     profile = profile if profile is not None else NodeProfile()
     capacity = {key: canonical_quantity(str(value)) for key, value in {**DEFAULT_CAPACITY, **profile.capacity}.items()}
     script = "; ".join(filter(None, (_startup_entry(profile), profile.script)))
-    orders = {mark: text for mark, text in ((SCRIPT, script), (CONDITIONS, profile.conditions)) if text}
+    orders = {annotation: text for annotation, text in ((SCRIPT, script), (CONDITIONS, profile.conditions)) if text}
     metadata: dict[str, Any] = {  # JSON
         "name": name,
         "labels": {**_labels(name, profile), **profile.labels},

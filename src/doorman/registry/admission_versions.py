@@ -59,7 +59,7 @@ class FormsOf:
             return _BuiltinForms(dict.fromkeys(forms, ""), others)
         if kind.is_custom:
             return _CustomForms(kind, others, self._versions)
-        return _BuiltinForms({form: row.face for form, row in forms.items()}, others)
+        return _BuiltinForms({form: row.conversion for form, row in forms.items()}, others)
 
 
 def form_of(kind: Kind, subresource: str) -> GroupVersionForm:
@@ -80,15 +80,15 @@ def _form(kind: Kind, name: str, version: str) -> GroupVersionForm:
 class _BuiltinForms:
     needs_webhook = False
 
-    def __init__(self, faces: Mapping[GroupVersionForm, str], others: Sequence[GroupVersionForm]) -> None:
-        self._faces = faces
+    def __init__(self, conversions: Mapping[GroupVersionForm, str], others: Sequence[GroupVersionForm]) -> None:
+        self._conversions = conversions
         self.others = others
 
     def show(self, doc: Document, form: GroupVersionForm) -> Document:
-        return from_stored(self._faces[form], doc)
+        return from_stored(self._conversions[form], doc)
 
     def take(self, doc: Document, form: GroupVersionForm) -> Document:
-        return to_stored(self._faces[form], doc)
+        return to_stored(self._conversions[form], doc)
 
     async def ask_to_show(self, doc: Document, form: GroupVersionForm) -> Document:
         return self.show(doc, form)

@@ -209,11 +209,11 @@ class Proposer:
         attributes = self._attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
         await self._admit_whole(attributes, self._clock.now())
 
-    def is_uncontested(self, kind: Kind, glance: RequestPreview) -> bool:
+    def is_uncontested(self, kind: Kind, preview: RequestPreview) -> bool:
         """Whether admission has nothing to say to such a write, whatever is written."""
         if self.remote is not None and not self.remote.is_idle(self._cluster):
             return False
-        return self._admission.is_idle(kind.group_resource, glance, self._cluster)
+        return self._admission.is_idle(kind.group_resource, preview, self._cluster)
 
     def _is_remote(self, attributes: Attributes) -> bool:
         return self.remote is not None and self.remote.is_wanted(attributes, self._cluster)

@@ -38,7 +38,7 @@ from doorman.registry.deletion import (
     check_preconditions,
     decide_delete,
 )
-from doorman.registry.fastpath.pod_bytes import PodBytes, digest_of, pod_bytes_of, take_digest
+from doorman.registry.fastpath.pod_bytes import PodBytes, apply_deletion_summary, deletion_summary_of, pod_bytes_of
 from doorman.registry.fastpath.pod_status import StatusPatch
 from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
 from doorman.registry.proposal import Caller, Proposer, Unchanged
@@ -234,9 +234,9 @@ class Registry:
             if entry is None:
                 raise not_found(kind.named, name)
             before = self._stored(entry, kind, namespace, name)
-            cut = pod_bytes_of(before)
-            change(before, cut)
-            value = cut.kept()
+            pod_bytes = pod_bytes_of(before)
+            change(before, pod_bytes)
+            value = pod_bytes.kept()
             if caller.dry_run:
                 return unstored(value, before.key, entry.revision)
             try:
@@ -267,17 +267,17 @@ class Registry:
             if entry is None:
                 return None
             before = self._stored(entry, kind, namespace, name)
-            glance = RequestPreview(
+            preview = RequestPreview(
                 user=caller.user, operation=Operation.UPDATE, subresource="status", node=before.view.spec.node_name
             )
-            if not self.proposer.is_uncontested(kind, glance):
+            if not self.proposer.is_uncontested(kind, preview):
                 return None
-            cut = pod_bytes_of(before)
-            is_changed = self.proposer.reports.write(cut, before.view, report, caller.manager, self._clock.now())
+            pod_bytes = pod_bytes_of(before)
+            is_changed = self.proposer.reports.write(pod_bytes, before.view, report, caller.manager, self._clock.now())
             if not is_changed:
                 return None if is_changed is None else before
             try:
-                write = Write(key, cut.kept(), entry.revision)
+                write = Write(key, pod_bytes.kept(), entry.revision)
                 event = await self._store.commit(write) if is_waited_for else self._store.take(write)
             except Conflict:
                 continue
@@ -294,8 +294,8 @@ class Registry:
             if entry is None:
                 raise not_found(kind.named, name)
             before = self._stored(entry, kind, namespace, name)
-            cut = pod_bytes_of(before) if kind.storage == PODS else None
-            doc = digest_of(cut) if cut is not None else before.document()
+            pod_bytes = pod_bytes_of(before) if kind.storage == PODS else None
+            doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else before.document()
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
             if not self.proposer.is_uncontested(kind, RequestPreview(user=caller.user, operation=Operation.DELETE)):
@@ -315,7 +315,7 @@ class Registry:
                         event = await self._store.commit(Write(key, None, entry.revision))
                         return Deleted(before.at_revision(event.revision), is_removed=True)
                     case Mark(marked):
-                        value = _marked_bytes(marked, cut)
+                        value = _marked_bytes(marked, pod_bytes)
                         if is_dry:
                             return Deleted(unstored(value, before.key, entry.revision), is_removed=False)
                         event = await self._store.commit(Write(key, value, entry.revision))
@@ -343,11 +343,11 @@ class Registry:
         return self._stored(entry, kind, namespace, name).document()
 
 
-def _marked_bytes(marked: Document, cut: PodBytes | None) -> bytes:
-    if cut is None:
+def _marked_bytes(marked: Document, pod_bytes: PodBytes | None) -> bytes:
+    if pod_bytes is None:
         return to_kept_bytes(marked)
-    take_digest(cut, marked)
-    return cut.kept()
+    apply_deletion_summary(pod_bytes, marked)
+    return pod_bytes.kept()
 
 
 def _is_finally_gone(kind: Kind, doc: Document) -> bool:

@@ -129,7 +129,7 @@ class ControlPlane:
                 default_tolerations=settings.toleration_restriction.default,
                 toleration_whitelist=settings.toleration_restriction.whitelist,
                 limited_resources=settings.quota_limits.limited_resources,
-                judge=self._judge,
+                authorize=self._authorize,
             ),
             enabled=settings.enable_admission_plugins,
             disabled=settings.disable_admission_plugins,
@@ -150,8 +150,8 @@ class ControlPlane:
             self._webhooks.post,
             names.uid,
             disabled=settings.disable_admission_plugins,
-            judge=self._judge,
-            policies=MutatingPolicies(self._merged, self._judge),
+            authorize=self._authorize,
+            policies=MutatingPolicies(self._merged, self._authorize),
         )
         self._applier = Applier(self.registry.schema, self.kinds)
         self.registry.versions.post = self._webhooks.post
@@ -171,7 +171,7 @@ class ControlPlane:
         self.scheduler: SchedulerRunner | None = None
         self._extenders: ExtenderCaller | None = None
 
-    def _judge(self, user: User, question: AuthorizerQuestion) -> AuthorizerAnswer:
+    def _authorize(self, user: User, question: AuthorizerQuestion) -> AuthorizerAnswer:
         return answer(self.authorizer, user, question)
 
     def _merged(self, form: GroupVersionForm, obj: Document, config: Document) -> Document:
@@ -347,7 +347,7 @@ class ControlPlane:
             settings=self._settings,
             ca_certificate=self._ca_certificate,
             ca_key=self._ca_key,
-            judge=self._judge,
+            authorize=self._authorize,
             total_of=partial(total_in_scope, self.registry.cluster),
         )
         for name, build in CONTROLLERS.items():

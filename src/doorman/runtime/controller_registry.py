@@ -11,7 +11,7 @@ from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.certificates.certificate_approver import CertificateApprovingController, Judge
+from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import RESOURCE as CERTIFICATE_REQUESTS
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
@@ -57,7 +57,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     ca_certificate: bytes
     ca_key: bytes = b""
     """Empty: nothing is signed."""
-    judge: Judge
+    authorize: AccessCheck
     """Says who may do what."""
     total_of: TotalOf
     """Says what quotas are held against."""
@@ -145,7 +145,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(CERTIFICATE_REQUESTS), p.ca_certificate, p.ca_key
     ),
     "certificatesigningrequest-approving-controller": lambda p: CertificateApprovingController(
-        p.lister(CERTIFICATE_REQUESTS), p.judge
+        p.lister(CERTIFICATE_REQUESTS), p.authorize
     ),
     "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
     "validatingadmissionpolicy-status-controller": lambda p: PolicyStatusController(

@@ -168,10 +168,10 @@ class _Filters(_Adapter):
         if not hasattr(self.plugin, "filter_for"):
             return _PerNodeFilter(self.plugin, shape.pod, cluster)
         with _Blame(f'running PreFilter plugin "{self.name}"'):
-            judge = self.plugin.filter_for(shape, cluster)
-        if judge is None or isinstance(judge, PreFilterReject):
-            return judge
-        return _GuardedFilter(self.name, judge)
+            bound_plugin = self.plugin.filter_for(shape, cluster)
+        if bound_plugin is None or isinstance(bound_plugin, PreFilterReject):
+            return bound_plugin
+        return _GuardedFilter(self.name, bound_plugin)
 
 
 class _Scores(_Adapter):
@@ -210,9 +210,9 @@ class _Blame:
 class _GuardedFilter:
     """A filter over columns whose failures are told apart."""
 
-    def __init__(self, name: str, judge: NodeFilter) -> None:
+    def __init__(self, name: str, bound_plugin: NodeFilter) -> None:
         self._doing = f'running "{name}" filter plugin'
-        self._judge = judge
+        self._judge = bound_plugin
 
     def codes(self, rows: Rows) -> Column:
         with _Blame(self._doing):

@@ -22,7 +22,7 @@ from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import CONTROLLERS, WorkloadSelectors
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
-from doorman.scheduler.cycle.attempts import Candidate, Fit, FitError
+from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
 from doorman.scheduler.cycle.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
 from doorman.scheduler.cycle.stage_timing import UNSCHEDULABLE as NO_SUCCESS
@@ -67,7 +67,7 @@ class Scheduler:
 
         `stopwatch` gives seconds from any beginning, for the measures of how long deciding takes.
         """
-        self.measures = SchedulerMetrics()
+        self.metrics = SchedulerMetrics()
         self._stopwatch = stopwatch
         self.hostname = hostname
         resources = ResourceIds()
@@ -77,7 +77,7 @@ class Scheduler:
         self._workloads = WorkloadSelectors()
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
-        self._residents = PodCache(self._cluster, self._shapes)
+        self._pod_cache = PodCache(self._cluster, self._shapes)
         self._preempting = PendingPreemptions()
         state = SharedState(
             cluster=self._cluster,
@@ -92,16 +92,16 @@ class Scheduler:
             hints=QueueingHints(
                 {name: runner.plugins.hints() for name, runner in self._runners.items()},
                 stopwatch=stopwatch,
-                seconds=self.measures.hint_seconds,
+                seconds=self.metrics.hint_seconds,
             ),
             gate=self._gate,
             initial_backoff_seconds=config.pod_initial_backoff_seconds,
             max_backoff_seconds=config.pod_max_backoff_seconds,
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
         )
-        ends = Ends(assume=self._assume, broken=self._broken, misfit=self._misfit)
+        ends = Ends(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
         self.consultations = ExtenderDecisions(
-            config.extenders, self._runners, self._cluster, self._queue, self.measures, ends
+            config.extenders, self._runners, self._cluster, self._queue, self.metrics, ends
         )
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
         self._has_extenders = self.consultations.has_extenders
@@ -160,7 +160,7 @@ class Scheduler:
                 break
             queued.began = began = self._stopwatch()
             outcomes.append(self._try(queued, now))
-            self.measures.algorithm_seconds.observe(self._stopwatch() - began)
+            self.metrics.algorithm_seconds.observe(self._stopwatch() - began)
         return outcomes
 
     def pod_on(self, node: str, uid: str) -> Pod | None:
@@ -172,7 +172,7 @@ class Scheduler:
     def bind_done(self, pod_key: str) -> None:
         """The binding was made. Nothing to decide: the pod stays assumed until it is seen bound."""
         queued = self._queue.get(pod_key)
-        assert queued is None or pod_key in self._residents, "a pod that was bound holds a place"
+        assert queued is None or pod_key in self._pod_cache, "a pod that was bound holds a place"
 
     def bind_failed(self, pod_key: str, message: str, now: Instant, *, uid: str = "") -> Outcome | None:
         """The pod is not bound after all: others may have its place, and it is tried again after a while.
@@ -180,20 +180,20 @@ class Scheduler:
         None when that is not news: the pod has been seen bound meanwhile, or is gone. With `uid`, a namesake that came
         since is left alone.
         """
-        record = self._residents.get(pod_key)
+        record = self._pod_cache.get(pod_key)
         queued = self._queue.get(pod_key)
         if record is None or not record.assumed or queued is None:
             return None
         if uid and record.pod.metadata.uid != uid:
             return None
-        self._residents.give_up(record)
+        self._pod_cache.give_up(record)
         self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, on_node(record), None), now)
         return self._broken(queued, message, now)
 
     def preempting_last(self, pod_key: str, victim_key: str, now: Instant) -> None:
         """The deletion of all the pod's victims but this one has been asked for. Its leaving brings the pod back."""
         self._preempting.last(pod_key, victim_key)
-        record = self._residents.get(victim_key)
+        record = self._pod_cache.get(victim_key)
         if record is None or record.leaving:
             self._victim_leaves(victim_key, now)
 
@@ -211,13 +211,13 @@ class Scheduler:
         key = pod.metadata.key
         if runner is None:
             return Explanation(pod=key, profile=pod.spec.scheduler_name, state="Unknown")
-        candidate = Candidate(key, self._shapes.find(pod, placed=True), pod.spec.priority)
-        record = self._residents.get(key)
+        attempted = AttemptedPod(key, self._shapes.find(pod, placed=True), pod.spec.priority)
+        record = self._pod_cache.get(key)
         row = -1 if record is None else record.row
         if record is not None and row >= 0:
             self._cluster.try_remove(record)
         try:
-            return runner.explainer.explain(pod, candidate, bound_to=pod.spec.node_name)
+            return runner.explainer.explain(pod, attempted, bound_to=pod.spec.node_name)
         finally:
             if record is not None and row >= 0:
                 self._cluster.try_add(record, row)
@@ -250,9 +250,9 @@ class Scheduler:
         }
 
     def cache_sizes(self) -> dict[str, int]:
-        residents = self._residents
+        pod_cache = self._pod_cache
         return {
-            "nodes": self._cluster.node_count, "pods": len(residents), "assumed_pods": residents.assumed_count,
+            "nodes": self._cluster.node_count, "pods": len(pod_cache), "assumed_pods": pod_cache.assumed_count,
         }  # fmt: skip
 
     def _gate(self, queued: QueuedPod) -> str:
@@ -262,7 +262,7 @@ class Scheduler:
         return ""
 
     def _known_pod(self, key: str) -> Pod | None:
-        record = self._residents.get(key)
+        record = self._pod_cache.get(key)
         if record is not None:
             return record.pod
         queued = self._queue.get(key)
@@ -270,7 +270,7 @@ class Scheduler:
 
     def _pod_waits(self, key: str, new: Pod, now: Instant, *, was_leaving: bool) -> None:
         """An unbound pod was seen. One that was dropped because it is being deleted is not taken up again."""
-        record = self._residents.get(key)
+        record = self._pod_cache.get(key)
         if record is not None:
             if record.assumed:
                 record.pod = new
@@ -295,17 +295,17 @@ class Scheduler:
         self._preempting.end(key)
         if _is_leaving(new):
             self._victim_leaves(key, now)
-        record = self._residents.get(key)
+        record = self._pod_cache.get(key)
         queued = self._queue.remove(key)
         if record is None:
             if queued is not None:
                 self._shapes.release(queued.shape)
-            self._residents.place(key, new)
+            self._pod_cache.place(key, new)
             self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, new), now)
             return
         old = record.pod
         was_assumed = record.assumed
-        self._residents.replace(record, new)
+        self._pod_cache.replace(record, new)
         if was_assumed:
             self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, new), now)
         else:
@@ -318,10 +318,10 @@ class Scheduler:
         self._preempting.end(key)
         self._victim_leaves(key, now)
         queued = self._queue.remove(key)
-        record = self._residents.get(key)
+        record = self._pod_cache.get(key)
         if record is not None:
             gone = on_node(record)
-            self._residents.remove(record)
+            self._pod_cache.remove(record)
             self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, gone, None), now)
         elif queued is not None:
             self._shapes.release(queued.shape)
@@ -357,49 +357,54 @@ class Scheduler:
             message = f"skip schedule deleting pod: {pod.metadata.namespace}/{pod.metadata.name}"
             return Skipped(pod=pod, profile=queued.profile, message=message)
         runner = self._runners[queued.profile]
-        candidate = Candidate(queued.key, queued.shape, queued.priority)
+        attempted = AttemptedPod(queued.key, queued.shape, queued.priority)
         if self._has_extenders and (interested := self.consultations.interested(pod)):
             return self.consultations.begin(queued, interested, now)
         is_nominated = bool(self._nominator.node_of(queued.key))
         known = None if is_nominated else self._failures.get(queued, self._state())
         if known is not None:
-            return self._misfit(queued, known.misfit, known.result, now)
+            return self._fit_error(queued, known.fit_error, known.result, now)
         try:
-            laps = self._laps(queued) if queued.began >= self._next_sample else None
-            attempt = runner.cycle.attempt(candidate, laps)
+            timing = self._timing(queued) if queued.began >= self._next_sample else None
+            attempt = runner.cycle.attempt(attempted, timing)
             result = None
             if isinstance(attempt, FitError) and attempt.rejectors and runner.preemption is not None:
-                result = self._preempt(runner, runner.preemption, pod, candidate, attempt)
+                result = self._preempt(runner, runner.preemption, pod, attempted, attempt)
         except PluginError as error:
             return self._broken(queued, str(error), now)
         match attempt:
             case Fit() as fit:
                 return self._assume(queued, fit)
-            case FitError() as misfit:
+            case FitError() as fit_error:
                 if not is_nominated:
-                    self._failures.remember(queued, FitFailure(self._state(), misfit, result))
-                return self._misfit(queued, misfit, result, now)
+                    self._failures.remember(queued, FitFailure(self._state(), fit_error, result))
+                return self._fit_error(queued, fit_error, result, now)
 
-    def _laps(self, queued: QueuedPod) -> StageTiming:
+    def _timing(self, queued: QueuedPod) -> StageTiming:
         self._next_sample = queued.began + SAMPLE_SECONDS
-        return StageTiming(self.measures, queued.profile, self._stopwatch)
+        return StageTiming(self.metrics, queued.profile, self._stopwatch)
 
     def _preempt(
-        self, runner: ProfileRunner, preemption: PreemptionEvaluator, pod: Pod, candidate: Candidate, misfit: FitError
+        self,
+        runner: ProfileRunner,
+        preemption: PreemptionEvaluator,
+        pod: Pod,
+        attempted: AttemptedPod,
+        fit_error: FitError,
     ) -> PostFilterResult:
-        self.measures.preemption_attempts += 1
-        laps = StageTiming(self.measures, runner.profile.name, self._stopwatch)
-        began = laps.now()
-        result = preemption.attempt(pod, candidate, misfit)
+        self.metrics.preemption_attempts += 1
+        timing = StageTiming(self.metrics, runner.profile.name, self._stopwatch)
+        began = timing.now()
+        result = preemption.attempt(pod, attempted, fit_error)
         status = SUCCESS if result.nominated else NO_SUCCESS
-        laps.plugin(DefaultPreemption.name, "PostFilter", status, since=began)
-        laps.lap("PostFilter", status)
+        timing.plugin(DefaultPreemption.name, "PostFilter", status, since=began)
+        timing.record_stage("PostFilter", status)
         return result
 
     def _assume(self, queued: QueuedPod, fit: Fit) -> Outcome:
         node = self._cluster.node(fit.row).metadata.name
         self._nominator.remove(queued.key)
-        self._residents.assume(queued.key, queued.pod, queued.shape, node)
+        self._pod_cache.assume(queued.key, queued.pod, queued.shape, node)
         return Placed(
             pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
             attempts=queued.attempts, began=queued.began, first_tried=queued.first_tried,
@@ -415,9 +420,11 @@ class Scheduler:
             attempts=queued.attempts, began=queued.began,
         )  # fmt: skip
 
-    def _misfit(self, queued: QueuedPod, misfit: FitError, result: PostFilterResult | None, now: Instant) -> Rejected:
+    def _fit_error(
+        self, queued: QueuedPod, fit_error: FitError, result: PostFilterResult | None, now: Instant
+    ) -> Rejected:
         nominated: str | None = ""
-        message, node = misfit.message, ""
+        message, node = fit_error.message, ""
         victims: tuple[Victim, ...] = ()
         unnominated: tuple[Pod, ...] = ()
         broken_budgets = 0
@@ -438,7 +445,7 @@ class Scheduler:
             self._nominator.remove(queued.key)
         elif nominated is not None:
             self._nominator.nominate(PodRecord(queued.key, queued.pod, queued.shape, nominated, assumed=True))
-        self._queue.rejected(queued, misfit.rejectors, now)
+        self._queue.rejected(queued, fit_error.rejectors, now)
         return Rejected(
             pod=queued.pod, profile=queued.profile, reason=UNSCHEDULABLE, message=message, nominated=nominated,
             node=node, victims=victims, unnominated=unnominated, broken_budgets=broken_budgets,

@@ -57,10 +57,10 @@ class SchedulerMetrics:
         self.pod_attempts.observe(placed.attempts)
         self.after_flush += placed.was_flushed
         label = str(placed.attempts) if placed.attempts < ATTEMPTS_NAMED_MAX else f"{ATTEMPTS_NAMED_MAX}+"
-        tally = self.sli_seconds.get(label)
-        if tally is None:
-            tally = self.sli_seconds[label] = Histogram(doubling(0.01, 20))
-        tally.observe(waited_seconds)
+        histogram = self.sli_seconds.get(label)
+        if histogram is None:
+            histogram = self.sli_seconds[label] = Histogram(doubling(0.01, 20))
+        histogram.observe(waited_seconds)
 
     def rejected(self, rejected: Rejected, *, seconds: float) -> None:
         self._attempt(rejected.profile, "unschedulable" if rejected.reason == UNSCHEDULABLE else "error", seconds)
@@ -71,7 +71,7 @@ class SchedulerMetrics:
     def _attempt(self, profile: str, result: str, seconds: float) -> None:
         key = profile, result
         self.attempts[key] += 1
-        tally = self.attempt_seconds.get(key)
-        if tally is None:
-            tally = self.attempt_seconds[key] = Histogram(doubling(0.001, 15))
-        tally.observe(seconds)
+        histogram = self.attempt_seconds.get(key)
+        if histogram is None:
+            histogram = self.attempt_seconds[key] = Histogram(doubling(0.001, 15))
+        histogram.observe(seconds)

@@ -75,13 +75,13 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
     told = len(warnings)
 
     def transform(stored: Document) -> Document:
-        live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.face, stored)}
+        live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, stored)}
         patched = _patched(schema, kind, patch, live)
         found: list[str] = []
         known = None if patch.type == JSON_PATCH else live
         cleaned = _cleaned(schema, kind, patched, patch, validation, found, known)
         warnings[told:] = found  # what an attempt before this one said is said again
-        return to_stored(kind.face, cleaned)
+        return to_stored(kind.conversion, cleaned)
 
     return transform
 
@@ -173,8 +173,8 @@ class ApplyPlan:
         self.config = checked_config(schema, kind, patch, namespace, name, validation, warnings)
 
     def on(self, live: Document | None, now: Instant) -> Document:
-        face = self._kind.face
-        shown = from_stored(face, live) if live is not None else None
+        conversion = self._kind.conversion
+        shown = from_stored(conversion, live) if live is not None else None
         uid = self.config.get("metadata", {}).get("uid")
         if live is None and uid:
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -187,7 +187,7 @@ class ApplyPlan:
             merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
         if not self._kind.is_custom:
             merged, _ = self._schema.clean(merged, self._kind.type_name)  # of lists that were applied empty
-        return to_stored(face, merged)
+        return to_stored(conversion, merged)
 
 
 def _untyped(where: str, faults: list[str]) -> ApiError:

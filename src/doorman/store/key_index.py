@@ -118,31 +118,31 @@ class KeyIndex:
 class KeyIndexReader:
     """What every store that keeps a ledger answers readers."""
 
-    def __init__(self, ledger: KeyIndex) -> None:
-        self._ledger = ledger
+    def __init__(self, index: KeyIndex) -> None:
+        self._index = index
 
     @property
     def revision(self) -> int:
-        return self._ledger.revision
+        return self._index.revision
 
     @property
     def is_well(self) -> bool:
         return True
 
     def peek(self, key: str) -> Entry | None:
-        return self._ledger.newest.get(key)
+        return self._index.newest.get(key)
 
     def pending(self) -> Iterable[StoreEvent]:
-        return self._ledger.unpublished
+        return self._index.unpublished
 
     def entries(self) -> Iterator[Entry]:
-        return self._ledger.entries()
+        return self._index.entries()
 
     def events_after(self, revision: int) -> Sequence[StoreEvent]:
-        return self._ledger.events_after(revision)
+        return self._index.events_after(revision)
 
     def add_waker(self, waker: Callable[[], None]) -> None:
-        self._ledger.add_waker(waker)
+        self._index.add_waker(waker)
 
 
 def _weight(event: StoreEvent) -> int:

@@ -7,22 +7,22 @@ from doorman.store.store_contract import StoreEvent, Write
 
 
 class MemoryStore(KeyIndexReader):
-    def __init__(self, ledger: KeyIndex | None = None) -> None:
-        super().__init__(ledger or KeyIndex())
+    def __init__(self, index: KeyIndex | None = None) -> None:
+        super().__init__(index or KeyIndex())
 
     async def commit(self, write: Write) -> StoreEvent:
         return self.take(write)
 
     def take(self, write: Write) -> StoreEvent:
-        event = self._ledger.append(write)
-        self._ledger.publish((event,))
+        event = self._index.append(write)
+        self._index.publish((event,))
         return event
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[StoreEvent]:
-        events = self._ledger.append_all(writes)
-        self._ledger.publish(events)
+        events = self._index.append_all(writes)
+        self._index.publish(events)
         return events
 
     async def close(self) -> None:
         """Whoever followed hears no more; what was written can be opened again."""
-        self._ledger.forget_wakers()
+        self._index.forget_wakers()

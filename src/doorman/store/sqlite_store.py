@@ -61,8 +61,8 @@ class _Group:
 class SqliteStore(KeyIndexReader):
     """Use `await SqliteStore.open(directory)`."""
 
-    def __init__(self, writer: "_Writer", lock_file: int, ledger: KeyIndex, garbage: list[int]) -> None:
-        super().__init__(ledger)
+    def __init__(self, writer: "_Writer", lock_file: int, index: KeyIndex, garbage: list[int]) -> None:
+        super().__init__(index)
         self._writer = writer
         self._lock_file = lock_file
         self._loop = asyncio.get_running_loop()
@@ -105,14 +105,14 @@ class SqliteStore(KeyIndexReader):
     def take(self, write: Write) -> StoreEvent:
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")
-        event = self._ledger.append(write)
+        event = self._index.append(write)
         self._join((event,))
         return event
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[StoreEvent]:
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")
-        events = self._ledger.append_all(writes)
+        events = self._index.append_all(writes)
         if events:
             self._join(events)
             await self._until_durable(self._gathering)
@@ -179,7 +179,7 @@ class SqliteStore(KeyIndexReader):
         for durable in group.waiting:
             if not durable.done():
                 durable.set_result(None)
-        self._ledger.publish(group.events)
+        self._index.publish(group.events)
         if len(group.events) < BUSY_GROUP_MIN:
             self._flush()
         elif not self._is_flush_due:

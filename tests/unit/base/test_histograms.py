@@ -15,7 +15,7 @@ from doorman.base.histograms import Histogram, doubling
     ],
 )
 def test_value_counts_from_its_bound_on(value: float, counts: list[int]) -> None:
-    tally = Histogram(doubling(1.0, 2))
-    tally.observe(value)
-    assert [count for _, count in tally.cumulated()] == counts
-    assert tally.total == value
+    histogram = Histogram(doubling(1.0, 2))
+    histogram.observe(value)
+    assert [count for _, count in histogram.cumulated()] == counts
+    assert histogram.total == value

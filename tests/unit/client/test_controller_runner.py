@@ -97,7 +97,7 @@ def test_changes_wake_their_keys_once_a_turn() -> None:
 
     runner = run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["a", "b"]
-    assert (runner.depth, [queue.adds for queue in runner.measures]) == (0, [2])
+    assert (runner.depth, [queue.adds for queue in runner.metrics]) == (0, [2])
 
 
 def test_wake_comes_when_it_is_due() -> None:
@@ -139,7 +139,7 @@ def test_failures_are_tried_again_later_and_later_then_given_up() -> None:
     runner = run(fake, FakeClient(fails=True), lambda runner: runner.add("a"), seconds=60)
     assert [round(at, 3) for _, at in fake.asked] == [0.0, 1.0, 3.0]
     assert fake.given_up == ["a"]
-    assert [queue.retries for queue in runner.measures] == [2]
+    assert [queue.retries for queue in runner.metrics] == [2]
 
 
 def test_who_wants_to_hear_of_every_failure_does() -> None:
@@ -199,7 +199,7 @@ def test_each_kind_of_key_is_measured_in_its_own_queue() -> None:
     names = {"": "rest", "node": "nodes"}
     runner = run(fake, FakeClient(seconds=1.0), act, seconds=10, queue_names=names)
     assert seen == [({"nodes": 1, "rest": 2}, {"nodes": [0.5, 0.5]})]
-    by_name = {queue.name: queue for queue in runner.measures}
+    by_name = {queue.name: queue for queue in runner.metrics}
     assert {name: queue.adds for name, queue in by_name.items()} == {"nodes": 3, "rest": 2}
     assert (by_name["nodes"].waited.total, by_name["nodes"].worked.total) == (1.0, 3.0)
     assert (by_name["rest"].waited.total, by_name["rest"].worked.count) == (2.0, 2)
@@ -212,4 +212,4 @@ def test_key_that_waits_already_is_not_added_again() -> None:
             runner.add("a")
 
     runner = run(Fake(), FakeClient(), act, seconds=1)
-    assert [(queue.name, queue.adds) for queue in runner.measures] == [("fake", 1)]
+    assert [(queue.name, queue.adds) for queue in runner.metrics] == [("fake", 1)]

@@ -6,9 +6,9 @@ from doorman.client.workqueue_metrics import WorkqueueMetrics
 
 
 def test_times_fall_between_ten_nanoseconds_and_a_quarter_of_an_hour() -> None:
-    measures = WorkqueueMetrics("q")
-    measures.waited.observe(5e-9)
-    measures.waited.observe(2000.0)
-    bounds = [float(bound) for bound, _ in measures.waited.cumulated()]
+    metrics = WorkqueueMetrics("q")
+    metrics.waited.observe(5e-9)
+    metrics.waited.observe(2000.0)
+    bounds = [float(bound) for bound, _ in metrics.waited.cumulated()]
     assert bounds[:-1] == pytest.approx([10.0**power for power in range(-8, 4)])
-    assert [count for _, count in measures.waited.cumulated()] == [1] * 12 + [2]
+    assert [count for _, count in metrics.waited.cumulated()] == [1] * 12 + [2]

@@ -78,9 +78,9 @@ class _Hall:
 
 class Client:
     def __init__(self, **limits: Any) -> None:
-        self.hall = _Hall(ConnectionLimits(**limits))
+        self.connections = _Hall(ConnectionLimits(**limits))
         self.transport = _Transport()
-        self.connection = Connection(self.hall)  # type: ignore[arg-type]  # the part of it that is seen
+        self.connection = Connection(self.connections)  # type: ignore[arg-type]  # the part of it that is seen
         self.connection.connection_made(self.transport)
 
     def sends(self, data: bytes) -> None:
@@ -91,7 +91,7 @@ class Client:
 
     @property
     def asked(self) -> list[tuple[bytes, ...]]:
-        return [parts for word, parts in self.hall.told if word is Word.ASKED]
+        return [parts for word, parts in self.connections.told if word is Word.ASKED]
 
     @property
     def got(self) -> bytes:
@@ -218,20 +218,20 @@ def test_client_that_asks_whether_to_go_on_is_told_so() -> None:
 def test_body_over_the_limit_is_not_kept(limits: dict[str, int], sent: bytes) -> None:
     client = Client(**limits)
     client.sends(sent[:-3])
-    assert client.hall.held == 0
+    assert client.connections.held == 0
     client.sends(sent[-3:])
     assert client.asked[0][4] == bytes(11), "so that the server says what is wrong"
     client.answered()
-    assert client.hall.held == 0
+    assert client.connections.held == 0
 
 
 def test_memory_is_given_back_however_a_request_ends() -> None:
     client = Client()
     body = b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"
     client.sends(body + body + body[:-1])
-    assert client.hall.held == 8
+    assert client.connections.held == 8
     client.connection.connection_lost(None)
-    assert client.hall.held == 0
+    assert client.connections.held == 0
 
 
 def test_trailers_are_no_headers() -> None:
@@ -284,7 +284,7 @@ def test_client_that_does_not_take_its_answer_is_stuck() -> None:
     assert client.connection.is_stuck(61)
     client.connection.resume_writing()
     assert not client.connection.is_stuck(61)
-    assert [word for word, _ in client.hall.told[-2:]] == [Word.PAUSED, Word.RESUMED]
+    assert [word for word, _ in client.connections.told[-2:]] == [Word.PAUSED, Word.RESUMED]
 
 
 def test_connection_is_kept_for_a_while() -> None:

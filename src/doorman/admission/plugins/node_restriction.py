@@ -41,15 +41,15 @@ def decide_node(user: User) -> str | None:
     return user.name[len(NODE_USER_PREFIX) :]
 
 
-def decide_passes(glance: RequestPreview, _cluster: ClusterReader) -> bool:
+def decide_passes(preview: RequestPreview, _cluster: ClusterReader) -> bool:
     """Who is no node passes, and so does what a kubelet reports of the status of a pod it runs.
 
     Of a status only labels and claims are looked at besides, which no report changes.
     """
-    me = decide_node(glance.user)
+    me = decide_node(preview.user)
     if me is None:
         return True
-    return bool(me) and me == glance.node and (glance.subresource, glance.operation) == ("status", Operation.UPDATE)
+    return bool(me) and me == preview.node and (preview.subresource, preview.operation) == ("status", Operation.UPDATE)
 
 
 INTERESTS: Final = tuple(

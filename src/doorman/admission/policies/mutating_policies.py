@@ -20,7 +20,13 @@ import msgspec
 
 from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm, Operation, refusal
 from doorman.admission.policies.policy_params import params_of, prepare_params
-from doorman.admission.policies.policy_variables import Judge, Variables, conditions_hold, nobody_may, policy_names_seen
+from doorman.admission.policies.policy_variables import (
+    AuthorizerLookup,
+    Variables,
+    conditions_hold,
+    nobody_may,
+    policy_names_seen,
+)
 from doorman.admission.request_versions import in_form_by_all_means
 from doorman.admission.webhooks.admission_review import BadAnswer, patched
 from doorman.admission.webhooks.webhook_matching import resources_match
@@ -51,9 +57,9 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class MutatingPolicies:
-    def __init__(self, merge: Merge, judge: Judge = nobody_may) -> None:
+    def __init__(self, merge: Merge, authorize: AuthorizerLookup = nobody_may) -> None:
         self._merge = merge
-        self._judge = judge
+        self._authorize = authorize
 
     def read(self, cluster: ClusterReader) -> tuple[Bound, ...]:
         """All policies with their bindings, in the order in which they are asked."""
@@ -108,7 +114,7 @@ class MutatingPolicies:
             for mutation in spec.mutations:
                 # Each sees what the one before made of the object.
                 seen = await in_form_by_all_means(attributes, form)
-                known = {**policy_names_seen(seen, cluster, self._judge), "params": param}
+                known = {**policy_names_seen(seen, cluster, self._authorize), "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)
                 if not conditions_hold(spec.match_conditions, known, meter):
                     return

@@ -15,7 +15,7 @@ from doorman.semantics.cel.expression import is_true, run
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion, AuthorizerValue
 from doorman.semantics.cel.static_types import DYN, Type
 
-Judge = Callable[[User, AuthorizerQuestion], AuthorizerAnswer]
+AuthorizerLookup = Callable[[User, AuthorizerQuestion], AuthorizerAnswer]
 
 HOOK_NAMES: Final[Mapping[str, Type]] = {
     "object": DYN,
@@ -31,7 +31,7 @@ def nobody_may(_user: User, _question: AuthorizerQuestion) -> AuthorizerAnswer:
     return AuthorizerAnswer(False, error="there is no authorizer")
 
 
-def names_of(attributes: Attributes, judge: Judge) -> Document:
+def names_of(attributes: Attributes, authorize: AuthorizerLookup) -> Document:
     """The names a webhook's match conditions may use: everything, the name and the user included."""
     attributes.is_particular = True
     request = review_of(attributes, "")["request"]
@@ -46,24 +46,26 @@ def names_of(attributes: Attributes, judge: Judge) -> Document:
         "object": request.pop("object"),
         "oldObject": request.pop("oldObject"),
         "request": request,
-        "authorizer": AuthorizerValue(lambda question: judge(attributes.user, question), request=asked),
+        "authorizer": AuthorizerValue(lambda question: authorize(attributes.user, question), request=asked),
     }
 
 
-def policy_names_of(attributes: Attributes, form: GroupVersionForm, cluster: ClusterReader, judge: Judge) -> Document:
+def policy_names_of(
+    attributes: Attributes, form: GroupVersionForm, cluster: ClusterReader, authorize: AuthorizerLookup
+) -> Document:
     """The names a policy may use besides its parameter and its variables. Raises CelError."""
     attributes.is_particular = True
     try:
         seen = in_form(attributes, form)
     except Unconvertible as error:
         raise CelError(f"conversion to {form.kind_version}, Kind={form.kind} failed: {error}") from error
-    return policy_names_seen(seen, cluster, judge)
+    return policy_names_seen(seen, cluster, authorize)
 
 
-def policy_names_seen(seen: Attributes, cluster: ClusterReader, judge: Judge) -> Document:
+def policy_names_seen(seen: Attributes, cluster: ClusterReader, authorize: AuthorizerLookup) -> Document:
     """The same for a request in the form in which the policy sees it."""
     namespace = cluster.get("namespaces", "", seen.namespace) if seen.namespace else None
-    return {**names_of(seen, judge), "namespaceObject": namespace}
+    return {**names_of(seen, authorize), "namespaceObject": namespace}
 
 
 class Variables:

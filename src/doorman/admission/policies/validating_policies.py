@@ -33,7 +33,13 @@ from doorman.admission.plugin_contract import (
 )
 from doorman.admission.policies.policy_expressions import expression_faults
 from doorman.admission.policies.policy_params import Misconfigured, params_of
-from doorman.admission.policies.policy_variables import Judge, Variables, conditions_hold, nobody_may, policy_names_of
+from doorman.admission.policies.policy_variables import (
+    AuthorizerLookup,
+    Variables,
+    conditions_hold,
+    nobody_may,
+    policy_names_of,
+)
 from doorman.admission.webhooks.webhook_matching import is_hidden, resources_match
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import (
@@ -101,8 +107,8 @@ class ValidatingAdmissionPolicies:
     name = "ValidatingAdmissionPolicy"
     interests: Sequence[Interest] = INTERESTS
 
-    def __init__(self, judge: Judge = nobody_may) -> None:
-        self._judge = judge
+    def __init__(self, authorize: AuthorizerLookup = nobody_may) -> None:
+        self._authorize = authorize
 
     def validate(self, attributes: Attributes, cluster: ClusterReader, _now: Instant) -> None:
         if is_hidden(attributes):
@@ -153,7 +159,7 @@ class ValidatingAdmissionPolicies:
     ) -> Iterator[PolicyFailure]:
         spec = policy.spec
         try:
-            names = policy_names_of(attributes, form, cluster, self._judge)
+            names = policy_names_of(attributes, form, cluster, self._authorize)
             for param in params_of(spec.param_kind, binding.spec.param_ref, attributes, cluster):
                 known = {**names, "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)

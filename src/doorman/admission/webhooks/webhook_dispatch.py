@@ -26,7 +26,7 @@ import msgspec
 from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm
 from doorman.admission.policies.mutating_policies import PLUGIN as POLICY_PLUGIN
 from doorman.admission.policies.mutating_policies import Bound, MutatingPolicies
-from doorman.admission.policies.policy_variables import Judge, conditions_hold, names_of, nobody_may
+from doorman.admission.policies.policy_variables import AuthorizerLookup, conditions_hold, names_of, nobody_may
 from doorman.admission.request_versions import in_form_by_all_means
 from doorman.admission.webhooks.admission_review import BadAnswer, Verdict, patched, review_of, verdict_of
 from doorman.admission.webhooks.webhook_matching import is_hidden, matched_form, selectors_match
@@ -68,7 +68,7 @@ class Webhooks:
         uid: Callable[[], str],
         *,
         disabled: Sequence[str] = (),
-        judge: Judge = nobody_may,
+        authorize: AuthorizerLookup = nobody_may,
         policies: MutatingPolicies | None = None,
     ) -> None:
         self._sources = tuple(sources)
@@ -76,7 +76,7 @@ class Webhooks:
         self._post = post
         self._uid = uid
         self._disabled = frozenset(disabled)
-        self._judge = judge
+        self._authorize = authorize
         self._seen: list[int] = []
         self._bound: tuple[Bound, ...] = ()
         self._mutating: tuple[Webhook, ...] = ()
@@ -136,7 +136,7 @@ class Webhooks:
         if form is None or not selectors_match(hook.namespace_selector, hook.object_selector, attributes, cluster):
             return None
         seen = await in_form_by_all_means(attributes, form)
-        return seen if _conditions_hold(hook, seen, self._judge) else None
+        return seen if _conditions_hold(hook, seen, self._authorize) else None
 
     async def _mutate(self, hook: Webhook, attributes: Attributes, seen: Attributes, cluster: ClusterReader) -> bool:
         """`seen` is the request as the webhook sees it."""
@@ -174,12 +174,12 @@ class Webhooks:
         return verdict
 
 
-def _conditions_hold(hook: Webhook, seen: Attributes, judge: Judge) -> bool:
+def _conditions_hold(hook: Webhook, seen: Attributes, authorize: AuthorizerLookup) -> bool:
     """Rule 2."""
     if not hook.match_conditions:
         return True
     try:
-        return conditions_hold(hook.match_conditions, names_of(seen, judge), CostBudget())
+        return conditions_hold(hook.match_conditions, names_of(seen, authorize), CostBudget())
     except CelError as error:
         if hook.failure_policy == "Ignore":
             return False

@@ -107,7 +107,7 @@ _CLAIM: Final = ("spec", "devices", "requests")
 _TEMPLATE: Final = ("spec", *_CLAIM)
 _SLICE: Final = ("spec", "devices")
 
-FACES: Final[Mapping[str, Conversion]] = {
+CONVERSIONS: Final[Mapping[str, Conversion]] = {
     "events.events.k8s.io/v1": Conversion(to_core_event, to_events_v1),
     "horizontalpodautoscalers.autoscaling/v1": Conversion(to_autoscaling_v2, to_autoscaling_v1),
     "resourceclaims.resource.k8s.io/v1beta1": Conversion(_each(_CLAIM, gather_request), _each(_CLAIM, spread_request)),
@@ -116,12 +116,12 @@ FACES: Final[Mapping[str, Conversion]] = {
     ),
     "resourceslices.resource.k8s.io/v1beta1": Conversion(_each(_SLICE, gather_device), _each(_SLICE, spread_device)),
 }
-"""By group resource and version. To add one: a row here; everything else finds it by `Kind.face`."""
+"""By group resource and version. To add one: a row here; everything else finds it by `Kind.conversion`."""
 
 
-def to_stored(face: str, doc: Document) -> Document:
-    return FACES[face].to_stored(doc) if face else doc
+def to_stored(conversion: str, doc: Document) -> Document:
+    return CONVERSIONS[conversion].to_stored(doc) if conversion else doc
 
 
-def from_stored(face: str, doc: Document) -> Document:
-    return FACES[face].from_stored(doc) if face else doc
+def from_stored(conversion: str, doc: Document) -> Document:
+    return CONVERSIONS[conversion].from_stored(doc) if conversion else doc

@@ -87,17 +87,17 @@ class Differences:
         self._kind = kind
         self._new = new
         self._old = old
-        self._known: dict[str, Difference] = {kind.face: self.own}
+        self._known: dict[str, Difference] = {kind.conversion: self.own}
         """By face: versions that look the same share it."""
 
     def in_version(self, api_version: str) -> Difference:
         own = self._kind
         group, _, version = api_version.rpartition("/")
         kind = self._kinds.of_kind(group, version, own.kind) or own
-        found = self._known.get(kind.face)
+        found = self._known.get(kind.conversion)
         if found is None:
-            new, old = (from_stored(kind.face, to_stored(own.face, doc)) for doc in (self._new, self._old))
-            found = self._known[kind.face] = difference_of(self._walker, kind, new, old)
+            new, old = (from_stored(kind.conversion, to_stored(own.conversion, doc)) for doc in (self._new, self._old))
+            found = self._known[kind.conversion] = difference_of(self._walker, kind, new, old)
         return found
 
 
@@ -120,7 +120,7 @@ class ManagedFields:
         if manager.operation == "Apply":
             return  # apply has set its own entries
         doc["metadata"].pop("managedFields", None)
-        shown = from_stored(kind.face, doc)
+        shown = from_stored(kind.conversion, doc)
         visible = {name: value for name, value in shown.items() if name != "status" or not kind.has_status}
         if kind.storage == "nodes":
             visible = shown
@@ -144,8 +144,8 @@ class ManagedFields:
             self.walker,
             self._kinds,
             kind,
-            _tracked(from_stored(kind.face, new)),
-            _tracked(from_stored(kind.face, old)),
+            _tracked(from_stored(kind.conversion, new)),
+            _tracked(from_stored(kind.conversion, old)),
         )
         written = differences.own
         if written.changed is None and written.removed is None:

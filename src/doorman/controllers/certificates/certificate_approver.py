@@ -31,7 +31,7 @@ REASON: Final = "AutoApproved"
 SELF: Final = "Auto approving self kubelet client certificate after SubjectAccessReview."
 OTHER: Final = "Auto approving kubelet client certificate after SubjectAccessReview."
 
-Judge = Callable[[User, AuthorizerQuestion], AuthorizerAnswer]
+AccessCheck = Callable[[User, AuthorizerQuestion], AuthorizerAnswer]
 
 
 def request_keys(change: ObjectChange) -> Iterable[str]:
@@ -41,7 +41,7 @@ def request_keys(change: ObjectChange) -> Iterable[str]:
 SOURCES: Final = (Source(RESOURCE, request_keys),)
 
 
-def decide_approval(request: CertificateSigningRequest, judge: Judge) -> str:
+def decide_approval(request: CertificateSigningRequest, authorize: AccessCheck) -> str:
     """What is said of the approval; empty when there is none."""
     spec, status = request.spec, request.status
     if spec.signer_name != KUBELET_CLIENT or status.certificate or status.has("Approved") or status.has("Denied"):
@@ -50,9 +50,9 @@ def decide_approval(request: CertificateSigningRequest, judge: Judge) -> str:
     if decide_fault(spec.signer_name, spec.usages, parsed):
         return ""
     user = User(name=spec.username, uid=spec.uid, groups=spec.groups, extra=spec.extra)
-    if common_name(parsed) == spec.username and judge(user, _question("selfnodeclient")).is_allowed:
+    if common_name(parsed) == spec.username and authorize(user, _question("selfnodeclient")).is_allowed:
         return SELF
-    return OTHER if judge(user, _question("nodeclient")).is_allowed else ""
+    return OTHER if authorize(user, _question("nodeclient")).is_allowed else ""
 
 
 def _question(subresource: str) -> AuthorizerQuestion:
@@ -66,16 +66,16 @@ class CertificateApprovingController:
     sources = SOURCES
     workers = WORKERS
 
-    def __init__(self, requests: ListerOf[CertificateSigningRequest], judge: Judge) -> None:
+    def __init__(self, requests: ListerOf[CertificateSigningRequest], authorize: AccessCheck) -> None:
         self._requests = requests
-        self._judge = judge
+        self._authorize = authorize
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002  the contract gives it
         return DONE
 
     def reconcile(self, key: str, now: Instant) -> Result:
         request = self._requests.get(key)
-        message = decide_approval(request, self._judge) if request is not None else ""
+        message = decide_approval(request, self._authorize) if request is not None else ""
         if request is None or not message:
             return DONE
         approved = {

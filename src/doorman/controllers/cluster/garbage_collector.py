@@ -153,7 +153,7 @@ class GarbageCollector:
         match kind:
             case "object":
                 resource, namespace, name = rest.split("/")
-                return self._judge(key, resource, namespace, name, now)
+                return self._attempt_to_delete(key, resource, namespace, name, now)
             case "owner":
                 return Result(wakes=[(_key(resource, meta), now) for resource, meta in self._dependents(rest)])
             case _:
@@ -197,7 +197,7 @@ class GarbageCollector:
         is_owner = any(self._objects[resource].by(BY_OWNER, meta.uid) for resource in self._owned)
         return (f"owner/{meta.uid}",) if is_owner else ()
 
-    def _judge(self, key: str, resource: str, namespace: str, name: str, now: Instant) -> Result:
+    def _attempt_to_delete(self, key: str, resource: str, namespace: str, name: str, now: Instant) -> Result:
         found = self._objects[resource].get(f"{namespace}/{name}" if namespace else name)
         if found is None:
             self._looks.pop(key, None)

@@ -27,7 +27,7 @@ from doorman.controllers.job.job_pods import (
     format_indexes,
     index_of,
     is_indexed,
-    judge_failure,
+    match_failure_policy,
     parse_indexes,
 )
 from doorman.controllers.pods.pod_state import created_order
@@ -55,7 +55,7 @@ def decide_failed_indexes(job: Job, failed: Iterable[Pod], done: frozenset[int])
     found = set(parse_indexes(job.status.failed_indexes or ""))
     for pod in failed:
         index = index_of(pod)
-        if index is not None and (failures_before(pod) >= limit or judge_failure(job, pod)[0] == "FailIndex"):
+        if index is not None and (failures_before(pod) >= limit or match_failure_policy(job, pod)[0] == "FailIndex"):
             found.add(index)
     return frozenset(found - done)
 

@@ -66,14 +66,14 @@ def sort_ended(job: Job, pods: Iterable[Pod]) -> EndedPods:
         if pod.status.phase == "Succeeded":
             succeeded.append(pod)
         elif _has_failed(job, pod):
-            action, text = judge_failure(job, pod)
+            action, text = match_failure_policy(job, pod)
             (ignored if action == "Ignore" else failed).append(pod)
             if action == "FailJob" and not fails_job:
                 fails_job = text
     return EndedPods(succeeded=tuple(succeeded), failed=tuple(failed), ignored=tuple(ignored), fails_job=fails_job)
 
 
-def judge_failure(job: Job, pod: Pod) -> tuple[str, str]:
+def match_failure_policy(job: Job, pod: Pod) -> tuple[str, str]:
     """The action of the first rule that matches, and what it matched."""
     policy = job.spec.pod_failure_policy
     for at, rule in enumerate(policy.rules if policy is not None else ()):

@@ -246,7 +246,7 @@ class NodeLifecycleController:
                 if memory.is_counted:
                     ready[memory.zone] = ready.get(memory.zone, 0) + 1
                 continue
-            current = self._judge(node, memory, now, wakes)
+            current = self._observe(node, memory, now, wakes)
             memory.is_counted = EXCLUDE_LABEL not in node.metadata.labels
             memory.is_settled = current == "True" and not has_no_execute(node)
             if memory.is_counted:
@@ -324,7 +324,7 @@ class NodeLifecycleController:
         self._behind = (key, _version(live))
         return True
 
-    def _judge(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
+    def _observe(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
         """The node's Ready status as it is, or as it will be once the node is marked."""
         name = node.metadata.name
         observe(memory, node, self._leases.get(memory.lease_key), now)

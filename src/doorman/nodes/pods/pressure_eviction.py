@@ -43,7 +43,7 @@ class Shortage(msgspec.Struct, frozen=True):
 
     condition: str
     resource: str
-    mark: str = ""
+    annotation: str = ""
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ def decide_victim(shortage: Shortage, pods: Iterable[Pod]) -> Pod | None:
 
 def observe(shortage: Shortage, node: Node, pods: Iterable[Pod]) -> Observation | None:
     """Rule 5; None of what kubelets keep no measure of unless they are told to."""
-    if not shortage.mark:
+    if not shortage.annotation:
         return None
     capacity = counted_quantities(node.status.capacity).get(shortage.resource, 0)
     is_memory = shortage.resource == MEMORY
@@ -92,7 +92,7 @@ def eviction_message(shortage: Shortage, pod: Pod, observed: Observation | None)
     text = f"The node was low on resource: {shortage.resource}. "
     if observed is not None:
         text += f"Threshold quantity: {_bytes(observed.threshold)}, available: {_bytes(observed.available)}. "
-    if not shortage.mark:
+    if not shortage.annotation:
         return text
     for container, used in _usage_by_container(shortage, pod):
         requested = _requested(container, shortage.resource)
@@ -111,7 +111,7 @@ def eviction_body(pod: Pod, message: str, now: Instant) -> dict[str, Any]:
 
 def usage(shortage: Shortage, pod: Pod) -> int:
     """Rule 4."""
-    said = pod.metadata.annotations.get(shortage.mark)
+    said = pod.metadata.annotations.get(shortage.annotation)
     if said is not None:
         try:
             return parse_amount(said)
@@ -135,7 +135,7 @@ def _requested(container: Container, resource: str) -> int:
 
 def _rank(shortage: Shortage, pod: Pod) -> tuple[bool, int, int, str, str]:
     excess = 0
-    if shortage.mark:
+    if shortage.annotation:
         excess = usage(shortage, pod) - pod_requests(pod.spec).get(shortage.resource, 0)
     age = pod.metadata.creation_timestamp
     return excess <= 0, pod.spec.priority, -excess, _reversed(age), pod.metadata.name

@@ -10,7 +10,7 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.client.actions import RecordEvent
 from doorman.nodes.status.kubelet_writes import node_event, pod_event
-from doorman.nodes.status.node_annotations import PREFIX, node_mark_errors, pod_mark_errors
+from doorman.nodes.status.node_annotations import PREFIX, node_annotation_errors, pod_annotation_errors
 
 REASON: Final = "InvalidSimulation"
 
@@ -23,14 +23,14 @@ class AnnotationWarnings:
     def about_node(self, node: Node, errors: str = "") -> Sequence[RecordEvent]:
         """`errors` are those found by others."""
         name = node.metadata.name
-        text = "; ".join(filter(None, (errors, *node_mark_errors(node.metadata.annotations))))
+        text = "; ".join(filter(None, (errors, *node_annotation_errors(node.metadata.annotations))))
         return (node_event(node, "Warning", REASON, f"Cannot simulate: {text}"),) if self._is_new(name, text) else ()
 
     def about_pod(self, pod: Pod) -> Sequence[RecordEvent]:
         annotations = pod.metadata.annotations
-        if not annotations or not any(mark.startswith(PREFIX) for mark in annotations):
+        if not annotations or not any(annotation.startswith(PREFIX) for annotation in annotations):
             return ()
-        text = "; ".join(pod_mark_errors(annotations))
+        text = "; ".join(pod_annotation_errors(annotations))
         return (pod_event(pod, REASON, f"Cannot simulate: {text}"),) if self._is_new(pod.metadata.uid, text) else ()
 
     def forget(self, key: str) -> None:

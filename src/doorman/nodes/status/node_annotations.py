@@ -58,46 +58,46 @@ def is_simulated(annotations: Mapping[str, str]) -> bool:
     return annotations.get(SIMULATED) == "true"
 
 
-def pod_mark_errors(annotations: Mapping[str, str]) -> list[str]:
+def pod_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
     """What a pod's annotations ask for that cannot be done; such an annotation counts as not there.
 
-    >>> pod_mark_errors({"doorman.dev/startup": "soon", "doorman.dev/exit-codes": "0", "team": "a"})
+    >>> pod_annotation_errors({"doorman.dev/startup": "soon", "doorman.dev/exit-codes": "0", "team": "a"})
     ['doorman.dev/startup: time: invalid duration "soon"']
     """
     errors = []
-    for mark in sorted(mark for mark in annotations if mark.startswith(PREFIX)):
-        text = annotations[mark]
+    for annotation in sorted(annotation for annotation in annotations if annotation.startswith(PREFIX)):
+        text = annotations[annotation]
         try:
-            if mark in _TIMES:
+            if annotation in _TIMES:
                 _parse_seconds(text)
-            elif mark == EXIT_CODES:
+            elif annotation == EXIT_CODES:
                 parse_exit_codes(text)
-            elif mark in _AMOUNTS:
+            elif annotation in _AMOUNTS:
                 parse_amount(text)
-            elif mark in _OF_NODES:
+            elif annotation in _OF_NODES:
                 raise NodeAnnotationError("this is said of nodes, not of pods")
             else:
                 raise NodeAnnotationError(f"no such annotation; want one of {_names(_OF_PODS)}")
         except ValueError as error:
-            errors.append(f"{mark}: {error}")
+            errors.append(f"{annotation}: {error}")
     return errors
 
 
-def node_mark_errors(annotations: Mapping[str, str]) -> list[str]:
-    """As `pod_mark_errors`, of what is wrong with a node's annotations beyond what `simulated_health` reads.
+def node_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
+    """As `pod_annotation_errors`, of what is wrong with a node's annotations beyond what `simulated_health` reads.
 
-    >>> node_mark_errors({"doorman.dev/silent": "yes"})
+    >>> node_annotation_errors({"doorman.dev/silent": "yes"})
     ['doorman.dev/silent: want "true" or "false", not "yes"']
     """
     errors = []
-    for mark in sorted(mark for mark in annotations if mark.startswith(PREFIX)):
-        if mark in (SIMULATED, SILENT):
-            if annotations[mark] not in ("true", "false"):
-                errors.append(f'{mark}: want "true" or "false", not "{annotations[mark]}"')
-        elif mark in _OF_PODS:
-            errors.append(f"{mark}: this is said of pods, not of nodes")
-        elif mark not in _OF_NODES and mark != TAINTS:
-            errors.append(f"{mark}: no such annotation; want one of {_names(_OF_NODES)}")
+    for annotation in sorted(annotation for annotation in annotations if annotation.startswith(PREFIX)):
+        if annotation in (SIMULATED, SILENT):
+            if annotations[annotation] not in ("true", "false"):
+                errors.append(f'{annotation}: want "true" or "false", not "{annotations[annotation]}"')
+        elif annotation in _OF_PODS:
+            errors.append(f"{annotation}: this is said of pods, not of nodes")
+        elif annotation not in _OF_NODES and annotation != TAINTS:
+            errors.append(f"{annotation}: no such annotation; want one of {_names(_OF_NODES)}")
     return errors
 
 
@@ -124,9 +124,9 @@ def parse_amount(text: str) -> int:
     return amount
 
 
-def seconds_or(annotations: Mapping[str, str], mark: str, otherwise: float) -> float:
+def seconds_or(annotations: Mapping[str, str], annotation: str, otherwise: float) -> float:
     """A duration of an annotation; what cannot be read or is negative counts as not said."""
-    text = annotations.get(mark)
+    text = annotations.get(annotation)
     if text is None:
         return otherwise
     try:
@@ -142,5 +142,5 @@ def _parse_seconds(text: str) -> float:
     return seconds
 
 
-def _names(marks: Sequence[str]) -> str:
-    return ", ".join(mark.removeprefix(PREFIX) for mark in marks)
+def _names(annotations: Sequence[str]) -> str:
+    return ", ".join(annotation.removeprefix(PREFIX) for annotation in annotations)

@@ -31,7 +31,7 @@ class AdmissionReader:
     def __init__(self, registry: "Registry") -> None:
         self._registry = registry
         self._documents: dict[str, tuple[int, Document]] = {}
-        self._tallies = UsageTotals(registry)
+        self._usage_totals = UsageTotals(registry)
         self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
         self._converted: dict[tuple[int, str, str], Document] = {}
         """What webhooks made of custom objects."""
@@ -83,7 +83,7 @@ class AdmissionReader:
         return docs
 
     def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
-        return self._tallies.total(self._registry.kinds.named(resource), namespace, name, weigh)
+        return self._usage_totals.total(self._registry.kinds.named(resource), namespace, name, weigh)
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         row = self._row(api_version, kind)
@@ -94,7 +94,7 @@ class AdmissionReader:
         if row is None:
             raise Unconvertible(f"{api_version}, Kind={kind} is no longer served")
         if not row.is_custom:
-            return [from_stored(row.face, dict(doc)) for doc in docs]
+            return [from_stored(row.conversion, dict(doc)) for doc in docs]
         return [self._custom(row, doc) for doc in docs]
 
     async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:

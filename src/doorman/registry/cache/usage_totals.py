@@ -18,7 +18,7 @@ from doorman.semantics.pods.pod_resources import Amounts
 if TYPE_CHECKING:
     from doorman.registry.registry import Registry
 
-TALLIES_MAX: Final = 256
+USAGE_TOTALS_MAX: Final = 256
 """As many are kept, the most recently used ones."""
 
 _Weights = dict[str, tuple[int, Amounts]]
@@ -28,21 +28,21 @@ _Weights = dict[str, tuple[int, Amounts]]
 class UsageTotals:
     def __init__(self, registry: "Registry") -> None:
         self._registry = registry
-        self._known: OrderedDict[tuple[str, str, str], _Tally] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, str], _UsageTotal] = OrderedDict()
 
     def total(self, kind: Kind, namespace: str, name: str, weigh: Weigh) -> Amounts:
         """`name` tells ways of weighing apart: the same one always means the same `weigh`."""
         key = (kind.storage, namespace, name)
-        tally = self._known.get(key)
-        if tally is None:
-            tally = self._known[key] = _Tally(self._registry, kind, namespace)
-            if len(self._known) > TALLIES_MAX:
+        usage_total = self._known.get(key)
+        if usage_total is None:
+            usage_total = self._known[key] = _UsageTotal(self._registry, kind, namespace)
+            if len(self._known) > USAGE_TOTALS_MAX:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
-        return tally.total(weigh)
+        return usage_total.total(weigh)
 
 
-class _Tally:
+class _UsageTotal:
     def __init__(self, registry: "Registry", kind: Kind, namespace: str) -> None:
         self._registry = registry
         self._kind = kind

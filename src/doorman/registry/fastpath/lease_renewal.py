@@ -62,13 +62,13 @@ class _Form:
 class LeaseRenewals:
     def __init__(self, store: Store, cache: WatchCache) -> None:
         self._store = store
-        self._judges = [cache.collection(storage) for storage in (MUTATING, VALIDATING, BINDINGS, MUTATING_BINDINGS)]
+        self._policies = [cache.collection(storage) for storage in (MUTATING, VALIDATING, BINDINGS, MUTATING_BINDINGS)]
         self._leases = cache.collection(LEASES)
         self._forms: dict[str, _Form] = {}
 
     async def renew(self, nodes: Sequence[str], at: Instant) -> list[str]:
         """Renew the leases of these nodes; gives those that must take the long way."""
-        if any(judge.objects for judge in self._judges):
+        if any(authorize.objects for authorize in self._policies):
             return list(nodes)
         managed_at, renewed = to_time(at).encode(), to_micro_time(at).encode()
         others: list[str] = []

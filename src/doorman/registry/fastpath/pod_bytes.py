@@ -87,9 +87,9 @@ def written(value: Any) -> Raw:  # any JSON value
     return Raw(_encode(value))
 
 
-def digest_of(cut: PodBytes) -> Document:
+def deletion_summary_of(pod_bytes: PodBytes) -> Document:
     """As much of the document as a deletion looks at."""
-    metadata = cut.metadata
+    metadata = pod_bytes.metadata
     head: Document = {"name": metadata.name, "uid": metadata.uid, "resourceVersion": metadata.resource_version}
     if metadata.generation is not UNSET:
         head["generation"] = metadata.generation
@@ -99,7 +99,7 @@ def digest_of(cut: PodBytes) -> Document:
         head["deletionTimestamp"] = metadata.deletion_timestamp
     if metadata.deletion_grace_period_seconds is not UNSET:
         head["deletionGracePeriodSeconds"] = metadata.deletion_grace_period_seconds
-    spec, status = _decode_life(cut.spec or b"{}"), _decode_life(cut.status or b"{}")
+    spec, status = _decode_life(pod_bytes.spec or b"{}"), _decode_life(pod_bytes.status or b"{}")
     return {
         "metadata": head,
         "spec": {
@@ -110,9 +110,9 @@ def digest_of(cut: PodBytes) -> Document:
     }
 
 
-def take_digest(cut: PodBytes, digest: Document) -> None:
+def apply_deletion_summary(pod_bytes: PodBytes, summary: Document) -> None:
     """What a deletion changed, put back."""
-    metadata, head = cut.metadata, digest["metadata"]
+    metadata, head = pod_bytes.metadata, summary["metadata"]
     metadata.generation = head.get("generation", UNSET)
     metadata.deletion_timestamp = head.get("deletionTimestamp", "")
     metadata.deletion_grace_period_seconds = head.get("deletionGracePeriodSeconds", UNSET)

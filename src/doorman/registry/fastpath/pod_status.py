@@ -130,33 +130,33 @@ class StatusPatches:
         self._outcomes: dict[tuple[object, ...], _Outcome] = {}
         """Of pods that are alike: many are made, evicted or found to fit nowhere in the same second."""
 
-    def write(self, cut: PodBytes, pod: Pod, report: StatusPatch, manager: str, now: Instant) -> bool | None:
+    def write(self, pod_bytes: PodBytes, pod: Pod, report: StatusPatch, manager: str, now: Instant) -> bool | None:
         """Whether the report changes the pod; None when it takes the long way to say."""
-        metadata = cut.metadata
+        metadata = pod_bytes.metadata
         if metadata.deletion_timestamp or (report.uid and report.uid != metadata.uid):
             return None
-        if metadata.managed_fields is NOTHING or cut.status is NOTHING:
+        if metadata.managed_fields is NOTHING or pod_bytes.status is NOTHING:
             return None
         time = to_time(now)
-        before = bytes(cut.status)
+        before = bytes(pod_bytes.status)
         key = None
         if _ADDRESS not in before:
             spec, owners, said = pod.spec, bytes(metadata.managed_fields), _encode(report.said)
             key = (before, owners, said, manager, time, spec.restart_policy, bool(spec.node_name))
             known = self._outcomes.get(key)
             if known is not None:
-                cut.status, metadata.managed_fields = known.status, known.managed
+                pod_bytes.status, metadata.managed_fields = known.status, known.managed
                 return True
-        is_changed = self._write(cut, pod, report, manager, time)
+        is_changed = self._write(pod_bytes, pod, report, manager, time)
         if is_changed and key is not None:
             if len(self._outcomes) >= OUTCOMES_MAX:
                 self._outcomes.clear()
-            self._outcomes[key] = _Outcome(cut.status, metadata.managed_fields)
+            self._outcomes[key] = _Outcome(pod_bytes.status, metadata.managed_fields)
         return is_changed
 
-    def _write(self, cut: PodBytes, pod: Pod, report: StatusPatch, manager: str, time: str) -> bool | None:
-        metadata = cut.metadata
-        status: Document = read(cut.status, {})
+    def _write(self, pod_bytes: PodBytes, pod: Pod, report: StatusPatch, manager: str, time: str) -> bool | None:
+        metadata = pod_bytes.metadata
+        status: Document = read(pod_bytes.status, {})
         wanted = dict(status)
         shape: list[object] = [_CONDITIONS in status]
         mentions = _set_members(wanted, report.members, shape)
@@ -179,7 +179,7 @@ class StatusPatches:
         if managed is None:
             return None
         metadata.managed_fields = managed
-        cut.status = written(wanted)
+        pod_bytes.status = written(wanted)
         return True
 
     def _change(self, shape: tuple[object, ...], status: Document, wanted: Document, addresses: list[str]) -> _Change:

@@ -42,14 +42,14 @@ def _queues(runners: Sequence[ControllerRunner]) -> list[Metric]:
     longest = gauge("longest_running_processor_seconds", "For how long the longest of them is worked on.")
     for runner in runners:
         depths, under_way = runner.depths(), runner.under_way_seconds()
-        for measures in runner.measures:
-            name = (measures.name,)
-            depth.add_metric(name, depths[measures.name])
-            adds.add_metric(name, measures.adds)
-            retries.add_metric(name, measures.retries)
-            waited.add_metric(name, measures.waited.cumulated(), measures.waited.total)
-            worked.add_metric(name, measures.worked.cumulated(), measures.worked.total)
-            seconds = under_way.get(measures.name, ())
+        for metrics in runner.metrics:
+            name = (metrics.name,)
+            depth.add_metric(name, depths[metrics.name])
+            adds.add_metric(name, metrics.adds)
+            retries.add_metric(name, metrics.retries)
+            waited.add_metric(name, metrics.waited.cumulated(), metrics.waited.total)
+            worked.add_metric(name, metrics.worked.cumulated(), metrics.worked.total)
+            seconds = under_way.get(metrics.name, ())
             unfinished.add_metric(name, sum(seconds))
             longest.add_metric(name, max(seconds, default=0.0))
     return [depth, adds, retries, waited, worked, unfinished, longest]
@@ -62,8 +62,8 @@ def scheduler_source(find: Callable[[], SchedulerRunner | None]) -> Callable[[],
         runner = find()
         if runner is None:
             return ()
-        measures = runner.scheduler.measures
-        return (*_queue_metrics(runner), *_attempt_metrics(measures), *_preemption_metrics(measures), *_parts(runner))
+        metrics = runner.scheduler.metrics
+        return (*_queue_metrics(runner), *_attempt_metrics(metrics), *_preemption_metrics(metrics), *_parts(runner))
 
     return collect
 
@@ -89,52 +89,52 @@ def _queue_metrics(runner: SchedulerRunner) -> Iterable[Metric]:
     yield _gauge("goroutines", "Bindings and reports under way.", ("operation",), under_way)
 
 
-def _attempt_metrics(measures: SchedulerMetrics) -> Iterable[Metric]:
+def _attempt_metrics(metrics: SchedulerMetrics) -> Iterable[Metric]:
     by_result = ("profile", "result")
     text = "Attempts to place a pod, by profile and result."
-    yield _counter("schedule_attempts_total", text, by_result, measures.attempts.items())
+    yield _counter("schedule_attempts_total", text, by_result, metrics.attempts.items())
     yield _histogram(
-        "scheduling_attempt_duration_seconds", "Deciding and binding.", by_result, measures.attempt_seconds.items()
+        "scheduling_attempt_duration_seconds", "Deciding and binding.", by_result, metrics.attempt_seconds.items()
     )
-    alone = [((), measures.algorithm_seconds)]
+    alone = [((), metrics.algorithm_seconds)]
     yield _histogram("scheduling_algorithm_duration_seconds", "Deciding alone.", (), alone)
-    yield _histogram("pod_scheduling_attempts", "Attempts until a pod was placed.", (), [((), measures.pod_attempts)])
-    waited = _keyed(measures.sli_seconds)
+    yield _histogram("pod_scheduling_attempts", "Attempts until a pod was placed.", (), [((), metrics.pod_attempts)])
+    waited = _keyed(metrics.sli_seconds)
     yield _histogram(
         "pod_scheduling_sli_duration_seconds", "From a pod's first attempt until it was bound.", ("attempts",), waited
     )
     text = "Pods placed after nothing but time had brought them back."
-    yield _counter("pod_scheduled_after_flush_total", text, (), [((), measures.after_flush)])
+    yield _counter("pod_scheduled_after_flush_total", text, (), [((), metrics.after_flush)])
 
 
-def _preemption_metrics(measures: SchedulerMetrics) -> Iterable[Metric]:
+def _preemption_metrics(metrics: SchedulerMetrics) -> Iterable[Metric]:
     text = "Attempts to make room by preemption."
-    yield _counter("preemption_attempts_total", text, (), [((), measures.preemption_attempts)])
-    victims = [((), measures.preemption_victims)]
+    yield _counter("preemption_attempts_total", text, (), [((), metrics.preemption_attempts)])
+    victims = [((), metrics.preemption_victims)]
     yield _histogram("preemption_victims", "Pods that had to leave for another.", (), victims)
     text = "Victims whose leaving broke a disruption budget."
-    yield _counter("preemption_pdb_violations_total", text, ("preemptor",), [(("pod",), measures.broken_budgets)])
+    yield _counter("preemption_pdb_violations_total", text, ("preemptor",), [(("pod",), metrics.broken_budgets)])
     text = "Having victims deleted."
-    yield _histogram("preemption_goroutines_duration_seconds", text, ("result",), measures.preempting_seconds.items())
+    yield _histogram("preemption_goroutines_duration_seconds", text, ("result",), metrics.preempting_seconds.items())
     text = "How often victims were had deleted."
-    counts = ((labels, tally.count) for labels, tally in measures.preempting_seconds.items())
+    counts = ((labels, histogram.count) for labels, histogram in metrics.preempting_seconds.items())
     yield _counter("preemption_goroutines_execution_total", text, ("result",), counts)
 
 
 def _parts(runner: SchedulerRunner) -> Iterable[Metric]:
     """What is inside a decision."""
-    measures = runner.scheduler.measures
+    metrics = runner.scheduler.metrics
     yield _histogram(
         "framework_extension_point_duration_seconds",
         "All plugins of an extension point, of some decisions.",
         ("extension_point", "status", "profile"),
-        measures.point_seconds.items(),
+        metrics.point_seconds.items(),
     )
     yield _histogram(
         "plugin_execution_duration_seconds",
         "One plugin at an extension point, of some decisions.",
         ("plugin", "extension_point", "status"),
-        measures.plugin_seconds.items(),
+        metrics.plugin_seconds.items(),
     )
     yield _counter(
         "plugin_evaluation_total",
@@ -146,10 +146,10 @@ def _parts(runner: SchedulerRunner) -> Iterable[Metric]:
         "queueing_hint_execution_duration_seconds",
         "Whether an event is worth another try, as a plugin sees it; of some.",
         ("plugin", "event", "hint"),
-        measures.hint_seconds.items(),
+        metrics.hint_seconds.items(),
     )
     yield _histogram(
-        "event_handling_duration_seconds", "Taking in a change; of some.", ("event",), measures.event_seconds.items()
+        "event_handling_duration_seconds", "Taking in a change; of some.", ("event",), metrics.event_seconds.items()
     )
 
 
@@ -174,9 +174,9 @@ def _counter(
 
 
 def _histogram(
-    name: str, text: str, labels: Sequence[str], tallies: Iterable[tuple[tuple[str, ...], Histogram]]
+    name: str, text: str, labels: Sequence[str], histograms: Iterable[tuple[tuple[str, ...], Histogram]]
 ) -> Metric:
     family = HistogramMetricFamily(f"scheduler_{name}", text, labels=labels)
-    for key, tally in sorted(tallies, key=lambda item: item[0]):
-        family.add_metric(key, tally.cumulated(), tally.total)
+    for key, histogram in sorted(histograms, key=lambda item: item[0]):
+        family.add_metric(key, histogram.cumulated(), histogram.total)
     return family

@@ -55,12 +55,12 @@ class ExtenderCaller:
         self._find_pod = find_pod
         self._clients: dict[Extender, httpx2.AsyncClient] = {}
 
-    async def opinion(self, consult: AskExtenders) -> Opinion | str:
+    async def opinion(self, ask_extenders: AskExtenders) -> Opinion | str:
         """Of all that are interested; a text when one failed that must not."""
-        pod = self._pod(consult.pod)
-        nodes: Sequence[str] = consult.nodes
+        pod = self._pod(ask_extenders.pod)
+        nodes: Sequence[str] = ask_extenders.nodes
         refused: dict[str, ExtenderRefused] = {}
-        for extender in consult.extenders:
+        for extender in ask_extenders.extenders:
             if not extender.filter_verb or not nodes:
                 continue
             try:
@@ -71,20 +71,20 @@ class ExtenderCaller:
                 _log.info("extender %s is passed over: %s", extender.url_prefix, error)
         scores: dict[str, int] = {}
         if len(nodes) > 1:
-            asked = [extender for extender in consult.extenders if extender.prioritize_verb]
+            asked = [extender for extender in ask_extenders.extenders if extender.prioritize_verb]
             for found in await asyncio.gather(*(self._prioritize(extender, pod, nodes) for extender in asked)):
                 for name, score in found.items():
                     scores[name] = scores.get(name, 0) + score
         return Opinion(kept=frozenset(nodes), refused=refused, scores=scores)
 
-    async def victims(self, consult: AskExtendersAboutVictims) -> Sequence[NodeVictims] | str:
+    async def victims(self, ask_extenders: AskExtendersAboutVictims) -> Sequence[NodeVictims] | str:
         """Who must leave where, in the end; a text when an extender failed that must not."""
-        candidates: Sequence[NodeVictims] = consult.candidates
-        for extender in consult.extenders:
+        candidates: Sequence[NodeVictims] = ask_extenders.candidates
+        for extender in ask_extenders.extenders:
             if not candidates:
                 break
             try:
-                candidates = await self._preempt(extender, consult.pod, candidates)
+                candidates = await self._preempt(extender, ask_extenders.pod, candidates)
             except _FAULTS as error:
                 if not extender.ignorable:
                     return _told(extender, error)

@@ -53,7 +53,7 @@ class LoopbackClient:
         if action.is_given_away:
             action.body.pop("kind", None)
             action.body.pop("apiVersion", None)
-            doc = to_stored(kind.face, action.body)
+            doc = to_stored(kind.conversion, action.body)
         else:
             # The registry changes what it is given, and a controller's body shares lists with its template.
             body = _decode(_encode(action.body))

@@ -79,7 +79,7 @@ class SchedulerRunner:
         if self._changes % EVENTS_PER_SAMPLE == 1:
             began = self._stopwatch()
             self._tell(change)
-            self.scheduler.measures.event_seconds.observe((event_name(change),), self._stopwatch() - began)
+            self.scheduler.metrics.event_seconds.observe((event_name(change),), self._stopwatch() - began)
         else:
             self._tell(change)
         self.soon()
@@ -136,10 +136,10 @@ class SchedulerRunner:
             case Placed():
                 self._spawn(self._bind(outcome))
             case Rejected():
-                self.scheduler.measures.rejected(outcome, seconds=self._stopwatch() - outcome.began)
+                self.scheduler.metrics.rejected(outcome, seconds=self._stopwatch() - outcome.began)
                 self._spawn(self._report(outcome))
             case AskExtenders() | AskExtendersAboutVictims():
-                self._spawn(self._consult(outcome))
+                self._spawn(self._ask_extenders(outcome))
             case Skipped():
                 self._record(outcome.pod, outcome.profile, "Warning", "FailedScheduling", "Scheduling", outcome.message)
 
@@ -155,14 +155,14 @@ class SchedulerRunner:
         if len(self._tasks) == BINDS_IN_FLIGHT_MAX - 1:
             self.soon()
 
-    async def _consult(self, consult: AskExtenders | AskExtendersAboutVictims) -> None:
+    async def _ask_extenders(self, ask_extenders: AskExtenders | AskExtendersAboutVictims) -> None:
         """Ask extenders, and go on with what they say."""
         assert self._caller is not None, "who has extenders has somebody to ask them"
         consultations = self.scheduler.consultations
-        if isinstance(consult, AskExtenders):
-            outcome = consultations.heard(await self._caller.opinion(consult), self._clock.now())
+        if isinstance(ask_extenders, AskExtenders):
+            outcome = consultations.heard(await self._caller.opinion(ask_extenders), self._clock.now())
         else:
-            outcome = consultations.heard_of_victims(await self._caller.victims(consult), self._clock.now())
+            outcome = consultations.heard_of_victims(await self._caller.victims(ask_extenders), self._clock.now())
         if outcome is not None:
             self._carry_out(outcome)
         self.soon()
@@ -196,7 +196,7 @@ class SchedulerRunner:
             self.soon()
             return
         self.scheduler.bind_done(meta.key)
-        self.scheduler.measures.bound(
+        self.scheduler.metrics.bound(
             placed,
             seconds=self._stopwatch() - placed.began,
             waited_seconds=self._clock.now() - placed.first_tried,
@@ -215,7 +215,7 @@ class SchedulerRunner:
             began = self._stopwatch()
             failed = not await self._preempt(rejected)
             result = "error" if failed else "success"
-            self.scheduler.measures.preempting_seconds.observe((result,), self._stopwatch() - began)
+            self.scheduler.metrics.preempting_seconds.observe((result,), self._stopwatch() - began)
             self.scheduler.preempted(pod.metadata.key, self._clock.now(), failed=failed)
             self.soon()
 

@@ -35,11 +35,11 @@ class FitError(msgspec.Struct, frozen=True, kw_only=True):
 Attempt: TypeAlias = Fit | FitError
 
 
-class Survey(msgspec.Struct, frozen=True):
+class FilterResult(msgspec.Struct, frozen=True):
     """Every node judged, for a decision in which others have a say."""
 
     verdicts: Column
-    judges: tuple[BoundFilter, ...]
+    bound_plugins: tuple[BoundFilter, ...]
     by: tuple[str, ...]
     """Plugins that named the only nodes worth a look."""
 
@@ -49,7 +49,7 @@ class Survey(msgspec.Struct, frozen=True):
         return rows
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class AttemptedPod(msgspec.Struct, frozen=True):
     """The pod that is tried."""
 
     key: str

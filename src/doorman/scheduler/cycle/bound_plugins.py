@@ -16,10 +16,10 @@ class BoundFilter:
 
     __slots__ = ("filter", "index", "scope", "tag")
 
-    def __init__(self, index: int, scope: Scope, judge: NodeFilter) -> None:
+    def __init__(self, index: int, scope: Scope, bound_plugin: NodeFilter) -> None:
         self.index = index
         self.scope = scope
-        self.filter = judge
+        self.filter = bound_plugin
         self.tag = index << CODE_BITS
 
     def verdicts(self, rows: Rows) -> Column:
@@ -58,14 +58,18 @@ class BoundPlugins:
     def __init__(self, filters: Sequence[BoundFilter], scorers: Sequence[BoundScorer]) -> None:
         self.filters = tuple(filters)
         self.scorers = tuple(scorers)
-        self.node_filters = tuple(judge for judge in filters if judge.scope is Scope.NODE)
-        self.row_filters = tuple(judge for judge in filters if judge.scope is Scope.ROW)
-        self.row_scorers = tuple(judge for judge in scorers if judge.scope is Scope.ROW and judge.normaliser is None)
+        self.node_filters = tuple(bound_plugin for bound_plugin in filters if bound_plugin.scope is Scope.NODE)
+        self.row_filters = tuple(bound_plugin for bound_plugin in filters if bound_plugin.scope is Scope.ROW)
+        self.row_scorers = tuple(
+            bound_plugin
+            for bound_plugin in scorers
+            if bound_plugin.scope is Scope.ROW and bound_plugin.normaliser is None
+        )
 
     def verdict(self, row: int) -> int:
         """The first objection to one row, asked afresh."""
-        for judge in self.filters:
-            code = int(judge.filter.codes(row))
+        for bound_plugin in self.filters:
+            code = int(bound_plugin.filter.codes(row))
             if code:
-                return judge.tag | code
+                return bound_plugin.tag | code
         return PASS

@@ -43,10 +43,10 @@ def recount(counts: dict[int, int], before: Column, after: Column) -> None:
 class _Curve:
     """A normalised score: raw values, what normalising depended on, and the result."""
 
-    __slots__ = ("judge", "raw", "scores", "summary")
+    __slots__ = ("bound_plugin", "raw", "scores", "summary")
 
-    def __init__(self, judge: BoundScorer) -> None:
-        self.judge = judge
+    def __init__(self, bound_plugin: BoundScorer) -> None:
+        self.bound_plugin = bound_plugin
         self.raw: Column = np.zeros(0, dtype=np.int64)
         self.scores: Column = np.zeros(0, dtype=np.int64)
         self.summary: Hashable = None
@@ -55,11 +55,13 @@ class _Curve:
 class Evaluation:
     """See the module's docstring. `refresh` before reading anything."""
 
-    def __init__(self, cluster: ClusterState, judges: BoundPlugins, rows: RowScores | None = None) -> None:
+    def __init__(self, cluster: ClusterState, bound_plugins: BoundPlugins, rows: RowScores | None = None) -> None:
         """`rows`: what the judges of rows say, when others have asked them before."""
         self._cluster = cluster
-        self.judges = judges
-        self._rows = rows if rows is not None else RowScores(cluster, judges.row_filters, judges.row_scorers)
+        self.bound_plugins = bound_plugins
+        self._rows = (
+            rows if rows is not None else RowScores(cluster, bound_plugins.row_filters, bound_plugins.row_scorers)
+        )
         self.verdicts: Column = np.zeros(0, dtype=np.int64)
         self.keys: Column = np.zeros(0, dtype=np.int64)
         self.feasible_count = 0
@@ -69,10 +71,12 @@ class Evaluation:
         """Other pods that were judged by it: they fitted nowhere, or there was no choice."""
         self._counts: dict[int, int] | None = None
         """Rows by verdict; worked out when asked for and then kept up to date."""
-        plain = [judge for judge in judges.scorers if judge.normaliser is None]
-        self._fixed_scorers = [judge for judge in plain if judge.scope is Scope.NODE]
-        self._curves = [_Curve(judge) for judge in judges.scorers if judge.normaliser is not None]
-        self._row_curves = [curve for curve in self._curves if curve.judge.scope is Scope.ROW]
+        plain = [bound_plugin for bound_plugin in bound_plugins.scorers if bound_plugin.normaliser is None]
+        self._fixed_scorers = [bound_plugin for bound_plugin in plain if bound_plugin.scope is Scope.NODE]
+        self._curves = [
+            _Curve(bound_plugin) for bound_plugin in bound_plugins.scorers if bound_plugin.normaliser is not None
+        ]
+        self._row_curves = [curve for curve in self._curves if curve.bound_plugin.scope is Scope.ROW]
         self._position = -1
         self._layout_version = -1
         self._rank_version = -1
@@ -101,7 +105,7 @@ class Evaluation:
         if self._rank_version != cluster.rank_version:
             self._rank()
             self._make_keys()
-        if self._fixed_scorers and self._versions != [judge.version for judge in self._fixed_scorers]:
+        if self._fixed_scorers and self._versions != [bound_plugin.version for bound_plugin in self._fixed_scorers]:
             self._fix()
             self._make_keys()
 
@@ -115,7 +119,7 @@ class Evaluation:
         """Weighted scores when exactly these rows are feasible."""
         total = self._fixed[rows] + self._rows.scores[rows]
         for curve in self._curves:
-            total = total + curve.judge.weight * curve.judge.scores(curve.raw[rows])
+            total = total + curve.bound_plugin.weight * curve.bound_plugin.scores(curve.raw[rows])
         return total
 
     def keys_of(self, rows: RowArray, totals: Column) -> Column:
@@ -139,7 +143,7 @@ class Evaluation:
         self._static = self._static_of(rows)
         self.verdicts = np.minimum(self._static, self._rows.verdicts)
         for curve in self._curves:
-            curve.raw = curve.judge.scorer.raw(rows).copy()
+            curve.raw = curve.bound_plugin.scorer.raw(rows).copy()
             curve.summary = None
         self._fix()
         self._normalise()
@@ -153,11 +157,11 @@ class Evaluation:
         )
         if len(changed_nodes):
             self._static[changed_nodes] = self._static_of(changed_nodes)
-            for judge_curve in self._curves:
-                judge_curve.raw[changed_nodes] = judge_curve.judge.scorer.raw(changed_nodes)
+            for bound_curve in self._curves:
+                bound_curve.raw[changed_nodes] = bound_curve.bound_plugin.scorer.raw(changed_nodes)
             self._fix_rows(changed_nodes)
-        for judge_curve in self._row_curves:
-            judge_curve.raw[rows] = judge_curve.judge.scorer.raw(rows)
+        for bound_curve in self._row_curves:
+            bound_curve.raw[rows] = bound_curve.bound_plugin.scorer.raw(rows)
         replaced = self.verdicts[rows]
         verdicts = np.minimum(self._static[rows], self._rows.verdicts[rows])
         if self._counts is not None:
@@ -178,10 +182,10 @@ class Evaluation:
 
     def _update_row(self, row: int, *, node_changed: bool) -> None:
         if node_changed:
-            static = self.judges_static(row)
+            static = self.static_verdict(row)
             self._static[row] = static
             for curve in self._curves:
-                curve.raw[row] = curve.judge.scorer.raw(row)
+                curve.raw[row] = curve.bound_plugin.scorer.raw(row)
             self._fix_rows(row)
         else:
             static = self._static.item(row)
@@ -195,7 +199,7 @@ class Evaluation:
         self.verdicts[row] = verdict
         self.feasible_count += feasible - was_feasible
         for curve in self._row_curves:
-            curve.raw[row] = curve.judge.scorer.raw(row)
+            curve.raw[row] = curve.bound_plugin.scorer.raw(row)
         if self._curves and (node_changed or feasible != was_feasible or self._row_curves) and self._normalise():
             self._make_keys()
         elif feasible:
@@ -205,31 +209,33 @@ class Evaluation:
             self.keys[row] = -1
         assert self._cluster.size == len(self.keys), "an evaluation has the cluster's rows"
 
-    def judges_static(self, row: int) -> int:
+    def static_verdict(self, row: int) -> int:
         if not self._cluster.present[row]:
             return ABSENT
-        for judge in self.judges.node_filters:
-            code = int(judge.filter.codes(row))
+        for bound_plugin in self.bound_plugins.node_filters:
+            code = int(bound_plugin.filter.codes(row))
             if code:
-                return judge.tag | code
+                return bound_plugin.tag | code
         return PASS
 
     def _static_of(self, rows: Rows) -> Column:
         present = self._cluster.present[rows]
         verdicts: Column = np.where(present, np.int64(PASS), np.int64(ABSENT))
-        for judge in self.judges.node_filters:
-            verdicts = np.minimum(verdicts, judge.verdicts(rows))
+        for bound_plugin in self.bound_plugins.node_filters:
+            verdicts = np.minimum(verdicts, bound_plugin.verdicts(rows))
         return verdicts
 
     def _fix(self) -> None:
         """Scores by node that are not normalised."""
-        self._versions = [judge.version for judge in self._fixed_scorers]
+        self._versions = [bound_plugin.version for bound_plugin in self._fixed_scorers]
         self._fixed = np.zeros(self._cluster.size, dtype=np.int64)
         self._fix_rows(self._cluster.all_rows)
 
     def _fix_rows(self, rows: Rows) -> None:
         if self._fixed_scorers:
-            self._fixed[rows] = sum(judge.weight * judge.scorer.raw(rows) for judge in self._fixed_scorers)
+            self._fixed[rows] = sum(
+                bound_plugin.weight * bound_plugin.scorer.raw(rows) for bound_plugin in self._fixed_scorers
+            )
 
     def _normalise(self) -> bool:
         """Bring normalised scores up to date; whether any of them changed."""
@@ -240,7 +246,7 @@ class Evaluation:
         if not feasible.any():
             return False
         for curve in self._curves:
-            normaliser = curve.judge.normaliser
+            normaliser = curve.bound_plugin.normaliser
             assert normaliser is not None, "a curve is normalised"
             summary = normaliser.summary(curve.raw[feasible])
             scores = normaliser.normalised(curve.raw, summary)
@@ -251,7 +257,7 @@ class Evaluation:
         if changed:
             self._curved = np.zeros(self._cluster.size, dtype=np.int64)
             for curve in self._curves:
-                self._curved += curve.judge.weight * curve.scores
+                self._curved += curve.bound_plugin.weight * curve.scores
         return changed
 
     def _rank(self) -> None:

@@ -80,16 +80,16 @@ class ProfilePlugins:
         }
         return {**hints, EXTENDER: any_event_hints()}
 
-    def judges(self, shape: Shape, cluster: ClusterState) -> BoundPlugins:
+    def bound_plugins(self, shape: Shape, cluster: ClusterState) -> BoundPlugins:
         """What judges by node and by row. Raises PluginReject."""
         filters = []
         for index, plugin in enumerate(self.filters):
             if plugin.filter_scope is not Scope.CLUSTER:
-                judge = plugin.filter_for(shape, cluster)
-                if isinstance(judge, PreFilterReject):
-                    raise PluginReject(plugin.name, judge)
-                if judge is not None:
-                    filters.append(BoundFilter(index, plugin.filter_scope, judge))
+                bound_plugin = plugin.filter_for(shape, cluster)
+                if isinstance(bound_plugin, PreFilterReject):
+                    raise PluginReject(plugin.name, bound_plugin)
+                if bound_plugin is not None:
+                    filters.append(BoundFilter(index, plugin.filter_scope, bound_plugin))
         scorers = []
         for index, (score_plugin, weight) in enumerate(self.scores):
             if score_plugin.score_scope is not Scope.CLUSTER:
@@ -99,19 +99,19 @@ class ProfilePlugins:
         return BoundPlugins(filters, scorers)
 
     def cluster_filters(
-        self, shape: Shape, cluster: ClusterState, laps: StageTiming | None = None
+        self, shape: Shape, cluster: ClusterState, timing: StageTiming | None = None
     ) -> list[BoundFilter]:
         """What must be asked in every cycle. Raises PluginReject."""
         found = []
         for index, plugin in self._cluster_filters:
-            began = laps.now() if laps is not None else 0.0
-            judge = plugin.filter_for(shape, cluster)
-            if laps is not None:
-                laps.plugin(plugin.name, "PreFilter", SKIP if judge is None else SUCCESS, since=began)
-            if isinstance(judge, PreFilterReject):
-                raise PluginReject(plugin.name, judge)
-            if judge is not None:
-                found.append(BoundFilter(index, Scope.CLUSTER, judge))
+            began = timing.now() if timing is not None else 0.0
+            bound_plugin = plugin.filter_for(shape, cluster)
+            if timing is not None:
+                timing.plugin(plugin.name, "PreFilter", SKIP if bound_plugin is None else SUCCESS, since=began)
+            if isinstance(bound_plugin, PreFilterReject):
+                raise PluginReject(plugin.name, bound_plugin)
+            if bound_plugin is not None:
+                found.append(BoundFilter(index, Scope.CLUSTER, bound_plugin))
         return found
 
     def cluster_scorers(self, shape: Shape, cluster: ClusterState) -> list[BoundScorer]:

@@ -21,8 +21,8 @@ ROWS_AT_ONCE_MAX: Final = 4
 def shared_key(filters: Sequence[BoundFilter], scorers: Sequence[BoundScorer]) -> Hashable | None:
     """The same for judges that judge rows alike; None when one of them does not say."""
     parts = [
-        *((judge.tag, getattr(judge.filter, "alike", None)) for judge in filters),
-        *((judge.weight, getattr(judge.scorer, "alike", None)) for judge in scorers),
+        *((bound_plugin.tag, getattr(bound_plugin.filter, "alike", None)) for bound_plugin in filters),
+        *((bound_plugin.weight, getattr(bound_plugin.scorer, "alike", None)) for bound_plugin in scorers),
     ]
     return None if any(alike is None for _, alike in parts) else (len(filters), *parts)
 
@@ -66,10 +66,10 @@ class RowScores:
 
     def _judge(self, row: int) -> None:
         verdict = PASS
-        for judge in self._filters:
-            code = int(judge.filter.codes(row))
+        for bound_plugin in self._filters:
+            code = int(bound_plugin.filter.codes(row))
             if code:
-                verdict = judge.tag | code
+                verdict = bound_plugin.tag | code
                 break
         self.verdicts[row] = verdict
         score = 0
@@ -79,8 +79,8 @@ class RowScores:
 
     def _verdicts_of(self, rows: Rows) -> Column:
         verdicts: Column = np.full(len(self._cluster.pod_count[rows]), PASS, dtype=np.int64)
-        for judge in self._filters:
-            verdicts = np.minimum(verdicts, judge.verdicts(rows))
+        for bound_plugin in self._filters:
+            verdicts = np.minimum(verdicts, bound_plugin.verdicts(rows))
         return verdicts
 
     def _scores_of(self, rows: Rows) -> Column:

@@ -15,7 +15,7 @@ import numpy as np
 from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
 from doorman.scheduler.cache.node_columns import Column, RowArray
 from doorman.scheduler.cache.pod_shapes import Shape
-from doorman.scheduler.cycle.attempts import Attempt, Candidate, Fit, FitError, Survey, unavailable
+from doorman.scheduler.cycle.attempts import Attempt, AttemptedPod, FilterResult, Fit, FitError, unavailable
 from doorman.scheduler.cycle.bound_plugins import CODE_MASK, BoundFilter, BoundPlugins
 from doorman.scheduler.cycle.evaluation import Evaluation, counted, recount
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
@@ -51,28 +51,28 @@ class Cycle:
         self._evaluated: Counter[tuple[str, str]] = Counter()
         """By plugin and extension point; those of kept evaluations come on top."""
 
-    def attempt(self, pod: Candidate, laps: StageTiming | None = None) -> Attempt:
-        """The decision for a pod. With `laps` its parts are timed."""
+    def attempt(self, pod: AttemptedPod, timing: StageTiming | None = None) -> Attempt:
+        """The decision for a pod. With `timing` its parts are timed."""
         cluster = self._cluster
         if not cluster.node_count:
             return FitError(message=NO_NODES, rejectors=frozenset(), verdicts=np.zeros(0, dtype=np.int64), counts={})
         try:
             names, by = self._plugins.node_names(pod.shape)
-            filters = self._plugins.cluster_filters(pod.shape, cluster, laps)
-            if laps is not None:
-                laps.lap("PreFilter")
+            filters = self._plugins.cluster_filters(pod.shape, cluster, timing)
+            if timing is not None:
+                timing.record_stage("PreFilter")
             if names is not None:
                 self._elsewhere += 1
                 found = self._attempt_named(pod, sorted(names), by, filters)
             else:
-                found = self._attempt_anywhere(pod, filters, laps)
-            if laps is not None:
-                self._note_parts(pod, found, laps)
+                found = self._attempt_anywhere(pod, filters, timing)
+            if timing is not None:
+                self._note_parts(pod, found, timing)
             return found
         except PluginReject as rejected:
             return self._rejected_by(rejected)
 
-    def survey(self, pod: Candidate) -> Survey | FitError:
+    def filter_result(self, pod: AttemptedPod) -> FilterResult | FitError:
         """The nodes that the plugins' filters leave; a Misfit if there are none."""
         cluster = self._cluster
         if not cluster.node_count:
@@ -81,40 +81,46 @@ class Cycle:
             names, by = self._plugins.node_names(pod.shape)
             filters = self._plugins.cluster_filters(pod.shape, cluster)
             if names is not None:
-                judges = self._plugins.judges(pod.shape, cluster)
-                survey = Survey(self._named_verdicts(pod, sorted(names), by, judges), (*judges.filters, *filters), by)
+                bound_plugins = self._plugins.bound_plugins(pod.shape, cluster)
+                filter_result = FilterResult(
+                    self._named_verdicts(pod, sorted(names), by, bound_plugins), (*bound_plugins.filters, *filters), by
+                )
             else:
                 evaluation = self.evaluation(pod.shape)
                 verdicts = evaluation.verdicts
                 if len(self._nominator):
                     verdicts, _ = self._verdicts_beside_nominated(pod, evaluation, filters)
-                for judge in filters:
-                    verdicts = np.minimum(verdicts, judge.verdicts(cluster.all_rows))
-                survey = Survey(verdicts.copy(), (*evaluation.judges.filters, *filters), ())
+                for bound_plugin in filters:
+                    verdicts = np.minimum(verdicts, bound_plugin.verdicts(cluster.all_rows))
+                filter_result = FilterResult(verdicts.copy(), (*evaluation.bound_plugins.filters, *filters), ())
         except PluginReject as rejected:
             return self._rejected_by(rejected)
-        return survey if len(survey.feasible) else self._misfit(survey.verdicts, survey.judges, survey.by)
+        return (
+            filter_result
+            if len(filter_result.feasible)
+            else self._fit_error(filter_result.verdicts, filter_result.bound_plugins, filter_result.by)
+        )
 
-    def attempt_with(self, pod: Candidate, opinion: Opinion) -> Attempt:
+    def attempt_with(self, pod: AttemptedPod, opinion: Opinion) -> Attempt:
         """The decision when extenders have been heard about the nodes of a survey."""
         cluster = self._cluster
-        survey = self.survey(pod)
-        if isinstance(survey, FitError):
-            return survey
+        filter_result = self.filter_result(pod)
+        if isinstance(filter_result, FitError):
+            return filter_result
         heard = BoundFilter(len(self._plugins.filters), Scope.CLUSTER, OpinionFilter(cluster, opinion))
-        verdicts = np.minimum(survey.verdicts, heard.verdicts(cluster.all_rows))
+        verdicts = np.minimum(filter_result.verdicts, heard.verdicts(cluster.all_rows))
         feasible: RowArray = np.flatnonzero(verdicts == PASS)
         if not len(feasible):
-            return self._misfit(verdicts, (*survey.judges, heard), survey.by)
+            return self._fit_error(verdicts, (*filter_result.bound_plugins, heard), filter_result.by)
         own = cluster.row_or_none(self._nominator.node_of(pod.key))
         if own is not None and verdicts[own] == PASS:
             return Fit(own, 0, 1)
         if len(feasible) == 1:
             return Fit(int(feasible[0]), 0, 1)
-        judges = self._plugins.judges(pod.shape, cluster)
+        bound_plugins = self._plugins.bound_plugins(pod.shape, cluster)
         names = [cluster.node(row).metadata.name for row in feasible.tolist()]
         theirs: Column = np.array([opinion.scores.get(name, 0) for name in names], dtype=np.int64)
-        totals = self._totals(pod, judges, feasible) + theirs
+        totals = self._totals(pod, bound_plugins, feasible) + theirs
         return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
 
     def evaluated(self) -> Counter[tuple[str, str]]:
@@ -128,23 +134,29 @@ class Cycle:
         return total
 
     def _count_evaluation(self, evaluation: Evaluation, total: Counter[tuple[str, str]]) -> None:
-        for judge in evaluation.judges.filters:
-            total[self._plugins.filters[judge.index].name, "Filter"] += evaluation.choices + evaluation.uses
-        for scorer in evaluation.judges.scorers:
+        for bound_plugin in evaluation.bound_plugins.filters:
+            total[self._plugins.filters[bound_plugin.index].name, "Filter"] += evaluation.choices + evaluation.uses
+        for scorer in evaluation.bound_plugins.scorers:
             total[self._plugins.scores[scorer.index][0].name, "Score"] += evaluation.choices
 
-    def _note_parts(self, pod: Candidate, found: Attempt, laps: StageTiming) -> None:
+    def _note_parts(self, pod: AttemptedPod, found: Attempt, timing: StageTiming) -> None:
         fits = isinstance(found, Fit)
-        laps.decided(fits=fits, chose=isinstance(found, Fit) and found.feasible_nodes > 1)
+        timing.decided(fits=fits, chose=isinstance(found, Fit) and found.feasible_nodes > 1)
         evaluation = self._evaluations.get(pod.shape.demand.id)
         if evaluation is not None:
             row = found.row if isinstance(found, Fit) else int(self._cluster.rows_in_order()[0])
-            filters = ((self._plugins.filters[judge.index].name, judge) for judge in evaluation.judges.filters)
-            scorers = ((self._plugins.scores[judge.index][0].name, judge) for judge in evaluation.judges.scorers)
+            filters = (
+                (self._plugins.filters[bound_plugin.index].name, bound_plugin)
+                for bound_plugin in evaluation.bound_plugins.filters
+            )
+            scorers = (
+                (self._plugins.scores[bound_plugin.index][0].name, bound_plugin)
+                for bound_plugin in evaluation.bound_plugins.scorers
+            )
             # Plugins of others may count how often they are asked, or take their time.
             own_filters = [named for named in filters if named[0] in PLUGINS]
             own_scorers = [named for named in scorers if named[0] in PLUGINS and fits]
-            laps.time_judges(own_filters, own_scorers, row)
+            timing.time_plugins(own_filters, own_scorers, row)
 
     def evaluation(self, shape: Shape) -> Evaluation:
         """The kept evaluation of a shape's demand, up to date. Raises PluginReject."""
@@ -157,8 +169,8 @@ class Cycle:
         number = shape.demand.id
         evaluation = self._evaluations.get(number)
         if evaluation is None:
-            judges = self._plugins.judges(shape, self._cluster)
-            evaluation = Evaluation(self._cluster, judges, self._rows_for(judges))
+            bound_plugins = self._plugins.bound_plugins(shape, self._cluster)
+            evaluation = Evaluation(self._cluster, bound_plugins, self._rows_for(bound_plugins))
             self._evaluations[number] = evaluation
             if len(self._evaluations) > EVALUATIONS_MAX:
                 dropped = self._evaluations.popitem(last=False)[1]
@@ -168,7 +180,7 @@ class Cycle:
             self._evaluations.move_to_end(number)
         return evaluation
 
-    def verdict_with_nominated(self, pod: Candidate, judges: BoundPlugins, row: int) -> int:
+    def verdict_with_nominated(self, pod: AttemptedPod, bound_plugins: BoundPlugins, row: int) -> int:
         """Whether the pod fits on one row as it now is: with nominated pods there, and without them."""
         node = self._cluster.node(row).metadata.name
         others = self._nominator.on_node(node, priority_min=pod.priority, but=pod.key)
@@ -176,56 +188,60 @@ class Cycle:
             guests = [PodRecord(other.key, other.pod, other.shape, node, assumed=True) for other in others]
             for guest in guests:
                 self._cluster.try_add(guest, row)
-            verdict = self._verdict(pod, judges, row)
+            verdict = self._verdict(pod, bound_plugins, row)
             for guest in reversed(guests):
                 self._cluster.try_remove(guest)
             if verdict != PASS:
                 return verdict
-        return self._verdict(pod, judges, row)
+        return self._verdict(pod, bound_plugins, row)
 
     @staticmethod
     def plugin_index(verdict: int) -> int:
         """Which of the profile's filters said so."""
         return verdict >> CODE_BITS
 
-    def reasons(self, verdict: int, judges: Sequence[BoundFilter]) -> Sequence[str]:
+    def reasons(self, verdict: int, bound_plugins: Sequence[BoundFilter]) -> Sequence[str]:
         """A verdict in Kubernetes' words."""
         index, code = self.plugin_index(verdict), verdict & CODE_MASK
-        for judge in judges:
-            if judge.index == index:
-                return judge.filter.reasons(code)
+        for bound_plugin in bound_plugins:
+            if bound_plugin.index == index:
+                return bound_plugin.filter.reasons(code)
         raise AssertionError("every verdict comes from a judge")
 
-    def _rows_for(self, judges: BoundPlugins) -> RowScores | None:
+    def _rows_for(self, bound_plugins: BoundPlugins) -> RowScores | None:
         """What is known of rows from other demands that ask for the same amounts; None when none ever will."""
-        key = shared_key(judges.row_filters, judges.row_scorers)
+        key = shared_key(bound_plugins.row_filters, bound_plugins.row_scorers)
         if key is None:
             return None
         found = self._row_scores.get(key)
         if found is None:
-            found = self._row_scores[key] = RowScores(self._cluster, judges.row_filters, judges.row_scorers)
+            found = self._row_scores[key] = RowScores(
+                self._cluster, bound_plugins.row_filters, bound_plugins.row_scorers
+            )
         return found
 
-    def judges_for(self, shape: Shape) -> tuple[BoundPlugins, list[BoundFilter]]:
+    def bound_plugins_for(self, shape: Shape) -> tuple[BoundPlugins, list[BoundFilter]]:
         """Judges by node and row, and fresh ones that look at the whole cluster. Raises PluginReject."""
         kept = self._evaluations.get(shape.demand.id)
-        judges = kept.judges if kept is not None else self._plugins.judges(shape, self._cluster)
-        return judges, self._plugins.cluster_filters(shape, self._cluster)
+        bound_plugins = kept.bound_plugins if kept is not None else self._plugins.bound_plugins(shape, self._cluster)
+        return bound_plugins, self._plugins.cluster_filters(shape, self._cluster)
 
-    def _verdict(self, pod: Candidate, judges: BoundPlugins, row: int) -> int:
-        verdict = judges.verdict(row)
-        for judge in self._plugins.cluster_filters(pod.shape, self._cluster):
-            code = int(judge.filter.codes(row))
+    def _verdict(self, pod: AttemptedPod, bound_plugins: BoundPlugins, row: int) -> int:
+        verdict = bound_plugins.verdict(row)
+        for bound_plugin in self._plugins.cluster_filters(pod.shape, self._cluster):
+            code = int(bound_plugin.filter.codes(row))
             if code:
-                return min(verdict, judge.tag | code)
+                return min(verdict, bound_plugin.tag | code)
         return verdict
 
-    def _attempt_anywhere(self, pod: Candidate, filters: Sequence[BoundFilter], laps: StageTiming | None) -> Attempt:
+    def _attempt_anywhere(
+        self, pod: AttemptedPod, filters: Sequence[BoundFilter], timing: StageTiming | None
+    ) -> Attempt:
         evaluation = self._kept(pod.shape)
         nominator = self._nominator
         if nominator.node_of(pod.key):
             own_row = self._cluster.row_or_none(nominator.node_of(pod.key))
-            if own_row is not None and self.verdict_with_nominated(pod, evaluation.judges, own_row) == PASS:
+            if own_row is not None and self.verdict_with_nominated(pod, evaluation.bound_plugins, own_row) == PASS:
                 evaluation.uses += 1
                 return Fit(own_row, 0, 1)
         evaluation.refresh()
@@ -233,25 +249,25 @@ class Cycle:
             verdicts, counts = self._verdicts_beside_nominated(pod, evaluation, filters)
         else:
             verdicts, counts = evaluation.verdicts, None
-        if laps is not None:
-            laps.filtered()
+        if timing is not None:
+            timing.filtered()
         if not filters and not (evaluation.feasible_count if counts is None else counts.get(PASS)):
             evaluation.uses += 1
-            return self._misfit(verdicts, evaluation.judges.filters, counts=counts or evaluation.counts())
+            return self._fit_error(verdicts, evaluation.bound_plugins.filters, counts=counts or evaluation.counts())
         scorers = self._plugins.cluster_scorers(pod.shape, self._cluster)
         if not filters and not scorers and verdicts is evaluation.verdicts:
             evaluation.choices += 1
             row = int(evaluation.keys.argmax())
             return Fit(row, Evaluation.score_of(evaluation.keys.item(row)), evaluation.feasible_count)
-        for judge in filters:
-            self._evaluated[self._plugins.filters[judge.index].name, "Filter"] += 1
-            verdicts = np.minimum(verdicts, judge.verdicts(self._cluster.all_rows))
+        for bound_plugin in filters:
+            self._evaluated[self._plugins.filters[bound_plugin.index].name, "Filter"] += 1
+            verdicts = np.minimum(verdicts, bound_plugin.verdicts(self._cluster.all_rows))
         feasible: RowArray = np.flatnonzero(verdicts == PASS)
         if len(feasible) <= 1:
             evaluation.uses += 1
             if len(feasible):
                 return Fit(int(feasible[0]), 0, 1)
-            return self._misfit(verdicts, (*evaluation.judges.filters, *filters))
+            return self._fit_error(verdicts, (*evaluation.bound_plugins.filters, *filters))
         evaluation.choices += 1
         totals = evaluation.totals(feasible)
         for scorer in scorers:
@@ -260,7 +276,7 @@ class Cycle:
         return _best(feasible, totals, evaluation.keys_of(feasible, totals))
 
     def _verdicts_beside_nominated(
-        self, pod: Candidate, evaluation: Evaluation, filters: Sequence[BoundFilter]
+        self, pod: AttemptedPod, evaluation: Evaluation, filters: Sequence[BoundFilter]
     ) -> tuple[Column, Mapping[int, int] | None]:
         """Verdicts that leave room for pods nominated there, and how many rows have which.
 
@@ -271,16 +287,20 @@ class Cycle:
         if not len(rows):
             return evaluation.verdicts, None
         own = self._nominator.record_or_none(pod.key)
-        fits = [judge for judge in evaluation.judges.row_filters if isinstance(judge.filter, FitFilter)]
-        simple = not filters and own is None and len(fits) == len(evaluation.judges.row_filters)
+        fits = [
+            bound_plugin
+            for bound_plugin in evaluation.bound_plugins.row_filters
+            if isinstance(bound_plugin.filter, FitFilter)
+        ]
+        simple = not filters and own is None and len(fits) == len(evaluation.bound_plugins.row_filters)
         if simple:
             beside = evaluation.static_verdicts(rows)
-            for judge in fits:
-                codes = _fit(judge.filter).codes_besides(rows, MoreInUse(overlay.pods(), overlay.amounts()))
-                beside = np.minimum(beside, np.where(codes == 0, np.int64(PASS), codes | judge.tag))
+            for bound_plugin in fits:
+                codes = _fit(bound_plugin.filter).codes_besides(rows, MoreInUse(overlay.pods(), overlay.amounts()))
+                beside = np.minimum(beside, np.where(codes == 0, np.int64(PASS), codes | bound_plugin.tag))
         else:
             beside = np.array(
-                [self.verdict_with_nominated(pod, evaluation.judges, int(row)) for row in rows], dtype=np.int64
+                [self.verdict_with_nominated(pod, evaluation.bound_plugins, int(row)) for row in rows], dtype=np.int64
             )
         before = evaluation.verdicts[rows]
         combined = np.where(beside == PASS, before, beside)
@@ -293,26 +313,28 @@ class Cycle:
         return verdicts, counts
 
     def _attempt_named(
-        self, pod: Candidate, names: Sequence[str], by: Sequence[str], filters: Sequence[BoundFilter]
+        self, pod: AttemptedPod, names: Sequence[str], by: Sequence[str], filters: Sequence[BoundFilter]
     ) -> Attempt:
         """Only the named nodes are looked at: no evaluation of all others is worth its while."""
         cluster = self._cluster
-        judges = self._plugins.judges(pod.shape, cluster)
-        for named in (*judges.filters, *filters):
+        bound_plugins = self._plugins.bound_plugins(pod.shape, cluster)
+        for named in (*bound_plugins.filters, *filters):
             self._evaluated[self._plugins.filters[named.index].name, "Filter"] += 1
-        verdicts = self._named_verdicts(pod, names, by, judges)
+        verdicts = self._named_verdicts(pod, names, by, bound_plugins)
         feasible: RowArray = np.flatnonzero(verdicts == PASS)
         if not len(feasible):
-            return self._misfit(verdicts, (*judges.filters, *filters), by)
+            return self._fit_error(verdicts, (*bound_plugins.filters, *filters), by)
         own = cluster.row_or_none(self._nominator.node_of(pod.key))
         if own is not None and verdicts[own] == PASS:
             return Fit(own, 0, 1)
         if len(feasible) == 1:
             return Fit(int(feasible[0]), 0, 1)
-        totals = self._totals(pod, judges, feasible)
+        totals = self._totals(pod, bound_plugins, feasible)
         return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
 
-    def _named_verdicts(self, pod: Candidate, names: Sequence[str], by: Sequence[str], judges: BoundPlugins) -> Column:
+    def _named_verdicts(
+        self, pod: AttemptedPod, names: Sequence[str], by: Sequence[str], bound_plugins: BoundPlugins
+    ) -> Column:
         cluster = self._cluster
         if not names:
             who = f"plugin {by[0]}" if len(by) == 1 else f"plugin(s) [{' '.join(by)}] simultaneously"
@@ -321,20 +343,20 @@ class Cycle:
         for name in names:
             row = cluster.row_or_none(name)
             if row is not None:
-                verdicts[row] = self.verdict_with_nominated(pod, judges, row)
+                verdicts[row] = self.verdict_with_nominated(pod, bound_plugins, row)
         return verdicts
 
-    def _totals(self, pod: Candidate, judges: BoundPlugins, rows: RowArray) -> Column:
+    def _totals(self, pod: AttemptedPod, bound_plugins: BoundPlugins, rows: RowArray) -> Column:
         """Weighted scores when exactly these rows are feasible."""
         totals: Column = np.zeros(len(rows), dtype=np.int64)
-        for scorer in (*judges.scorers, *self._plugins.cluster_scorers(pod.shape, self._cluster)):
+        for scorer in (*bound_plugins.scorers, *self._plugins.cluster_scorers(pod.shape, self._cluster)):
             totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(rows))
         return totals
 
-    def _misfit(
+    def _fit_error(
         self,
         verdicts: Column,
-        judges: Sequence[BoundFilter],
+        bound_plugins: Sequence[BoundFilter],
         by: Sequence[str] = (),
         *,
         counts: Mapping[int, int] | None = None,
@@ -348,7 +370,7 @@ class Cycle:
             elif value != ABSENT:
                 index = self.plugin_index(value)
                 rejectors.add(self._plugins.filters[index].name if index < len(self._plugins.filters) else EXTENDER)
-                for reason in self.reasons(value, judges):
+                for reason in self.reasons(value, bound_plugins):
                     reasons[reason] += count
         message = unavailable(self._cluster.node_count, reasons)
         return FitError(message=message, rejectors=frozenset(rejectors), verdicts=verdicts, counts=found)
@@ -372,6 +394,6 @@ def _best(rows: RowArray, totals: Column, keys: Column) -> Fit:
     return Fit(int(rows[at]), int(totals[at]), len(rows))
 
 
-def _fit(judge: NodeFilter) -> FitFilter:
-    assert isinstance(judge, FitFilter), "only resources are judged with sums"
-    return judge
+def _fit(bound_plugin: NodeFilter) -> FitFilter:
+    assert isinstance(bound_plugin, FitFilter), "only resources are judged with sums"
+    return bound_plugin

@@ -18,16 +18,16 @@ SKIP: Final = "Skip"
 class StageTiming:
     """For one decision of one profile."""
 
-    def __init__(self, measures: SchedulerMetrics, profile: str, stopwatch: Callable[[], float]) -> None:
-        self._measures = measures
+    def __init__(self, metrics: SchedulerMetrics, profile: str, stopwatch: Callable[[], float]) -> None:
+        self._metrics = metrics
         self._profile = profile
         self.now = stopwatch
         self._last = stopwatch()
         self._filtered: float | None = None
 
-    def lap(self, point: str, status: str = SUCCESS) -> None:
+    def record_stage(self, point: str, status: str = SUCCESS) -> None:
         """All since the last lap was this."""
-        self._lap(point, status, self.now())
+        self._record_stage(point, status, self.now())
 
     def filtered(self) -> None:
         """The feasible nodes are known. What follows is choosing, unless there is nothing to choose."""
@@ -35,21 +35,21 @@ class StageTiming:
 
     def decided(self, *, fits: bool, chose: bool) -> None:
         if chose and self._filtered is not None:
-            self._lap("Filter", SUCCESS, self._filtered)
-            self.lap("Score")
+            self._record_stage("Filter", SUCCESS, self._filtered)
+            self.record_stage("Score")
         else:
-            self.lap("Filter", SUCCESS if fits else UNSCHEDULABLE)
+            self.record_stage("Filter", SUCCESS if fits else UNSCHEDULABLE)
 
     def plugin(self, name: str, point: str, status: str, *, since: float) -> None:
-        self._measures.plugin_seconds.observe((name, point, status), self.now() - since)
+        self._metrics.plugin_seconds.observe((name, point, status), self.now() - since)
 
-    def time_judges(
+    def time_plugins(
         self, filters: Iterable[tuple[str, BoundFilter]], scorers: Iterable[tuple[str, BoundScorer]], row: int
     ) -> None:
         """Ask plugins once more about one node, by the watch. No part of any extension point's time."""
-        for name, judge in filters:
+        for name, bound_plugin in filters:
             began = self.now()
-            refuses = int(judge.filter.codes(row)) != 0
+            refuses = int(bound_plugin.filter.codes(row)) != 0
             self.plugin(name, "Filter", UNSCHEDULABLE if refuses else SUCCESS, since=began)
         for name, scorer in scorers:
             began = self.now()
@@ -57,6 +57,6 @@ class StageTiming:
             self.plugin(name, "Score", SUCCESS, since=began)
         self._last = self.now()
 
-    def _lap(self, point: str, status: str, now: float) -> None:
-        self._measures.point_seconds.observe((point, status, self._profile), now - self._last)
+    def _record_stage(self, point: str, status: str, now: float) -> None:
+        self._metrics.point_seconds.observe((point, status, self._profile), now - self._last)
         self._last = now

@@ -8,7 +8,7 @@ import numpy as np
 from doorman.api.views.pods import Pod
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, RowArray
-from doorman.scheduler.cycle.attempts import Candidate, FitError
+from doorman.scheduler.cycle.attempts import AttemptedPod, FitError
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
 from doorman.scheduler.cycle.scheduling_cycle import Cycle
@@ -27,25 +27,25 @@ class Explainer:
         self._cluster = cluster
         self._cycle = cycle
 
-    def explain(self, pod: Pod, candidate: Candidate, *, bound_to: str) -> Explanation:
+    def explain(self, pod: Pod, attempted: AttemptedPod, *, bound_to: str) -> Explanation:
         """`bound_to` is where the pod is; it must not be counted there while this runs."""
         profile = self._plugins.profile.name
         waits = [text for text in (plugin.waits(pod) for plugin in self._plugins.pre_enqueue) if text]
         # The columns do not count a bound pod at the moment, and kept evaluations must not see that.
-        attempt = None if bound_to else self._cycle.attempt(candidate)
+        attempt = None if bound_to else self._cycle.attempt(attempted)
         message = attempt.message if isinstance(attempt, FitError) else ""
         try:
-            judges, cluster_filters = self._cycle.judges_for(candidate.shape)
+            bound_plugins, cluster_filters = self._cycle.bound_plugins_for(attempted.shape)
         except PluginReject as rejected:
             return self._rejected(pod, message, rejected)
-        filters = sorted((*judges.filters, *cluster_filters), key=lambda judge: judge.index)
+        filters = sorted((*bound_plugins.filters, *cluster_filters), key=lambda bound_plugin: bound_plugin.index)
         rows = self._cluster.rows_in_order()
-        objections = {int(row): self._objections(candidate, judges, filters, int(row)) for row in rows}
-        names, by = self._plugins.node_names(candidate.shape)
+        objections = {int(row): self._objections(attempted, bound_plugins, filters, int(row)) for row in rows}
+        names, by = self._plugins.node_names(attempted.shape)
         if names is not None:
             self._object_to_outsiders(objections, names, by)
         feasible: RowArray = np.array([row for row, found in objections.items() if not found], dtype=np.intp)
-        scores = self._scores(candidate, judges, feasible)
+        scores = self._scores(attempted, bound_plugins, feasible)
         verdicts = tuple(self._verdict(row, objections[row], scores.get(row, ())) for row in map(int, rows))
         state = "Bound" if bound_to else "Gated" if waits else "Schedulable" if len(feasible) else "Unschedulable"
         ranked = sorted((verdict for verdict in verdicts if verdict.fits), key=lambda verdict: -verdict.total)
@@ -73,13 +73,13 @@ class Explainer:
         )  # fmt: skip
 
     def _objections(
-        self, candidate: Candidate, judges: BoundPlugins, filters: Sequence[BoundFilter], row: int
+        self, attempted: AttemptedPod, bound_plugins: BoundPlugins, filters: Sequence[BoundFilter], row: int
     ) -> list[Objection]:
         found: list[Objection] = []
-        for judge in filters:
-            code = int(judge.filter.codes(row))
+        for bound_plugin in filters:
+            code = int(bound_plugin.filter.codes(row))
             if code:
-                plugin: FilterPlugin = self._plugins.filters[judge.index]
+                plugin: FilterPlugin = self._plugins.filters[bound_plugin.index]
                 found.extend(
                     Objection(
                         plugin=plugin.name,
@@ -90,10 +90,10 @@ class Explainer:
                         shortfall=detail.shortfall,
                         preemptible=not code & FINAL,
                     )
-                    for detail in judge.filter.details(row)
+                    for detail in bound_plugin.filter.details(row)
                 )
         if not found:
-            verdict = self._cycle.verdict_with_nominated(candidate, judges, row)
+            verdict = self._cycle.verdict_with_nominated(attempted, bound_plugins, row)
             if verdict != PASS:
                 found.extend(
                     Objection(
@@ -114,13 +114,13 @@ class Explainer:
                 found.extend(Objection(plugin=name, reason=f"node(s) didn't satisfy plugin(s) [{name}]") for name in by)
 
     def _scores(
-        self, candidate: Candidate, judges: BoundPlugins, feasible: RowArray
+        self, attempted: AttemptedPod, bound_plugins: BoundPlugins, feasible: RowArray
     ) -> Mapping[int, tuple[PluginScore, ...]]:
         if not len(feasible):
             return {}
         by_row: dict[int, list[PluginScore]] = {int(row): [] for row in feasible}
         scorers = sorted(
-            (*judges.scorers, *self._plugins.cluster_scorers(candidate.shape, self._cluster)),
+            (*bound_plugins.scorers, *self._plugins.cluster_scorers(attempted.shape, self._cluster)),
             key=lambda scorer: scorer.index,
         )
         for scorer in scorers:

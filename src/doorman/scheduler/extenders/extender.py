@@ -1,7 +1,7 @@
 """Scheduler extenders: services that are asked over HTTP about pods they are interested in.
 
 Asking takes time, and the scheduler never waits. So a decision in which an extender has a say comes in parts: the
-scheduler gives out a `Consult` with the nodes that its own filters leave, decides for nobody else meanwhile (as
+scheduler gives out a `AskExtenders` with the nodes that its own filters leave, decides for nobody else meanwhile (as
 kube-scheduler, which stands still), and goes on when it is told the `Opinion`.
 
 Rules

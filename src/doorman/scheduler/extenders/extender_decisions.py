@@ -12,7 +12,7 @@ import msgspec
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cycle.attempts import Candidate, Fit, FitError
+from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
 from doorman.scheduler.cycle.profile_runner import ProfileRunner
 from doorman.scheduler.extenders.extender import Extender, Opinion
 from doorman.scheduler.out_of_tree_plugins import PluginError
@@ -28,15 +28,15 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
 
     assume: Callable[[QueuedPod, Fit], Outcome]
     broken: Callable[[QueuedPod, str, Instant], Outcome]
-    misfit: Callable[[QueuedPod, FitError, PostFilterResult | None, Instant], Outcome]
+    fit_error: Callable[[QueuedPod, FitError, PostFilterResult | None, Instant], Outcome]
 
 
-class _Consultation(msgspec.Struct, frozen=True):
+class _PendingDecision(msgspec.Struct, frozen=True):
     """A decision that waits for extenders."""
 
     queued: QueuedPod
     extenders: tuple[Extender, ...]
-    misfit: FitError | None = None
+    fit_error: FitError | None = None
     """Set when they are asked about victims."""
 
 
@@ -49,16 +49,16 @@ class ExtenderDecisions:
         runners: Mapping[str, ProfileRunner],
         cluster: ClusterState,
         queue: SchedulingQueue,
-        measures: SchedulerMetrics,
+        metrics: SchedulerMetrics,
         ends: Ends,
     ) -> None:
         self._extenders = tuple(extender for extender in extenders if extender.has_a_say)
         self._runners = runners
         self._cluster = cluster
         self._queue = queue
-        self._measures = measures
+        self._metrics = metrics
         self._ends = ends
-        self._open: _Consultation | None = None
+        self._open: _PendingDecision | None = None
 
     @property
     def has_extenders(self) -> bool:
@@ -76,16 +76,16 @@ class ExtenderDecisions:
         """For a pod whose turn it is. Not always a `AskExtenders`: where no node is left there is nothing to ask."""
         assert self._open is None, "one decision is open at a time"
         runner = self._runners[queued.profile]
-        candidate = Candidate(queued.key, queued.shape, queued.priority)
+        attempted = AttemptedPod(queued.key, queued.shape, queued.priority)
         try:
-            survey = runner.cycle.survey(candidate)
+            filter_result = runner.cycle.filter_result(attempted)
         except PluginError as error:
             return self._ends.broken(queued, str(error), now)
-        if isinstance(survey, FitError):
-            return self._misfit(queued, runner, candidate, survey, interested, now)
+        if isinstance(filter_result, FitError):
+            return self._fit_error(queued, runner, attempted, filter_result, interested, now)
         rank = self._cluster.rank()
-        rows = sorted(survey.feasible.tolist(), key=lambda row: int(rank[row]))
-        self._open = _Consultation(queued, interested)
+        rows = sorted(filter_result.feasible.tolist(), key=lambda row: int(rank[row]))
+        self._open = _PendingDecision(queued, interested)
         return AskExtenders(
             pod=queued.pod, profile=queued.profile, began=queued.began, extenders=interested,
             nodes=tuple(self._cluster.node(row).metadata.name for row in rows),
@@ -103,68 +103,72 @@ class ExtenderDecisions:
         if isinstance(opinion, str):
             return self._ends.broken(queued, opinion, now)
         runner = self._runners[queued.profile]
-        candidate = Candidate(queued.key, queued.shape, queued.priority)
+        attempted = AttemptedPod(queued.key, queued.shape, queued.priority)
         try:
-            attempt = runner.cycle.attempt_with(candidate, opinion)
+            attempt = runner.cycle.attempt_with(attempted, opinion)
         except PluginError as error:
             return self._ends.broken(queued, str(error), now)
         if isinstance(attempt, Fit):
             return self._ends.assume(queued, attempt)
-        return self._misfit(queued, runner, candidate, attempt, consultation.extenders, now)
+        return self._fit_error(queued, runner, attempted, attempt, consultation.extenders, now)
 
     def heard_of_victims(self, victims: Sequence[NodeVictims] | str, now: Instant) -> Outcome | None:
         """Whom extenders would have leave, and where; a text says what went wrong."""
         consultation = self._end()
         if consultation is None:
             return None
-        queued, misfit = consultation.queued, consultation.misfit
+        queued, fit_error = consultation.queued, consultation.fit_error
         preemption = self._runners[queued.profile].preemption
-        assert misfit is not None, "they were asked about victims"
+        assert fit_error is not None, "they were asked about victims"
         assert preemption is not None, "the profile preempts"
         if isinstance(victims, str):
             failure = PostFilterResult(message=f"preemption: {victims}", nominated=None)
-            return self._ends.misfit(queued, misfit, failure, now)
+            return self._ends.fit_error(queued, fit_error, failure, now)
         found = (
-            preemption.clearing_of(one.node, [pod.metadata.uid for pod in one.pods], one.broken_budgets)
+            preemption.candidate_of(one.node, [pod.metadata.uid for pod in one.pods], one.broken_budgets)
             for one in victims
         )
-        clearings = [clearing for clearing in found if clearing is not None]
+        preemption_candidates = [
+            preemption_candidate for preemption_candidate in found if preemption_candidate is not None
+        ]
         result = PostFilterResult(message=NO_CANDIDATE, nominated=None)
-        return self._ends.misfit(queued, misfit, preemption.choose(clearings) if clearings else result, now)
+        return self._ends.fit_error(
+            queued, fit_error, preemption.choose(preemption_candidates) if preemption_candidates else result, now
+        )
 
-    def _misfit(
+    def _fit_error(
         self,
         queued: QueuedPod,
         runner: ProfileRunner,
-        candidate: Candidate,
-        misfit: FitError,
+        attempted: AttemptedPod,
+        fit_error: FitError,
         interested: tuple[Extender, ...],
         now: Instant,
     ) -> Outcome:
         """No node is left; extenders may have a say in who must leave."""
-        if not misfit.rejectors or runner.preemption is None:
-            return self._ends.misfit(queued, misfit, None, now)
-        self._measures.preemption_attempts += 1
-        found = runner.preemption.find(queued.pod, candidate, misfit)
+        if not fit_error.rejectors or runner.preemption is None:
+            return self._ends.fit_error(queued, fit_error, None, now)
+        self._metrics.preemption_attempts += 1
+        found = runner.preemption.find(queued.pod, attempted, fit_error)
         if isinstance(found, PostFilterResult):
-            return self._ends.misfit(queued, misfit, found, now)
+            return self._ends.fit_error(queued, fit_error, found, now)
         preempting = tuple(extender for extender in interested if extender.preempt_verb)
         if not preempting:
-            return self._ends.misfit(queued, misfit, runner.preemption.choose(found), now)
-        self._open = _Consultation(queued, interested, misfit)
+            return self._ends.fit_error(queued, fit_error, runner.preemption.choose(found), now)
+        self._open = _PendingDecision(queued, interested, fit_error)
         candidates = tuple(
             NodeVictims(
-                node=runner.preemption.node_of(clearing),
-                pods=tuple(victim.pod for victim in clearing.victims),
-                broken_budgets=clearing.badness[0],
+                node=runner.preemption.node_of(preemption_candidate),
+                pods=tuple(victim.pod for victim in preemption_candidate.victims),
+                broken_budgets=preemption_candidate.badness[0],
             )
-            for clearing in found
+            for preemption_candidate in found
         )
         return AskExtendersAboutVictims(
             pod=queued.pod, profile=queued.profile, began=queued.began, extenders=preempting, candidates=candidates
         )
 
-    def _end(self) -> _Consultation | None:
+    def _end(self) -> _PendingDecision | None:
         """None when the pod has gone, or got a node, meanwhile."""
         consultation, self._open = self._open, None
         assert consultation is not None, "somebody was asked"

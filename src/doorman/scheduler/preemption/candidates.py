@@ -104,11 +104,11 @@ class PreemptionCandidates:
     def forget(self, rows: list[int]) -> None:
         self._states[rows] = UNKNOWN
 
-    def _note(self, row: int, clearing: PreemptionCandidate | int) -> None:
-        if isinstance(clearing, int):
+    def _note(self, row: int, preemption_candidate: PreemptionCandidate | int) -> None:
+        if isinstance(preemption_candidate, int):
             self._states[row] = FAILS
-            self._verdicts[row] = clearing
+            self._verdicts[row] = preemption_candidate
         else:
             self._states[row] = CLEARS
-            self._badness[:, row] = clearing.badness
-            self._found[row] = clearing
+            self._badness[:, row] = preemption_candidate.badness
+            self._found[row] = preemption_candidate

@@ -31,7 +31,7 @@ from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
 from doorman.scheduler.cache.node_columns import Mask, RowArray
-from doorman.scheduler.cycle.attempts import Candidate, FitError, unavailable
+from doorman.scheduler.cycle.attempts import AttemptedPod, FitError, unavailable
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins
 from doorman.scheduler.cycle.profile_plugins import PluginReject
 from doorman.scheduler.cycle.scheduling_cycle import Cycle
@@ -122,61 +122,63 @@ class PreemptionEvaluator:
         self._known: dict[tuple[int, int], PreemptionCandidates] = {}
         """By demand and priority: what likes of this pod have found out."""
 
-    def attempt(self, pod: Pod, candidate: Candidate, misfit: FitError) -> PostFilterResult:
-        ground = self._ground(pod, candidate, misfit)
+    def attempt(self, pod: Pod, attempted: AttemptedPod, fit_error: FitError) -> PostFilterResult:
+        ground = self._ground(pod, attempted, fit_error)
         if isinstance(ground, PostFilterResult):
             return ground
         rows, curable, reasons = ground
-        best = self._best(candidate, rows, curable, reasons) if len(rows) else None
+        best = self._best(attempted, rows, curable, reasons) if len(rows) else None
         return self._nothing(reasons) if best is None else self._cleared(best)
 
     def find(
-        self, pod: Pod, candidate: Candidate, misfit: FitError
+        self, pod: Pod, attempted: AttemptedPod, fit_error: FitError
     ) -> PostFilterResult | Sequence[PreemptionCandidate]:
         """All nodes that could be cleared, for others to have a say in it; or why there are none."""
-        ground = self._ground(pod, candidate, misfit)
+        ground = self._ground(pod, attempted, fit_error)
         if isinstance(ground, PostFilterResult):
             return ground
         rows, curable, reasons = ground
         try:
-            judges, cluster_judges = self._cycle.judges_for(candidate.shape)
+            bound_plugins, cluster_plugins = self._cycle.bound_plugins_for(attempted.shape)
         except PluginReject:
             return self._nothing(reasons)
-        found, failed = self._trials(candidate, judges, rows, self._enough(curable))
+        found, failed = self._trials(attempted, bound_plugins, rows, self._enough(curable))
         # Where filters let the pod in as it is, somebody else has refused it: nobody's leaving would help.
-        clearings = [clearing for clearing in found if clearing.victims]
-        if clearings:
-            return clearings
+        preemption_candidates = [preemption_candidate for preemption_candidate in found if preemption_candidate.victims]
+        if preemption_candidates:
+            return preemption_candidates
         if found:
             reasons[NO_VICTIMS] += len(found)
-        self._count(failed, (*judges.filters, *cluster_judges), reasons)
+        self._count(failed, (*bound_plugins.filters, *cluster_plugins), reasons)
         return self._nothing(reasons)
 
-    def choose(self, clearings: Sequence[PreemptionCandidate]) -> PostFilterResult:
+    def choose(self, preemption_candidates: Sequence[PreemptionCandidate]) -> PostFilterResult:
         """Rule 7."""
-        return self._cleared(min(clearings, key=lambda clearing: clearing.badness))
+        return self._cleared(min(preemption_candidates, key=lambda preemption_candidate: preemption_candidate.badness))
 
-    def node_of(self, clearing: PreemptionCandidate) -> str:
-        return self._cluster.node(clearing.row).metadata.name
+    def node_of(self, preemption_candidate: PreemptionCandidate) -> str:
+        return self._cluster.node(preemption_candidate.row).metadata.name
 
-    def clearing_of(self, node: str, uids: Sequence[str], broken_budgets: int) -> PreemptionCandidate | None:
+    def candidate_of(self, node: str, uids: Sequence[str], broken_budgets: int) -> PreemptionCandidate | None:
         """A node with victims that somebody else chose; None if one of them is not there."""
         row = self._cluster.row_or_none(node)
         there = {} if row is None else {record.pod.metadata.uid: record for record in self._cluster.records_on(row)}
         if row is None or any(uid not in there for uid in uids):
             return None
-        clearing = _clearing(row, [there[uid] for uid in uids], frozenset())
-        return msgspec.structs.replace(clearing, badness=(broken_budgets, *clearing.badness[1:]))
+        preemption_candidate = _preemption_candidate(row, [there[uid] for uid in uids], frozenset())
+        return msgspec.structs.replace(
+            preemption_candidate, badness=(broken_budgets, *preemption_candidate.badness[1:])
+        )
 
     def _ground(
-        self, pod: Pod, candidate: Candidate, misfit: FitError
+        self, pod: Pod, attempted: AttemptedPod, fit_error: FitError
     ) -> PostFilterResult | tuple[RowArray, int, Counter[str]]:
         """Rows worth a look in turn, how many are curable, and the reasons of the others; or why there are none."""
-        refusal = self._refusal(pod, candidate, misfit)
+        refusal = self._refusal(pod, attempted, fit_error)
         if refusal:
             return PostFilterResult(message=f"preemption: not eligible due to {refusal}.", nominated=None)
-        verdicts = misfit.verdicts
-        if all(verdict == ABSENT or verdict & FINAL for verdict in misfit.counts):
+        verdicts = fit_error.verdicts
+        if all(verdict == ABSENT or verdict & FINAL for verdict in fit_error.counts):
             message = unavailable(self._cluster.node_count, Counter({NOT_HELPFUL: self._cluster.node_count}))
             return PostFilterResult(message=f"preemption: {message}", nominated="")
         cluster = self._cluster
@@ -185,7 +187,7 @@ class PreemptionEvaluator:
         reasons: Counter[str] = Counter()
         if hopeless := cluster.node_count - curable_count:
             reasons[NOT_HELPFUL] += hopeless
-        rows = self._in_turn(curable & (cluster.lowest_priority[: cluster.size] < candidate.priority), pod)
+        rows = self._in_turn(curable & (cluster.lowest_priority[: cluster.size] < attempted.priority), pod)
         if without := curable_count - len(rows):
             reasons[NO_VICTIMS] += without
         return rows, curable_count, reasons
@@ -201,16 +203,16 @@ class PreemptionEvaluator:
         )
         return PostFilterResult(message=message, nominated=node, victims=best.victims, broken_budgets=best.badness[0])
 
-    def _refusal(self, pod: Pod, candidate: Candidate, misfit: FitError) -> str:
+    def _refusal(self, pod: Pod, attempted: AttemptedPod, fit_error: FitError) -> str:
         """Rule 1."""
         if pod.spec.preemption_policy == "Never":
             return "preemptionPolicy=Never"
-        node = self._nominator.node_of(candidate.key) or pod.status.nominated_node_name
+        node = self._nominator.node_of(attempted.key) or pod.status.nominated_node_name
         row = self._cluster.row_or_none(node)
-        if row is None or misfit.verdicts[row] & FINAL:
+        if row is None or fit_error.verdicts[row] & FINAL:
             return ""
         for record in self._cluster.records_on(row):
-            if record.priority < candidate.priority and _is_leaving_by_preemption(record.pod):
+            if record.priority < attempted.priority and _is_leaving_by_preemption(record.pod):
                 return "a terminating pod on the nominated node"
         return ""
 
@@ -222,46 +224,46 @@ class PreemptionEvaluator:
         return np.concatenate((ordered[offset:], ordered[:offset]))
 
     def _best(
-        self, candidate: Candidate, rows: RowArray, curable: int, reasons: Counter[str]
+        self, attempted: AttemptedPod, rows: RowArray, curable: int, reasons: Counter[str]
     ) -> PreemptionCandidate | None:
         """The node to clear. Where there is none, `reasons` say why."""
         enough = self._enough(curable)
         try:
-            judges, cluster_judges = self._cycle.judges_for(candidate.shape)
+            bound_plugins, cluster_plugins = self._cycle.bound_plugins_for(attempted.shape)
         except PluginReject:
             return None
-        fit = self._fit_or_none(judges) if not cluster_judges else None
+        fit = self._fit_or_none(bound_plugins) if not cluster_plugins else None
         if fit is not None:
-            best, failed = self._best_known(candidate, judges, fit, rows, enough)
+            best, failed = self._best_known(attempted, bound_plugins, fit, rows, enough)
         else:
-            best, failed = self._best_by_trial(candidate, judges, rows, enough)
+            best, failed = self._best_by_trial(attempted, bound_plugins, rows, enough)
         if best is None:
-            self._count(failed, (*judges.filters, *cluster_judges), reasons)
+            self._count(failed, (*bound_plugins.filters, *cluster_plugins), reasons)
         return best
 
     def _enough(self, curable: int) -> int:
         """Rule 3."""
         return min(max(curable * self._percentage // 100, self._absolute), curable)
 
-    def _count(self, failed: Mapping[int, int], judges: Sequence[BoundFilter], reasons: Counter[str]) -> None:
+    def _count(self, failed: Mapping[int, int], bound_plugins: Sequence[BoundFilter], reasons: Counter[str]) -> None:
         for verdict, count in failed.items():
-            for reason in self._cycle.reasons(verdict, judges):
+            for reason in self._cycle.reasons(verdict, bound_plugins):
                 reasons[reason] += count
 
     def _best_known(
-        self, candidate: Candidate, judges: BoundPlugins, fit: FitFilter, rows: RowArray, enough: int
+        self, attempted: AttemptedPod, bound_plugins: BoundPlugins, fit: FitFilter, rows: RowArray, enough: int
     ) -> tuple[PreemptionCandidate | None, Mapping[int, int]]:
-        known = self._known_for(candidate)
-        own_row = self._cluster.row_or_none(self._nominator.node_of(candidate.key))
+        known = self._known_for(attempted)
+        own_row = self._cluster.row_or_none(self._nominator.node_of(attempted.key))
         # What a trial comes to depends on more than the demand: nothing is kept of it.
         tried = [own_row] if own_row is not None else []
         known.forget(tried)
 
         def clear(row: int) -> PreemptionCandidate | int:
-            found = None if row == own_row else self._clear_simply(candidate, judges, fit, row)
+            found = None if row == own_row else self._clear_simply(attempted, bound_plugins, fit, row)
             if found is None:
                 tried.append(row)
-                return self._clear(candidate, judges, row)
+                return self._clear(attempted, bound_plugins, row)
             return found
 
         best = known.best(known.look(rows, enough, clear))
@@ -270,59 +272,59 @@ class PreemptionEvaluator:
         return best, failed
 
     def _best_by_trial(
-        self, candidate: Candidate, judges: BoundPlugins, rows: RowArray, enough: int
+        self, attempted: AttemptedPod, bound_plugins: BoundPlugins, rows: RowArray, enough: int
     ) -> tuple[PreemptionCandidate | None, Mapping[int, int]]:
-        found, failed = self._trials(candidate, judges, rows, enough)
-        return min(found, key=lambda clearing: clearing.badness, default=None), failed
+        found, failed = self._trials(attempted, bound_plugins, rows, enough)
+        return min(found, key=lambda preemption_candidate: preemption_candidate.badness, default=None), failed
 
     def _trials(
-        self, candidate: Candidate, judges: BoundPlugins, rows: RowArray, enough: int
+        self, attempted: AttemptedPod, bound_plugins: BoundPlugins, rows: RowArray, enough: int
     ) -> tuple[list[PreemptionCandidate], Mapping[int, int]]:
         found: list[PreemptionCandidate] = []
         failed: Counter[int] = Counter()
         unbroken = False
         for row in rows.tolist():
-            clearing = self._clear(candidate, judges, row)
-            if isinstance(clearing, int):
-                failed[clearing] += 1
+            preemption_candidate = self._clear(attempted, bound_plugins, row)
+            if isinstance(preemption_candidate, int):
+                failed[preemption_candidate] += 1
                 continue
-            found.append(clearing)
-            unbroken = unbroken or not clearing.badness[0]
+            found.append(preemption_candidate)
+            unbroken = unbroken or not preemption_candidate.badness[0]
             if unbroken and len(found) >= enough:
                 break
         return found, failed
 
-    def _fit_or_none(self, judges: BoundPlugins) -> FitFilter | None:
+    def _fit_or_none(self, bound_plugins: BoundPlugins) -> FitFilter | None:
         """The filter of resources, if it is the only one that leaving pods can change."""
-        if len(judges.row_filters) != 1:
+        if len(bound_plugins.row_filters) != 1:
             return None
-        judge = judges.row_filters[0].filter
-        return judge if isinstance(judge, FitFilter) else None
+        bound_plugin = bound_plugins.row_filters[0].filter
+        return bound_plugin if isinstance(bound_plugin, FitFilter) else None
 
-    def _known_for(self, candidate: Candidate) -> PreemptionCandidates:
+    def _known_for(self, attempted: AttemptedPod) -> PreemptionCandidates:
         # With budgets, labels count too, and a pod that only gets another label touches no row.
         if len(self._budgets) or len(self._known) >= KNOWN_MAX:
             self._known.clear()
-        key = (candidate.shape.demand.id, candidate.priority)
+        key = (attempted.shape.demand.id, attempted.priority)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = PreemptionCandidates()
         known.refresh(self._cluster, self._nominator)
         return known
 
-    def _clear(self, candidate: Candidate, judges: BoundPlugins, row: int) -> PreemptionCandidate | int:
+    def _clear(self, attempted: AttemptedPod, bound_plugins: BoundPlugins, row: int) -> PreemptionCandidate | int:
         """Rule 4 by trial: pods are taken off the columns and put back. A verdict if nothing helps."""
         cluster = self._cluster
-        leaving = self._lower(candidate, row)
+        leaving = self._lower(attempted, row)
         for record in leaving:
             cluster.try_remove(record)
-        verdict = self._cycle.verdict_with_nominated(candidate, judges, row)
+        verdict = self._cycle.verdict_with_nominated(attempted, bound_plugins, row)
         victims: list[PodRecord] = []
         broken = self._budgets.broken_by(leaving)
         if verdict == PASS:
             for record in sorted(leaving, key=lambda record: record.key not in broken):
                 cluster.try_add(record, row)
-                if self._cycle.verdict_with_nominated(candidate, judges, row) != PASS:
+                if self._cycle.verdict_with_nominated(attempted, bound_plugins, row) != PASS:
                     cluster.try_remove(record)
                     victims.append(record)
         for record in leaving if verdict != PASS else victims:
@@ -330,22 +332,22 @@ class PreemptionEvaluator:
         if verdict != PASS:
             return verdict
         chosen = {record.key for record in victims}
-        return _clearing(row, [record for record in leaving if record.key in chosen], broken)
+        return _preemption_candidate(row, [record for record in leaving if record.key in chosen], broken)
 
     def _clear_simply(
-        self, candidate: Candidate, judges: BoundPlugins, fit: FitFilter, row: int
+        self, attempted: AttemptedPod, bound_plugins: BoundPlugins, fit: FitFilter, row: int
     ) -> PreemptionCandidate | int | None:
         """Rule 4 by sums, where only resources are in the way; None when it takes a trial to say.
 
         Pods nominated to the node count as if they were there; what fits beside them fits without them too.
         """
         cluster = self._cluster
-        if any(int(judge.filter.codes(row)) for judge in judges.node_filters):
+        if any(int(bound_plugin.filter.codes(row)) for bound_plugin in bound_plugins.node_filters):
             return None
-        leaving = self._lower(candidate, row)
+        leaving = self._lower(attempted, row)
         asked = fit.amounts
         amounts = _amounts(leaving, asked)
-        guests, guest_amounts = self._guests(candidate, row)
+        guests, guest_amounts = self._guests(attempted, row)
         pods_free = int(cluster.pods_max[row] - cluster.pod_count[row]) + len(leaving) - 1 - guests
         free = [
             cluster.allocatable[index].item(row)
@@ -357,7 +359,7 @@ class PreemptionEvaluator:
         for taken in amounts:
             free = list(map(add, free, taken))
         if pods_free < 0 or min(free, default=0) < 0:
-            return judges.row_filters[0].tag | fit.code(row, pods_free, free)
+            return bound_plugins.row_filters[0].tag | fit.code(row, pods_free, free)
         broken = self._budgets.broken_by(leaving)
         order: Sequence[int] = range(len(leaving))
         if broken:
@@ -370,17 +372,17 @@ class PreemptionEvaluator:
                 free = list(map(sub, free, taken))
             else:
                 chosen.add(at)
-        return _clearing(row, [record for at, record in enumerate(leaving) if at in chosen], broken)
+        return _preemption_candidate(row, [record for at, record in enumerate(leaving) if at in chosen], broken)
 
-    def _guests(self, candidate: Candidate, row: int) -> tuple[int, Mapping[int, int]]:
+    def _guests(self, attempted: AttemptedPod, row: int) -> tuple[int, Mapping[int, int]]:
         """Pods nominated to the row that count for the candidate, and what they will take."""
         if not len(self._nominator):
             return 0, {}
-        return self._nominator.overlay(candidate.priority).on_row(row)
+        return self._nominator.overlay(attempted.priority).on_row(row)
 
-    def _lower(self, candidate: Candidate, row: int) -> list[PodRecord]:
+    def _lower(self, attempted: AttemptedPod, row: int) -> list[PodRecord]:
         """Rule 5: pods that may have to leave, most important first."""
-        priority = candidate.priority
+        priority = attempted.priority
         lower = [record for record in self._cluster.records_on(row) if record.priority < priority]
         if len(lower) > 1:
             lower.sort(key=lambda record: (-record.priority, record.started, record.key))
@@ -401,7 +403,7 @@ def _amounts(records: Iterable[PodRecord], asked: Sequence[tuple[int, int]]) -> 
     return amounts
 
 
-def _clearing(row: int, victims: Sequence[PodRecord], broken: AbstractSet[str]) -> PreemptionCandidate:
+def _preemption_candidate(row: int, victims: Sequence[PodRecord], broken: AbstractSet[str]) -> PreemptionCandidate:
     """With rule 7 worked out."""
     highest = max((victim.priority for victim in victims), default=-_PRIORITY_SHIFT)
     total = sum(victim.priority + _PRIORITY_SHIFT for victim in victims)

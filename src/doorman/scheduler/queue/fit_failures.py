@@ -16,7 +16,7 @@ State = tuple[int, ...]
 
 class FitFailure(msgspec.Struct, frozen=True):
     state: State
-    misfit: FitError
+    fit_error: FitError
     result: PostFilterResult | None
 
 

@@ -46,7 +46,7 @@ class ClientCertificates:
         """None: it is good and names nobody. Raises `Unverified`."""
         known = self._known.get(shown.digest)
         if known is None:
-            known = self._judge(shown)
+            known = self._authorize(shown)
             self._keep(shown.digest, known)
             if known.windows and shown.others:
                 # Whoever takes up this session again shows the certificate alone.
@@ -56,7 +56,7 @@ class ClientCertificates:
             raise Unverified
         return known.user
 
-    def _judge(self, shown: PeerCertificates) -> _Known:
+    def _authorize(self, shown: PeerCertificates) -> _Known:
         found = windows(shown.leaf, shown.others or (), self._roots)
         if not found:
             return _Known(None, ())

@@ -134,7 +134,7 @@ def clean_object(
     _tell(head, problems, validation, warnings)
     doc.pop("kind", None)
     doc.pop("apiVersion", None)
-    return to_stored(kind.face, doc)
+    return to_stored(kind.conversion, doc)
 
 
 def _tell(head: str, problems: list[str], validation: str, warnings: list[str]) -> None:

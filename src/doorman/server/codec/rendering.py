@@ -32,12 +32,12 @@ def _head(group: str, version: str, kind: str) -> bytes:
 
 def document_of(kind: Kind, stored: Stored) -> Document:
     """The whole document as this kind shows it."""
-    doc = from_stored(kind.face, stored.document())
+    doc = from_stored(kind.conversion, stored.document())
     return {"kind": kind.kind, "apiVersion": kind.group_version, **doc}
 
 
 def object_bytes(kind: Kind, stored: Stored) -> bytes:
-    if kind.face:
+    if kind.conversion:
         return _encode(document_of(kind, stored))
     return stored.json(_head(kind.group, kind.version, kind.kind))
 
@@ -165,7 +165,7 @@ def _list(kind: Kind, page: Page) -> Response:
         kind.group_version.encode(),
         _encode(_list_meta(page)),
     )
-    if kind.face:
+    if kind.conversion:
         shown = (_encode(_item(document_of(kind, stored))) for stored in page.items)
         return Response(chunks=encoded_list(head, shown))
     body = ListBody(head, page.items)

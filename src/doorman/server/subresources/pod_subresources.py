@@ -51,8 +51,8 @@ class PodOperations:
         await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
         now = self._clock.now()
 
-        def change(pod: Stored, cut: PodBytes) -> None:
-            bind_to(pod.view, cut, binding, now)
+        def change(pod: Stored, pod_bytes: PodBytes) -> None:
+            bind_to(pod.view, pod_bytes, binding, now)
 
         await self._registry.write_pod(self._pods, namespace, name, change, caller)
         return success()
@@ -72,10 +72,10 @@ class PodOperations:
         now = self._clock.now()
         wanted = options.preconditions
 
-        def mark(_: Stored, cut: PodBytes) -> None:
-            found = {"uid": cut.metadata.uid, "resourceVersion": cut.metadata.resource_version}
+        def mark(_: Stored, pod_bytes: PodBytes) -> None:
+            found = {"uid": pod_bytes.metadata.uid, "resourceVersion": pod_bytes.metadata.resource_version}
             check_preconditions(self._pods, name, {"metadata": found}, wanted)
-            _mark_evicted(cut, now)
+            _mark_evicted(pod_bytes, now)
 
         marked = await self._registry.write_pod(self._pods, namespace, name, mark, caller)
         if wanted.resource_version is not None:
@@ -130,9 +130,9 @@ def check_streamed(pod: Document, subresource: str, container: str) -> None:
         raise bad_request(f"pod {name} does not have a host assigned")
 
 
-def bind_to(pod: Pod, cut: PodBytes, binding: Document, now: Instant) -> None:
+def bind_to(pod: Pod, pod_bytes: PodBytes, binding: Document, now: Instant) -> None:
     """Put the pod on its node. Taints are not looked at, nor whether the node exists."""
-    metadata = cut.metadata
+    metadata = pod_bytes.metadata
     name = metadata.name
     wanted = binding.get("metadata", {})
     for field, label, found in (
@@ -148,15 +148,15 @@ def bind_to(pod: Pod, cut: PodBytes, binding: Document, now: Instant) -> None:
         raise conflict(_BINDING, name, f'pod {name} is already assigned to node "{pod.spec.node_name}"')
     if pod.spec.scheduling_gates:
         raise conflict(_BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
-    cut.set_node(binding["target"]["name"])
+    pod_bytes.set_node(binding["target"]["name"])
     if wanted.get("annotations"):
         metadata.annotations = written({**read(metadata.annotations, {}), **wanted["annotations"]})
     if wanted.get("labels"):
         metadata.labels = written({**read(metadata.labels, {}), **wanted["labels"]})
-    status = read(cut.status, {})
+    status = read(pod_bytes.status, {})
     status.pop("nominatedNodeName", None)
     set_condition(status, {"type": "PodScheduled", "status": "True", "observedGeneration": metadata.generation}, now)
-    cut.status = written(status)
+    pod_bytes.status = written(status)
 
 
 def set_condition(status: Document, condition: Document, now: Instant) -> None:
@@ -173,8 +173,8 @@ def set_condition(status: Document, condition: Document, now: Instant) -> None:
     status["conditions"] = conditions
 
 
-def _mark_evicted(cut: PodBytes, now: Instant) -> None:
-    generation = cut.metadata.generation
+def _mark_evicted(pod_bytes: PodBytes, now: Instant) -> None:
+    generation = pod_bytes.metadata.generation
     condition = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -182,9 +182,9 @@ def _mark_evicted(cut: PodBytes, now: Instant) -> None:
         "message": "Eviction API: evicting",
         "observedGeneration": generation if generation is not msgspec.UNSET else 0,
     }
-    status = read(cut.status, {})
+    status = read(pod_bytes.status, {})
     set_condition(status, condition, now)
-    cut.status = written(status)
+    pod_bytes.status = written(status)
 
 
 def _ignores_budgets(pod: Document) -> bool:

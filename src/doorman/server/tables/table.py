@@ -70,7 +70,7 @@ def _row(
     if include_object == "None":
         row["object"] = None
     elif include_object == "Object":
-        row["object"] = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.face, doc)}
+        row["object"] = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, doc)}
     else:
         row["object"] = {
             "kind": "PartialObjectMetadata",

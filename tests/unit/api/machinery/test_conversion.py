@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import builtin_kinds, type_table
-from doorman.api.machinery.conversion import FACES, from_stored, to_stored
+from doorman.api.machinery.conversion import CONVERSIONS, from_stored, to_stored
 from doorman.api.machinery.schema import Schema
 
 META = {"name": "x", "namespace": "default"}
@@ -117,27 +117,27 @@ STORED = [
 ]
 
 
-@pytest.mark.parametrize(("face", "stored"), STORED)
-def test_nothing_is_lost_on_the_way_out_and_back(face: str, stored: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("conversion", "stored"), STORED)
+def test_nothing_is_lost_on_the_way_out_and_back(conversion: str, stored: dict[str, Any]) -> None:
     before = copy.deepcopy(stored)
-    shown = from_stored(face, stored)
+    shown = from_stored(conversion, stored)
     assert shown != stored
-    assert to_stored(face, shown) == stored
+    assert to_stored(conversion, shown) == stored
     assert stored == before, "the given document stays as it is"
 
 
-@pytest.mark.parametrize(("face", "stored"), STORED)
-def test_each_side_has_the_members_of_its_version(face: str, stored: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("conversion", "stored"), STORED)
+def test_each_side_has_the_members_of_its_version(conversion: str, stored: dict[str, Any]) -> None:
     schema = Schema(type_table())
-    row = next(row for row in builtin_kinds().rows if row.face == face)
-    assert schema.clean(from_stored(face, stored), row.type_name)[1] == []
+    row = next(row for row in builtin_kinds().rows if row.conversion == conversion)
+    assert schema.clean(from_stored(conversion, stored), row.type_name)[1] == []
     assert schema.clean(stored, builtin_kinds().stored(row).type_name)[1] == []
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_document_with_nothing_to_convert_stays_as_it_is(face: str) -> None:
-    assert to_stored(face, {"metadata": {"name": "x"}}) == {"metadata": {"name": "x"}}
-    assert from_stored(face, {"metadata": {"name": "x"}}) == {"metadata": {"name": "x"}}
+@pytest.mark.parametrize("conversion", CONVERSIONS)
+def test_a_document_with_nothing_to_convert_stays_as_it_is(conversion: str) -> None:
+    assert to_stored(conversion, {"metadata": {"name": "x"}}) == {"metadata": {"name": "x"}}
+    assert from_stored(conversion, {"metadata": {"name": "x"}}) == {"metadata": {"name": "x"}}
 
 
 def test_version_one_of_an_autoscaler_shows_the_first_use_of_cpu_and_notes_the_rest() -> None:

@@ -37,9 +37,9 @@ def request(asker: str, *, signer: str = KUBELET_CLIENT, name: str = NODE, **sta
     ],
 )
 def test_decide_approval(found: CertificateSigningRequest, rights: set[str], expected: str) -> None:
-    def judge(user: User, question: AuthorizerQuestion) -> AuthorizerAnswer:
+    def authorize(user: User, question: AuthorizerQuestion) -> AuthorizerAnswer:
         assert user.name == found.spec.username
         assert (question.verb, question.resource) == ("create", "certificatesigningrequests")
         return AuthorizerAnswer(question.subresource in rights)
 
-    assert decide_approval(found, judge) == expected
+    assert decide_approval(found, authorize) == expected

@@ -12,7 +12,7 @@ from doorman.controllers.job.job_pods import (
     format_indexes,
     free_indexes,
     job_pod,
-    judge_failure,
+    match_failure_policy,
     parse_indexes,
     replaces_only_failed,
     restarts_too_often,
@@ -87,7 +87,7 @@ def test_ended(one: Job, found: Pod, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_failure_policy(rule: dict[str, Any], found: Pod, expected: tuple[str, str]) -> None:
-    assert judge_failure(job(podFailurePolicy={"rules": [rule]}), found) == expected
+    assert match_failure_policy(job(podFailurePolicy={"rules": [rule]}), found) == expected
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ CAPACITY = {"cpu": "4", "memory": "8Gi", "pods": "2", "example.com/gpu": "1"}
 Document = dict[str, Any]
 
 
-def judge(pod_document: Document, node_document: Document, load: Load | None = None) -> tuple[str, str] | None:
+def authorize(pod_document: Document, node_document: Document, load: Load | None = None) -> tuple[str, str] | None:
     node_document["status"] = {"allocatable": CAPACITY, **node_document.get("status", {})}
     one = msgspec.convert(pod_document, Pod)
     refusal = decide_admission(
@@ -52,7 +52,7 @@ TAINT_TEXT = "Predicate TaintToleration failed: node(s) had taints that the pod 
     ],
 )
 def test_taints(taints: str, tolerations: str, metadata: dict[str, Any], refused: bool) -> None:
-    verdict = judge(pod("p", "n1", tolerations=tolerations, metadata=metadata), node("n1", taints=taints))
+    verdict = authorize(pod("p", "n1", tolerations=tolerations, metadata=metadata), node("n1", taints=taints))
     assert verdict == (("TaintToleration", TAINT_TEXT) if refused else None)
 
 
@@ -126,24 +126,24 @@ def test_taints(taints: str, tolerations: str, metadata: dict[str, Any], refused
     ],
 )  # fmt: skip
 def test_general_filter(spec: dict[str, Any], load: Load, expected: tuple[str, str] | None) -> None:
-    assert judge(pod("p", "n1", spec=spec), node("n1", labels={"kubernetes.io/os": "linux"}), load) == expected
+    assert authorize(pod("p", "n1", spec=spec), node("n1", labels={"kubernetes.io/os": "linux"}), load) == expected
 
 
 def test_node_that_can_be_strict_about_groups_takes_the_pod() -> None:
     able = {**node("n"), "status": {"features": {"supplementalGroupsPolicy": True}}}
-    assert judge(pod("p", "n", spec={"securityContext": {"supplementalGroupsPolicy": "Strict"}}), able) is None
+    assert authorize(pod("p", "n", spec={"securityContext": {"supplementalGroupsPolicy": "Strict"}}), able) is None
 
 
 def test_label_of_another_operating_system() -> None:
-    verdict = judge(pod("p", "n1", metadata={"labels": {"kubernetes.io/os": "windows"}}), node("n1"))
+    verdict = authorize(pod("p", "n1", metadata={"labels": {"kubernetes.io/os": "windows"}}), node("n1"))
     assert verdict is not None
     assert verdict[0] == "PodOSSelectorNodeLabelDoesNotMatch"
 
 
 def test_resources_are_reported_first_but_last_for_a_critical_pod() -> None:
     spec = requesting(cpu="5")
-    first = judge(pod("p", "n1", spec=spec), node("n1", taints="a:NoExecute"))
-    critical = judge(pod("p", "n1", spec={**spec, "priority": 2_000_000_000}), node("n1", taints="a:NoExecute"))
+    first = authorize(pod("p", "n1", spec=spec), node("n1", taints="a:NoExecute"))
+    critical = authorize(pod("p", "n1", spec={**spec, "priority": 2_000_000_000}), node("n1", taints="a:NoExecute"))
     assert first is not None
     assert critical is not None
     assert (first[0], critical[0]) == ("OutOfcpu", "TaintToleration")
@@ -163,5 +163,5 @@ def test_resources_are_reported_first_but_last_for_a_critical_pod() -> None:
 )
 def test_pressure(pressure: str, qos: str, tolerations: str, priority: int, expected: str | None) -> None:
     document = pod("p", "n1", tolerations=tolerations, spec={"priority": priority}, status={"qosClass": qos})
-    verdict = judge(document, node("n1", **{pressure: "True"}))
+    verdict = authorize(document, node("n1", **{pressure: "True"}))
     assert verdict == (None if expected is None else ("Evicted", expected))

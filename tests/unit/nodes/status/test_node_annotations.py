@@ -2,7 +2,13 @@
 
 import pytest
 
-from doorman.nodes.status.node_annotations import STARTUP, is_simulated, node_mark_errors, pod_mark_errors, seconds_or
+from doorman.nodes.status.node_annotations import (
+    STARTUP,
+    is_simulated,
+    node_annotation_errors,
+    pod_annotation_errors,
+    seconds_or,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +49,7 @@ def test_only_true_makes_a_node_simulated() -> None:
     ],
 )
 def test_what_is_wrong_with_a_pods_annotation(mark: str, text: str, complaint: str) -> None:
-    errors = pod_mark_errors({f"doorman.dev/{mark}": text, "example.com/other": "x"})
+    errors = pod_annotation_errors({f"doorman.dev/{mark}": text, "example.com/other": "x"})
     assert [error.startswith(f"doorman.dev/{mark}: {complaint}") for error in errors] == ([True] if complaint else [])
 
 
@@ -59,5 +65,5 @@ def test_what_is_wrong_with_a_pods_annotation(mark: str, text: str, complaint: s
     ],
 )
 def test_what_is_wrong_with_a_nodes_annotation(mark: str, text: str, complaint: str) -> None:
-    errors = node_mark_errors({f"doorman.dev/{mark}": text, "example.com/other": "x"})
+    errors = node_annotation_errors({f"doorman.dev/{mark}": text, "example.com/other": "x"})
     assert [error.startswith(f"doorman.dev/{mark}: {complaint}") for error in errors] == ([True] if complaint else [])

@@ -5,7 +5,12 @@ from doorman.api.kinds import type_table
 from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes
-from doorman.registry.fastpath.pod_bytes import PodMetadataBytes, digest_of, pod_bytes_of, take_digest
+from doorman.registry.fastpath.pod_bytes import (
+    PodMetadataBytes,
+    apply_deletion_summary,
+    deletion_summary_of,
+    pod_bytes_of,
+)
 from doorman.store.store_contract import Entry
 
 FULL: Document = {
@@ -52,26 +57,26 @@ def test_metadata_has_every_member_there_is() -> None:
 )
 def test_node_goes_into_spec(spec: Document | None, want: Document) -> None:
     doc: Document = {"metadata": {"name": "a"}} | ({"spec": spec} if spec is not None else {})
-    cut = pod_bytes_of(stored(doc))
-    cut.set_node('n"1')
-    assert msgspec.json.decode(b'{"metadata":{' + cut.kept())["spec"] == want
+    pod_bytes = pod_bytes_of(stored(doc))
+    pod_bytes.set_node('n"1')
+    assert msgspec.json.decode(b'{"metadata":{' + pod_bytes.kept())["spec"] == want
 
 
 def test_digest_is_what_deletion_looks_at() -> None:
     pod = stored(FULL)
-    cut = pod_bytes_of(pod)
-    digest = digest_of(cut)
-    assert digest["metadata"] == {
+    pod_bytes = pod_bytes_of(pod)
+    summary = deletion_summary_of(pod_bytes)
+    assert summary["metadata"] == {
         name: FULL["metadata"][name]
         for name in (
             "name", "uid", "resourceVersion", "generation", "finalizers", "deletionTimestamp",
             "deletionGracePeriodSeconds",
         )
     }  # fmt: skip
-    assert (digest["spec"], digest["status"]) == (FULL["spec"], FULL["status"])
-    del digest["metadata"]["finalizers"]
-    digest["metadata"]["generation"] = 4
-    take_digest(cut, digest)
-    kept = msgspec.json.decode(b'{"metadata":{' + cut.kept())
+    assert (summary["spec"], summary["status"]) == (FULL["spec"], FULL["status"])
+    del summary["metadata"]["finalizers"]
+    summary["metadata"]["generation"] = 4
+    apply_deletion_summary(pod_bytes, summary)
+    kept = msgspec.json.decode(b'{"metadata":{' + pod_bytes.kept())
     want = {name: value for name, value in FULL["metadata"].items() if name not in ("finalizers", "resourceVersion")}
     assert kept["metadata"] == {**want, "generation": 4}

@@ -235,10 +235,10 @@ def test_bind() -> None:
 def test_pod_that_has_gone_is_sent_as_it_was_known() -> None:
     stranger = msgspec.structs.replace(POD, metadata=msgspec.structs.replace(POD.metadata, uid="other"))
     with FakeExtender(filter=lambda _: {}) as fake:
-        consult = AskExtenders(
+        ask_extenders = AskExtenders(
             pod=stranger, profile="x", extenders=(Extender(url_prefix=fake.url, filter_verb="filter"),), nodes=NODES
         )
-        ask(lambda caller: caller.opinion(consult))
+        ask(lambda caller: caller.opinion(ask_extenders))
     assert fake.asked[0][1]["Pod"]["metadata"] == {"name": "p", "namespace": "default", "uid": "other"}
 
 

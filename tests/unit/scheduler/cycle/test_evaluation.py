@@ -32,7 +32,7 @@ class Bench:
         return self.shapes.take(make_pod("p", requests={"cpu": "1"}))
 
     def evaluation(self) -> Evaluation:
-        return Evaluation(self.cluster, self.plugins.judges(self.shape(), self.cluster))
+        return Evaluation(self.cluster, self.plugins.bound_plugins(self.shape(), self.cluster))
 
     def place(self, node: str, **more: object) -> PodRecord:
         self.placed += 1
@@ -123,8 +123,8 @@ def test_reader_that_fell_behind_the_log_starts_afresh(monkeypatch: pytest.Monke
 
 
 def _key(bench: Bench, **more: object) -> object:
-    judges = bench.plugins.judges(bench.shapes.take(make_pod("q", **more)), bench.cluster)  # type: ignore[arg-type]
-    return shared_key(judges.row_filters, judges.row_scorers)
+    bound_plugins = bench.plugins.bound_plugins(bench.shapes.take(make_pod("q", **more)), bench.cluster)  # type: ignore[arg-type]
+    return shared_key(bound_plugins.row_filters, bound_plugins.row_scorers)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_shared_rows_serve_evaluations_that_look_at_different_times() -> None:
         bench.shapes.take(make_pod("p", requests={"cpu": "1"})),
         bench.shapes.take(make_pod("p", requests={"cpu": "1"}, tolerations="a:Exists")),
     ]
-    judges = [bench.plugins.judges(shape, bench.cluster) for shape in shapes]
-    rows = RowScores(bench.cluster, judges[0].row_filters, judges[0].row_scorers)
-    kept = [Evaluation(bench.cluster, one, rows) for one in judges]
+    bound_plugins = [bench.plugins.bound_plugins(shape, bench.cluster) for shape in shapes]
+    rows = RowScores(bench.cluster, bound_plugins[0].row_filters, bound_plugins[0].row_scorers)
+    kept = [Evaluation(bench.cluster, one, rows) for one in bound_plugins]
     for at in range(20):
         bench.place(f"n{at % 12}", requests={"cpu": "1"})
         if at % 7 == 0:
@@ -166,4 +166,4 @@ def test_shared_rows_serve_evaluations_that_look_at_different_times() -> None:
         look = at % 2 if at % 5 else None
         for number, one in enumerate(kept):
             if look is None or number == look:
-                assert_same(one, Evaluation(bench.cluster, judges[number]))
+                assert_same(one, Evaluation(bench.cluster, bound_plugins[number]))

@@ -24,8 +24,8 @@ def ticking() -> Callable[[], float]:
     return lambda: float(next(ticks))
 
 
-def counts(tallies: LabelledHistograms) -> dict[tuple[str, ...], int]:
-    return {labels: tally.count for labels, tally in tallies.items()}
+def counts(histograms: LabelledHistograms) -> dict[tuple[str, ...], int]:
+    return {labels: histogram.count for labels, histogram in histograms.items()}
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def test_placed_pod_is_filtered_and_scored(desk: Desk) -> None:
     desk.node("b")
     desk.pod("p")
     desk.settle()
-    points = counts(desk.scheduler.measures.point_seconds)
+    points = counts(desk.scheduler.metrics.point_seconds)
     assert points == {
         ("PreFilter", "Success", "default-scheduler"): 1,
         ("Filter", "Success", "default-scheduler"): 1,
         ("Score", "Success", "default-scheduler"): 1,
     }
-    plugins = counts(desk.scheduler.measures.plugin_seconds)
+    plugins = counts(desk.scheduler.metrics.plugin_seconds)
     assert plugins["TaintToleration", "Filter", "Success"] == 1
     assert plugins["NodeResourcesFit", "Score", "Success"] == 1
     assert plugins["PodTopologySpread", "PreFilter", "Skip"] == 1
@@ -55,10 +55,10 @@ def test_pod_without_a_choice_is_not_scored(desk: Desk) -> None:
     desk.node("b", taints="k:NoSchedule")
     desk.pod("p", topologySpreadConstraints=SPREAD, labels={"app": "web"})
     desk.settle()
-    points = counts(desk.scheduler.measures.point_seconds)
+    points = counts(desk.scheduler.metrics.point_seconds)
     assert ("Filter", "Success", "default-scheduler") in points
     assert ("Score", "Success", "default-scheduler") not in points
-    assert counts(desk.scheduler.measures.plugin_seconds)["PodTopologySpread", "PreFilter", "Success"] == 1
+    assert counts(desk.scheduler.metrics.plugin_seconds)["PodTopologySpread", "PreFilter", "Success"] == 1
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_preemption_is_a_post_filter(desk: Desk, priority: int, status: str) -> 
     desk.pod("low", node="a", requests={"cpu": "4"})
     desk.pod("p", requests={"cpu": "4"}, priority=priority)
     desk.run()
-    points = counts(desk.scheduler.measures.point_seconds)
+    points = counts(desk.scheduler.metrics.point_seconds)
     assert points["PostFilter", status, "default-scheduler"] == 1
     assert points["Filter", "Unschedulable", "default-scheduler"] == 1
-    assert counts(desk.scheduler.measures.plugin_seconds)["DefaultPreemption", "PostFilter", status] == 1
+    assert counts(desk.scheduler.metrics.plugin_seconds)["DefaultPreemption", "PostFilter", status] == 1
 
 
 def test_every_pod_counts_for_the_plugins_that_judged_it(desk: Desk) -> None:
@@ -96,5 +96,5 @@ def test_under_load_few_decisions_are_timed() -> None:
     for at in range(50):
         desk.pod(f"p{at}")
     desk.settle()
-    assert counts(desk.scheduler.measures.point_seconds)["PreFilter", "Success", "default-scheduler"] == 1
+    assert counts(desk.scheduler.metrics.point_seconds)["PreFilter", "Success", "default-scheduler"] == 1
     assert desk.scheduler.evaluated()["TaintToleration", "Filter", "default-scheduler"] == 50

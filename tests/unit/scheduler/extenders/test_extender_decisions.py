@@ -36,9 +36,9 @@ def heard(desk: Desk, opinion: Opinion | str) -> Outcome | None:
 
 def test_extenders_are_asked_about_the_nodes_that_filters_leave(desk: Desk) -> None:
     desk.node("d", taints="k:NoSchedule")
-    consult = begin(desk)
-    assert consult.nodes == ("a", "b", "c")
-    assert consult.extenders == (EXTENDER,)
+    ask_extenders = begin(desk)
+    assert ask_extenders.nodes == ("a", "b", "c")
+    assert ask_extenders.extenders == (EXTENDER,)
 
 
 def test_nothing_else_is_decided_until_they_are_heard(desk: Desk) -> None:
@@ -151,14 +151,14 @@ def preempting(desk: Desk) -> AskExtendersAboutVictims:
 
 
 def test_extenders_are_asked_who_must_leave(desk: Desk) -> None:
-    consult = preempting(desk)
-    victims = {one.node: [pod.metadata.name for pod in one.pods] for one in consult.candidates}
+    ask_extenders = preempting(desk)
+    victims = {one.node: [pod.metadata.name for pod in one.pods] for one in ask_extenders.candidates}
     assert victims == {"a": ["low-a"], "b": ["low-b"], "c": ["low-c"]}
 
 
 def test_only_candidates_that_extenders_leave_are_cleared(desk: Desk) -> None:
-    consult = preempting(desk)
-    left = [one for one in consult.candidates if one.node == "b"]
+    ask_extenders = preempting(desk)
+    left = [one for one in ask_extenders.candidates if one.node == "b"]
     rejected = desk.scheduler.consultations.heard_of_victims(left, desk.now)
     assert isinstance(rejected, Rejected)
     assert (rejected.node, rejected.nominated) == ("b", "b")

@@ -286,6 +286,6 @@ def test_some_hints_are_timed_with_their_answer() -> None:
     line.pop(0.0)
     line.reject("p", 0.0)
     line.queue.happened(NODE_ADDED, 0.5)
-    ((labels, tally),) = seconds.items()
+    ((labels, histogram),) = seconds.items()
     assert labels[1:] == ("NodeAdd", "Queue")
-    assert (tally.count, tally.total) == (1, 1.0)
+    assert (histogram.count, histogram.total) == (1, 1.0)

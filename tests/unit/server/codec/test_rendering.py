@@ -19,7 +19,7 @@ from doorman.server.request import Response
 from doorman.store.store_contract import Entry
 
 MAPS = builtin_kinds().named("configmaps")
-EVENTS = next(row for row in builtin_kinds().rows if row.face == "events.events.k8s.io/v1")
+EVENTS = next(row for row in builtin_kinds().rows if row.conversion == "events.events.k8s.io/v1")
 
 
 def stored(name: str = "a", revision: int = 7, **members: Any) -> Stored:

@@ -24,9 +24,9 @@ def binding(**metadata: Any) -> dict[str, Any]:
 def bound(doc: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     decoder = msgspec.json.Decoder(Pod).decode
     stored = Stored(Entry("pods/x/p", to_kept_bytes(doc), 7, 7), "x/p", decoder)
-    cut = pod_bytes_of(stored)
-    bind_to(stored.view, cut, wanted, NOW)
-    return Stored(Entry("pods/x/p", cut.kept(), 8, 7), "x/p", decoder).document()
+    pod_bytes = pod_bytes_of(stored)
+    bind_to(stored.view, pod_bytes, wanted, NOW)
+    return Stored(Entry("pods/x/p", pod_bytes.kept(), 8, 7), "x/p", decoder).document()
 
 
 def test_bound_pod_is_on_its_node_and_no_longer_nominated() -> None:

@@ -34,11 +34,11 @@ class AuthorizerAnswer(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-Judge = Callable[[AuthorizerQuestion], AuthorizerAnswer]
+AuthorizerCheck = Callable[[AuthorizerQuestion], AuthorizerAnswer]
 
 
 class AuthorizerValue(msgspec.Struct, frozen=True):
-    judge: Judge
+    look_up: AuthorizerCheck
     account: tuple[str, str] | None = None
     request: AuthorizerQuestion | None = None
     cel_type: ClassVar[str] = "kubernetes.authorization.Authorizer"
@@ -48,23 +48,23 @@ class AuthorizerValue(msgspec.Struct, frozen=True):
 
     def field(self, _name: str) -> "ResourceCheck":
         assert self.request is not None, "asked for after has_field"
-        return ResourceCheck(self.judge, self.request)
+        return ResourceCheck(self.look_up, self.request)
 
 
 class PathCheck(msgspec.Struct, frozen=True):
-    judge: Judge
+    look_up: AuthorizerCheck
     question: AuthorizerQuestion
     cel_type: ClassVar[str] = "kubernetes.authorization.PathCheck"
 
 
 class GroupCheck(msgspec.Struct, frozen=True):
-    judge: Judge
+    look_up: AuthorizerCheck
     question: AuthorizerQuestion
     cel_type: ClassVar[str] = "kubernetes.authorization.GroupCheck"
 
 
 class ResourceCheck(msgspec.Struct, frozen=True):
-    judge: Judge
+    look_up: AuthorizerCheck
     question: AuthorizerQuestion
     cel_type: ClassVar[str] = "kubernetes.authorization.ResourceCheck"
 
@@ -75,31 +75,31 @@ class DecisionValue(msgspec.Struct, frozen=True):
 
 
 def _path(_meter: CostBudget, authorizer: AuthorizerValue, path: str) -> PathCheck:
-    return PathCheck(authorizer.judge, AuthorizerQuestion(path=path, account=authorizer.account))
+    return PathCheck(authorizer.look_up, AuthorizerQuestion(path=path, account=authorizer.account))
 
 
 def _group(_meter: CostBudget, authorizer: AuthorizerValue, group: str) -> GroupCheck:
-    return GroupCheck(authorizer.judge, AuthorizerQuestion(group=group, account=authorizer.account))
+    return GroupCheck(authorizer.look_up, AuthorizerQuestion(group=group, account=authorizer.account))
 
 
 def _account(_meter: CostBudget, authorizer: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
-    return AuthorizerValue(authorizer.judge, (namespace, name))
+    return AuthorizerValue(authorizer.look_up, (namespace, name))
 
 
 def _resource(_meter: CostBudget, found: GroupCheck, resource: str) -> ResourceCheck:
-    return ResourceCheck(found.judge, msgspec.structs.replace(found.question, resource=resource))
+    return ResourceCheck(found.look_up, msgspec.structs.replace(found.question, resource=resource))
 
 
 def _narrowed(field: str) -> Callable[..., ResourceCheck]:
     def apply(_meter: CostBudget, found: ResourceCheck, value: str) -> ResourceCheck:
-        return ResourceCheck(found.judge, msgspec.structs.replace(found.question, **{field: value}))
+        return ResourceCheck(found.look_up, msgspec.structs.replace(found.question, **{field: value}))
 
     return apply
 
 
 def _check(meter: CostBudget, found: PathCheck | ResourceCheck, verb: str) -> DecisionValue:
     meter.charge(CHECK_COST)
-    return DecisionValue(found.judge(msgspec.structs.replace(found.question, verb=verb)))
+    return DecisionValue(found.look_up(msgspec.structs.replace(found.question, verb=verb)))
 
 
 _A: Final = AuthorizerValue.cel_type
