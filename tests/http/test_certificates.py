@@ -13,7 +13,8 @@ import yaml
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from doorman.controllers.certificates.signer_rules import CLIENT, KUBELET_CLIENT, KUBELET_SERVING
+from doorman.api.well_known import KUBE_APISERVER_CLIENT_SIGNER
+from doorman.controllers.certificates.signer_rules import KUBELET_CLIENT, KUBELET_SERVING
 from support.certificates import CLIENT_USAGES, SERVER_USAGES, key_pem, made_key, made_request, request_body
 from support.server import Server, fetch
 
@@ -85,7 +86,7 @@ def approve(server: Server, name: str) -> None:
 
 def test_request_approval_certificate_user(server: Server, tmp_path: Path) -> None:
     key = made_key()
-    body = request_body("ada", made_request("ada", "dev", key=key), CLIENT, CLIENT_USAGES)
+    body = request_body("ada", made_request("ada", "dev", key=key), KUBE_APISERVER_CLIENT_SIGNER, CLIENT_USAGES)
     assert call(server, "POST", REQUESTS, body)[0] == 201
     approve(server, "ada")
     certificate = base64.b64decode(wait_for(server, "ada", "certificate")["certificate"])

@@ -3,7 +3,7 @@
 import random
 from typing import Final
 
-_SAFE: Final = "bcdfghjklmnpqrstvwxz2456789"
+SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """No vowels and no digits that look like one, so that no word comes about."""
 
 SUFFIX_LENGTH: Final = 5
@@ -27,7 +27,7 @@ class NameGenerator:
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def suffix(self, length: int = SUFFIX_LENGTH) -> str:
-        return "".join(self._stream.choices(_SAFE, k=length))
+        return "".join(self._stream.choices(SAFE_ALPHABET, k=length))
 
     def generate(self, base: str) -> str:
         """A name for `generateName`."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from doorman.api.well_known import MERGE_PATCH
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import connect, fail_with, kubeconfig_option
 from doorman.client.http_client import HttpClient, Unreachable
@@ -14,8 +15,6 @@ from doorman.nodes.node_commands import PRESSURES, cut_off, not_ready, pressure,
 from doorman.nodes.profile import NodeProfile, ProfileTaint, simulated_node
 from doorman.nodes.status.node_annotations import SCRIPT, SIMULATED, is_simulated
 from doorman.semantics.taints.taint_spec import TaintSpecError, parse_taint
-
-_MERGE = "application/merge-patch+json"
 
 
 class NotSimulated(Exception):
@@ -124,7 +123,7 @@ def _order(order: Callable[[Mapping[str, str]], dict[str, Any]]) -> Callable[[Ht
         annotations = client.request("GET", path)["metadata"].get("annotations", {})
         if not is_simulated(annotations):
             raise NotSimulated(f'node "{name}" is not simulated: it has no annotation {SIMULATED}: "true"')
-        client.request("PATCH", path, body=order(annotations), content_type=_MERGE)
+        client.request("PATCH", path, body=order(annotations), content_type=MERGE_PATCH)
 
     return give
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from doorman.api.well_known import AGGREGATED_DISCOVERY
 from doorman.client.http_client import HttpClient
 
 
@@ -37,14 +38,11 @@ class NoSuchResource(Exception):
     """The server has nothing of that name."""
 
 
-_AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-
 def resources(client: HttpClient) -> list[ServedResource]:
     """All of them, preferred versions first."""
     found: list[ServedResource] = []
     for root in ("/api", "/apis"):
-        for group in client.request("GET", root, accept=_AGGREGATED)["items"]:
+        for group in client.request("GET", root, accept=AGGREGATED_DISCOVERY)["items"]:
             for version in group["versions"]:
                 found += [
                     _resource(group["metadata"].get("name", ""), version["version"], r) for r in version["resources"]

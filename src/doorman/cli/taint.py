@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from doorman.api.taints import Taint
+from doorman.api.well_known import STRATEGIC_MERGE_PATCH
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
 from doorman.cli.output import print_object
@@ -27,8 +28,6 @@ from doorman.semantics.taints.taint_spec import (
 
 FIELD_MANAGER: Final = "kubectl-taint"
 """kubectl's own name, so that both tools own the same fields."""
-
-_STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
 class _Wish(msgspec.Struct, frozen=True):
@@ -186,7 +185,9 @@ def _taint(
             known = (node["metadata"].get("annotations") or {}).get(ANNOTATION)
             text = wish_annotation(known, change.additions, reason=wish.reason, span=wish.span)
             body["metadata"] = {"annotations": {ANNOTATION: text}}
-        node = client.request("PATCH", f"/api/v1/nodes/{name}", query=query, body=body, content_type=_STRATEGIC)
+        node = client.request(
+            "PATCH", f"/api/v1/nodes/{name}", query=query, body=body, content_type=STRATEGIC_MERGE_PATCH
+        )
     else:
         node = {**node, "spec": {**node.get("spec", {}), "taints": taints}}
     print_object(node, output, qualified="node", verb=str(outcome.verb))

@@ -7,7 +7,7 @@ keys, executes the actions in order and wakes keys when they asked for it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import msgspec
 
@@ -44,6 +44,9 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     delay_seconds: float = 0.005
     factor: float = 2.0
     delay_seconds_max: float = 1000.0
+
+
+NO_RETRY: Final = Retry(attempts_max=1)
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

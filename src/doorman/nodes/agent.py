@@ -15,8 +15,9 @@ import msgspec
 
 from doorman.api.views.coordination import Lease
 from doorman.api.views.nodes import Node
-from doorman.api.views.pod_indexes import UNFINISHED_BY_NODE
+from doorman.api.views.pod_indexes import BY_NODE, UNFINISHED_BY_NODE
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
 from doorman.client.actions import Action, Delete, Patch, Renew
@@ -47,13 +48,12 @@ from doorman.nodes.status.annotation_warnings import AnnotationWarnings
 from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
 from doorman.nodes.status.node_annotations import SHUTDOWN, SIMULATED, is_simulated
-from doorman.nodes.status.node_lease import NAMESPACE, decide_renewal, is_in_order, next_instant, slot_of
+from doorman.nodes.status.node_lease import decide_renewal, is_in_order, next_instant, slot_of
 from doorman.nodes.status.node_status import change_events, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
 from doorman.semantics.pods.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
-PODS_BY_NODE: Final = "nodeName"
 WORKERS: Final = 64
 LEASE_RENEW_SECONDS_MIN: Final = 0.25
 RETRY: Final = Retry(attempts_max=5, delay_seconds=0.2, delay_seconds_max=7.0)
@@ -179,7 +179,7 @@ class SimulatedNodes:
         wakes = [(f"leases/{slot}", next_instant(slot, self._settings.lease_renew_seconds, now))]
         if self._health(node, now).silent:
             return Result(wakes=wakes)
-        lease = self._leases.get(f"{NAMESPACE}/{name}")
+        lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
         renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
         return Result(actions=(renewal,), wakes=wakes, retry=RETRY)
 
@@ -194,7 +194,7 @@ class SimulatedNodes:
             if node is None:
                 gone.append(name)
             elif not self._health(node, now).silent:
-                lease = self._leases.get(f"{NAMESPACE}/{name}")
+                lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
                 if lease is not None and is_in_order(node.metadata, lease, duration_seconds):
                     renewed.append(name)
                 else:
@@ -232,7 +232,7 @@ class SimulatedNodes:
         if name in self._was_silent:
             wakes.append((f"lease/{name}", now))
         if self._must_look_at_pods(node):
-            pods = sorted(self._pods.by(PODS_BY_NODE, name), key=lambda pod: pod.metadata.creation_timestamp)
+            pods = sorted(self._pods.by(BY_NODE, name), key=lambda pod: pod.metadata.creation_timestamp)
             wakes.extend((f"pod/{pod.metadata.key}", now) for pod in pods)
         wanted = wanted_statuses(health.conditions, node)
         due = next_report(node, wanted, now, self._settings.status_report_seconds, health.messages)

@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.quantity import canonical_quantity
+from doorman.api.well_known import KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.nodes.status.node_annotations import CONDITIONS, SCRIPT, SIMULATED
 from doorman.nodes.status.node_status import good_conditions
 
-KUBELET_VERSION: Final = "v1.37.0"
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 NODE_FEATURES: Final = {"supplementalGroupsPolicy": True}
 _NUMBERED: Final = re.compile(r"node-(\d{1,9})", re.ASCII)
@@ -108,7 +108,7 @@ def node_info(name: str, architecture: str = "amd64", operating_system: str = "l
         "containerRuntimeVersion": "doorman://1.0.0",
         "kernelVersion": "simulated",
         "kubeProxyVersion": "",
-        "kubeletVersion": KUBELET_VERSION,
+        "kubeletVersion": KUBERNETES_VERSION,
         "machineID": digest * 2,
         "operatingSystem": operating_system,
         "osImage": "Doorman simulated node",

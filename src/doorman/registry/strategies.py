@@ -12,9 +12,10 @@ from typing import Final
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.well_known import JOBS, TEMPLATE_GENERATION_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.registry.kinds.job_strategy import JOBS, generate_selector
+from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.registry.kinds.pod_strategy import create_pod, ephemeral_containers, pod_status, resize, update_pod
 from doorman.registry.kinds.service_strategy import carry_over, complete_service
 from doorman.registry.strategy import (
@@ -91,20 +92,17 @@ def _create_job(kind: Kind, doc: Document, now: Instant) -> None:
     generate_selector(doc)
 
 
-TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
-
-
 def _create_daemonset(kind: Kind, doc: Document, now: Instant) -> None:
     prepare_create(kind, doc, now)
-    doc["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = "1"
+    doc["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION_ANNOTATION] = "1"
 
 
 def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     prepare_update(kind, new, old, now)
-    was = int(old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION, "1"))
+    was = int(old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION_ANNOTATION, "1"))
     is_new_template = new.get("spec", {}).get("template") != old.get("spec", {}).get("template")
     annotations = new["metadata"].setdefault("annotations", {})
-    annotations[TEMPLATE_GENERATION] = str(was + 1 if is_new_template else was)
+    annotations[TEMPLATE_GENERATION_ANNOTATION] = str(was + 1 if is_new_template else was)
 
 
 def _create_secret(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001

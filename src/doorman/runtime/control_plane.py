@@ -24,6 +24,7 @@ from doorman.api.views.admissionregistration import MUTATING, MUTATING_BINDINGS,
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.meta import Object
 from doorman.api.views.view_types import VIEWS
+from doorman.api.well_known import NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.base.generated_names import NameGenerator
@@ -83,7 +84,7 @@ from doorman.server.auth.cel_authorizer import answer
 from doorman.server.auth.client_certificates import ClientCertificates
 from doorman.server.auth.escalation import EscalationGuard
 from doorman.server.auth.impersonation import account_groups
-from doorman.server.auth.node_authorizer import NODE_PREFIX, NODES_GROUP, NodeAuthorizer
+from doorman.server.auth.node_authorizer import NodeAuthorizer
 from doorman.server.auth.openid_discovery import OpenIdDiscovery
 from doorman.server.auth.rbac_authorizer import RbacAuthorizer
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
@@ -394,7 +395,7 @@ class ControlPlane:
         return self.registry.newest(self.kinds.named(resource), namespace, name)
 
     def _kubelet(self, node: str) -> LoopbackClient:
-        return self.client_as(f"{NODE_PREFIX}{node}", "kubelet", NODES_GROUP)
+        return self.client_as(f"{NODE_USER_PREFIX}{node}", "kubelet", NODES_GROUP)
 
     def _add(self, controller: Controller) -> None:
         client: Client

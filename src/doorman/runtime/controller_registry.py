@@ -9,10 +9,10 @@ import msgspec
 from doorman.api.kinds import Kinds, type_table
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
+from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, LEASES
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
-from doorman.controllers.certificates.certificate_signer import RESOURCE as CERTIFICATE_REQUESTS
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
 from doorman.controllers.cluster.clusterrole_aggregation import CLUSTER_ROLES, ClusterRoleAggregationController
@@ -43,7 +43,6 @@ from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionContr
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings
 
-LEASES: Final = "leases.coordination.k8s.io"
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
 """Namespaced, but nothing of theirs is stored under their own name."""
 
@@ -142,10 +141,10 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
-        p.lister(CERTIFICATE_REQUESTS), p.ca_certificate, p.ca_key
+        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.ca_certificate, p.ca_key
     ),
     "certificatesigningrequest-approving-controller": lambda p: CertificateApprovingController(
-        p.lister(CERTIFICATE_REQUESTS), p.authorize
+        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.authorize
     ),
     "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
     "validatingadmissionpolicy-status-controller": lambda p: PolicyStatusController(

@@ -25,7 +25,6 @@ from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
 from doorman.scheduler.cycle.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
-from doorman.scheduler.cycle.stage_timing import UNSCHEDULABLE as NO_SUCCESS
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.extenders.extender_decisions import Ends, ExtenderDecisions
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
@@ -396,7 +395,7 @@ class Scheduler:
         timing = StageTiming(self.metrics, runner.profile.name, self._stopwatch)
         began = timing.now()
         result = preemption.attempt(pod, attempted, fit_error)
-        status = SUCCESS if result.nominated else NO_SUCCESS
+        status = SUCCESS if result.nominated else UNSCHEDULABLE
         timing.plugin(DefaultPreemption.name, "PostFilter", status, since=began)
         timing.record_stage("PostFilter", status)
         return result

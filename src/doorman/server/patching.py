@@ -14,6 +14,7 @@ from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
 from doorman.api.patch.strategic_merge_patch import strategic_merge
+from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
 from doorman.base.go_format import go_json, go_value, quote
@@ -21,8 +22,6 @@ from doorman.server.codec.decoding import misfit
 from doorman.server.codec.request_bodies import Body, BodyError, media_type, read_json, read_yaml
 
 JSON_PATCH: Final = "application/json-patch+json"
-MERGE_PATCH: Final = "application/merge-patch+json"
-STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 
 Transform = Callable[[Document], Document]
@@ -40,9 +39,9 @@ class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
-    accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY]
+    accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY]
     if not kind.type_name or kind.is_custom:
-        accepted.remove(STRATEGIC)
+        accepted.remove(STRATEGIC_MERGE_PATCH)
     wanted = media_type(content_type)
     if wanted not in accepted:
         if kind.is_custom:
@@ -109,9 +108,11 @@ def _cleaned(
         try:
             patched, unknown = schema.clean(patched, kind.type_name, known=known)
         except DecodeError as error:
-            misfit = conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC else None
+            misfit = (
+                conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC_MERGE_PATCH else None
+            )
             raise _invalid_patch(patch, patched, misfit or str(error)) from error
-        problems += sorted(unknown) if patch.type == STRATEGIC else unknown
+        problems += sorted(unknown) if patch.type == STRATEGIC_MERGE_PATCH else unknown
     if problems:
         if validation == "Strict":
             raise _invalid_patch(patch, patched, f"strict decoding error: {', '.join(problems)}")
@@ -128,7 +129,7 @@ def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
     version, name = patched.get("apiVersion"), patched.get("kind")
     if (version, name) == (kind.group_version, kind.kind):
         return patched
-    if patch.type != STRATEGIC:
+    if patch.type != STRATEGIC_MERGE_PATCH:
         for member, found in (("apiVersion", version), ("kind", name)):
             if found is not None and not isinstance(found, str):
                 fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
@@ -141,7 +142,7 @@ def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
 
 def _invalid_patch(patch: PatchBody, patched: Document, fault: str) -> ApiError:
     """A strategic merge patch is shown as it was sent; of the others, what they made."""
-    shown = quote(go_value(patch.body.value)) if patch.type == STRATEGIC else go_json(go_json(patched))
+    shown = quote(go_value(patch.body.value)) if patch.type == STRATEGIC_MERGE_PATCH else go_json(go_json(patched))
     body = f"Invalid value: {shown}: {fault}"
     cause = Cause(reason="FieldValueInvalid", message=body, field="patch")
     return ApiError(422, "Invalid", f' "" is invalid: patch: {body}', details={}, causes=[cause])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import RBAC_GROUP
 from doorman.validation.custom_resource_definition import default_definition
 from doorman.validation.pod_defaults import default_pod
 from doorman.validation.workload_defaults import (
@@ -21,7 +22,6 @@ Defaulter = Callable[[Document], None]
 
 _CPU_PERCENT: Final = 80
 _SCALING_PERIOD_SECONDS: Final = 15
-RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 
 _Json = dict[str, Any]  # a part of a document, changed in place
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import MIRROR_POD_ANNOTATION, POD_DELETION_COST_ANNOTATION
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
 from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.containers import container_errors, image_errors, init_container_errors
@@ -16,8 +17,6 @@ from doorman.validation.security_context import host_user_errors, linux_errors, 
 from doorman.validation.selectors import affinity_errors, topology_spread_errors
 from doorman.validation.tolerations import toleration_annotation_errors, toleration_errors, uses_comparison_operators
 
-MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
-DELETION_COST_ANNOTATION: Final = "controller.kubernetes.io/pod-deletion-cost"
 INT32_MAX: Final = 2**31 - 1
 
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
@@ -127,13 +126,13 @@ def _annotation_errors(
     annotations: Mapping[str, str], spec: Mapping[str, Any], path: str, *, comparison_operators: bool
 ) -> list[FieldError]:
     errors: list[FieldError] = []
-    if MIRROR_ANNOTATION in annotations and not spec.get("nodeName"):
+    if MIRROR_POD_ANNOTATION in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(invalid(f"{path}[{MIRROR_ANNOTATION}]", annotations[MIRROR_ANNOTATION], text))
+        errors.append(invalid(f"{path}[{MIRROR_POD_ANNOTATION}]", annotations[MIRROR_POD_ANNOTATION], text))
     errors.extend(toleration_annotation_errors(annotations, path, comparison_operators=comparison_operators))
-    cost = annotations.get(DELETION_COST_ANNOTATION)
+    cost = annotations.get(POD_DELETION_COST_ANNOTATION)
     if cost is not None and not _is_deletion_cost(cost):
-        errors.append(invalid(f"{path}[{DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer"))
+        errors.append(invalid(f"{path}[{POD_DELETION_COST_ANNOTATION}]", cost, "must be a 32bit integer"))
     return errors
 
 

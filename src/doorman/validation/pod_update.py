@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import REQUIRED_TERMS
 from doorman.base.errors import FieldError, FieldErrorType, Json, forbidden, invalid, required
 from doorman.base.go_format import quote
 from doorman.semantics.pods.qos import qos_class
@@ -13,7 +14,6 @@ from doorman.validation.metadata import validate_metadata_update
 from doorman.validation.pod import INT32_MAX, allows_comparison_operators, pod_errors
 from doorman.validation.pod_status import validate_pod_status
 from doorman.validation.resources import requirement_errors
-from doorman.validation.selectors import REQUIRED_TERM
 from doorman.validation.tolerations import toleration_update_errors
 
 _CHANGEABLE: Final = ",".join(
@@ -203,11 +203,11 @@ def _gated_errors(munged: dict[str, Any], old: _Spec) -> list[FieldError]:  # a 
 
 def _node_affinity_errors(after: Mapping[str, Any], before: Mapping[str, Any], path: str) -> list[FieldError]:
     """Preferences are free; of what is required, expressions may be added to each term."""
-    path = f"{path}.{REQUIRED_TERM}"
-    old_terms = (before.get(REQUIRED_TERM) or {}).get("nodeSelectorTerms") or ()
+    path = f"{path}.{REQUIRED_TERMS}"
+    old_terms = (before.get(REQUIRED_TERMS) or {}).get("nodeSelectorTerms") or ()
     if not old_terms:
         return []
-    new_terms = (after.get(REQUIRED_TERM) or {}).get("nodeSelectorTerms") or ()
+    new_terms = (after.get(REQUIRED_TERMS) or {}).get("nodeSelectorTerms") or ()
     if len(new_terms) != len(old_terms):
         return [invalid(f"{path}.nodeSelectorTerms", list(new_terms), _SAME_NUMBER_OF_TERMS)]
     errors: list[FieldError] = []

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
 from doorman.semantics.name_syntax import dns_label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import label_errors
-
-REQUIRED_TERM: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED_TERM: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 _VALUES_FOR_IN: Final = "must be specified when `operator` is 'In' or 'NotIn'"
 _NO_VALUES_FOR_EXISTS: Final = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
@@ -80,10 +78,10 @@ def affinity_errors(affinity: Mapping[str, Any] | None, path: str) -> list[Field
 
 def _node_affinity_errors(affinity: Mapping[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    if (selector := affinity.get(REQUIRED_TERM)) is not None:
-        errors.extend(node_selector_errors(selector, f"{path}.{REQUIRED_TERM}"))
-    for index, term in enumerate(affinity.get(PREFERRED_TERM) or ()):
-        at = f"{path}.{PREFERRED_TERM}[{index}]"
+    if (selector := affinity.get(REQUIRED_TERMS)) is not None:
+        errors.extend(node_selector_errors(selector, f"{path}.{REQUIRED_TERMS}"))
+    for index, term in enumerate(affinity.get(PREFERRED_TERMS) or ()):
+        at = f"{path}.{PREFERRED_TERMS}[{index}]"
         errors.extend(_weight_errors(term, at))
         preference = term.get("preference") or {}
         errors.extend(node_selector_term_errors(preference, f"{at}.preference", any_value=True))
@@ -152,10 +150,10 @@ def _node_field_errors(requirement: Mapping[str, Any], path: str) -> list[FieldE
 
 def _pod_affinity_errors(affinity: Mapping[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for index, term in enumerate(affinity.get(REQUIRED_TERM) or ()):
-        errors.extend(_pod_term_errors(term, f"{path}.{REQUIRED_TERM}[{index}]"))
-    for index, weighted in enumerate(affinity.get(PREFERRED_TERM) or ()):
-        at = f"{path}.{PREFERRED_TERM}[{index}]"
+    for index, term in enumerate(affinity.get(REQUIRED_TERMS) or ()):
+        errors.extend(_pod_term_errors(term, f"{path}.{REQUIRED_TERMS}[{index}]"))
+    for index, weighted in enumerate(affinity.get(PREFERRED_TERMS) or ()):
+        at = f"{path}.{PREFERRED_TERMS}[{index}]"
         errors.extend(_weight_errors(weighted, at))
         errors.extend(_pod_term_errors(weighted.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm"))
     return errors

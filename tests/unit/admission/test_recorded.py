@@ -22,8 +22,9 @@ from doorman.api.kinds import Kind, builtin_kinds, type_table
 from doorman.api.machinery.schema import DecodeError, Document, Schema
 from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.strategic_merge_patch import strategic_merge
+from doorman.api.well_known import JOBS
 from doorman.base.errors import ApiError, already_exists, bad_request, invalid_object, not_found
-from doorman.registry.kinds.job_strategy import JOBS, generate_selector
+from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.qos import qos_class
 from doorman.validation.defaults import DEFAULTERS

@@ -8,8 +8,9 @@ import pytest
 
 from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.machinery.schema import Schema
+from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.errors import ApiError
-from doorman.server.patching import APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC, read_patch, transform_of
+from doorman.server.patching import APPLY, JSON_PATCH, read_patch, transform_of
 
 SCHEMA = Schema(type_table())
 NODES = builtin_kinds().named("nodes")
@@ -27,13 +28,17 @@ def patched(patch: Any, media: str, validation: str = "Strict", warnings: list[s
     ("media", "patch", "taints"),
     [
         pytest.param(MERGE_PATCH, {"spec": {"taints": None}}, None, id="merge-removes"),
-        pytest.param(STRATEGIC, {"spec": {"taints": [{**TAINT, "key": "l"}]}}, ["l"], id="strategic-replaces"),
-        pytest.param(STRATEGIC, {"spec": {"taints": None}}, None, id="strategic-removes"),
+        pytest.param(
+            STRATEGIC_MERGE_PATCH, {"spec": {"taints": [{**TAINT, "key": "l"}]}}, ["l"], id="strategic-replaces"
+        ),
+        pytest.param(STRATEGIC_MERGE_PATCH, {"spec": {"taints": None}}, None, id="strategic-removes"),
         pytest.param(
             JSON_PATCH, [{"op": "add", "path": "/spec/taints/-", "value": {**TAINT, "key": "l"}}], ["k", "l"], id="json"
         ),
-        pytest.param(STRATEGIC, {}, ["k"], id="nothing"),
-        pytest.param(STRATEGIC, {"kind": "Pod", "apiVersion": "v2"}, ["k"], id="strategic-of-whatever-kind"),
+        pytest.param(STRATEGIC_MERGE_PATCH, {}, ["k"], id="nothing"),
+        pytest.param(
+            STRATEGIC_MERGE_PATCH, {"kind": "Pod", "apiVersion": "v2"}, ["k"], id="strategic-of-whatever-kind"
+        ),
         pytest.param(MERGE_PATCH, {"kind": None}, ["k"], id="without-kind"),
         pytest.param(JSON_PATCH, None, ["k"], id="no-operations"),
         pytest.param(
@@ -60,15 +65,29 @@ def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
             "the server rejected our request due to an error in our request",
             id="test-of-null-below-what-is-not-there",
         ),
-        pytest.param(STRATEGIC, {"metadata": {"finalizers": [["a"]]}}, 422, "the server rejected", id="list-of-lists"),
         pytest.param(
-            STRATEGIC, {"metadata": {"finalizers": [{"a": 1}]}}, 500, "cannot merge lists without merge key", id="maps"
+            STRATEGIC_MERGE_PATCH, {"metadata": {"finalizers": [["a"]]}}, 422, "the server rejected", id="list-of-lists"
         ),
         pytest.param(
-            STRATEGIC, {"metadata": {"ownerReferences": ["a", {"$patch": "replace"}]}}, 400, "invalid JSON", id="mixed"
+            STRATEGIC_MERGE_PATCH,
+            {"metadata": {"finalizers": [{"a": 1}]}},
+            500,
+            "cannot merge lists without merge key",
+            id="maps",
         ),
         pytest.param(
-            STRATEGIC, {"metadata": {"ownerReferences": [{"uid": {}}]}}, 500, "map: map[uid:map[]] does not", id="key"
+            STRATEGIC_MERGE_PATCH,
+            {"metadata": {"ownerReferences": ["a", {"$patch": "replace"}]}},
+            400,
+            "invalid JSON",
+            id="mixed",
+        ),
+        pytest.param(
+            STRATEGIC_MERGE_PATCH,
+            {"metadata": {"ownerReferences": [{"uid": {}}]}},
+            500,
+            "map: map[uid:map[]] does not",
+            id="key",
         ),
         pytest.param(MERGE_PATCH, [], 400, "error decoding patch", id="merge-with-a-list"),
         pytest.param(
@@ -80,7 +99,7 @@ def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
         ),
         pytest.param(MERGE_PATCH, {"spec": {"bogus": 1}}, 422, ' "" is invalid: patch: Invalid value', id="strict"),
         pytest.param(
-            STRATEGIC,
+            STRATEGIC_MERGE_PATCH,
             {"spec": {"taints": [{**TAINT, "key": 1}]}},
             422,
             ' "" is invalid: patch: Invalid value: "map[spec:map[taints:[map[effect:NoSchedule key:1]]]]": '
@@ -88,7 +107,7 @@ def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
             id="strategic-wrong-type",
         ),
         pytest.param(
-            STRATEGIC,
+            STRATEGIC_MERGE_PATCH,
             {"spec": {"zz": 1, "bogus": None, "aa": "b"}},
             422,
             ' "" is invalid: patch: Invalid value: "map[spec:map[aa:b bogus:<nil> zz:1]]": strict decoding error: '
@@ -107,7 +126,7 @@ def test_refused(media: str, patch: Any, code: int, message: str) -> None:
     assert caught.value.message.startswith(message)
 
 
-@pytest.mark.parametrize("media", [JSON_PATCH, MERGE_PATCH, STRATEGIC])
+@pytest.mark.parametrize("media", [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH])
 def test_what_is_no_json_is_no_patch(media: str) -> None:
     with pytest.raises(ApiError) as caught:
         read_patch(NODES, b"{bad", media)
@@ -126,7 +145,7 @@ def test_unknown_field_is_warned_about_each_time_anew() -> None:
 def test_custom_kinds_take_no_strategic_patch() -> None:
     custom = msgspec.structs.replace(NODES, is_custom=True)
     with pytest.raises(ApiError) as caught:
-        read_patch(custom, b"{}", STRATEGIC)
+        read_patch(custom, b"{}", STRATEGIC_MERGE_PATCH)
     assert (caught.value.code, "strategic" in caught.value.message) == (415, False)
     assert read_patch(custom, b"kind: Node", APPLY).is_apply
 

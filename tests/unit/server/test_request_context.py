@@ -7,8 +7,9 @@ import pytest
 from doorman.api.identity import ADMIN
 from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.machinery.schema import Schema
+from doorman.api.well_known import MERGE_PATCH
 from doorman.base.errors import ApiError
-from doorman.server.patching import APPLY, MERGE_PATCH
+from doorman.server.patching import APPLY
 from doorman.server.request import Query, Request, RequestInfo
 from doorman.server.request_context import JOB_PODS_STAY, RequestContext, caller_of, delete_options_of
 

@@ -14,14 +14,14 @@ from doorman.admission.plugin_contract import (
     refusal,
 )
 from doorman.api.machinery.quantity import parse_quantity
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 from doorman.base.clock import Instant
 from doorman.semantics.pods.pod_resources import Amounts, pod_amounts
 
-CLAIMS: Final = "persistentvolumeclaims"
 INTERESTS: Final = (
     Interest(resource="pods", operations=CREATE),
     Interest(resource="pods", subresource="resize", operations=UPDATE),
-    Interest(resource=CLAIMS, operations=CREATE_AND_UPDATE),
+    Interest(resource=PERSISTENT_VOLUME_CLAIMS, operations=CREATE_AND_UPDATE),
 )
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
 
@@ -87,7 +87,7 @@ class LimitRanger:
 
 def _faults_of(limit: _Limit, resource: str, spec: Mapping[str, Any]) -> list[str]:
     kind = limit.get("type", "")
-    if resource == CLAIMS:
+    if resource == PERSISTENT_VOLUME_CLAIMS:
         return _claim_faults(limit, spec) if kind == "PersistentVolumeClaim" else []
     if kind == "Pod":
         requests, limits = _texts(pod_amounts(spec, "requests")), _texts(pod_amounts(spec, "limits"))

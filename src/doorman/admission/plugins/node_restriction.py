@@ -18,16 +18,12 @@ from doorman.admission.plugin_contract import (
     requested_name,
 )
 from doorman.admission.plugins.node_labels import decide_forbidden_labels
-from doorman.admission.plugins.service_account_admission import MIRROR_ANNOTATION
 from doorman.api.identity import User
+from doorman.api.well_known import MIRROR_POD_ANNOTATION, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Instant
 from doorman.base.errors import GroupResource, not_found
 from doorman.base.go_format import quote
 from doorman.semantics.pods.pod_references import first_reference
-
-NODES_GROUP: Final = "system:nodes"
-NODE_USER_PREFIX: Final = "system:node:"
-LEASE_NAMESPACE: Final = "kube-node-lease"
 
 _OF_A_WRITE: Final = ("resourceVersion", "managedFields")
 _OF_AN_EXPANSION: Final = ("capacity", "conditions", "allocatedResources", "allocatedResourceStatuses")
@@ -65,8 +61,8 @@ def decide_mirror_pod_fault(pod: _Json, me: str, node: _Json | None) -> str:
     """Why a kubelet may not create this pod, empty when it may."""
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     quoted = quote(me)
-    if MIRROR_ANNOTATION not in (metadata.get("annotations") or {}):
-        return f"pod does not have {quote(MIRROR_ANNOTATION)} annotation, node {quoted} can only create mirror pods"
+    if MIRROR_POD_ANNOTATION not in (metadata.get("annotations") or {}):
+        return f"pod does not have {quote(MIRROR_POD_ANNOTATION)} annotation, node {quoted} can only create mirror pods"
     if spec.get("nodeName") != me:
         return f"node {quoted} can only create pods with spec.nodeName set to itself"
     if fault := _owner_fault(metadata.get("ownerReferences") or (), me, node):
@@ -208,8 +204,8 @@ class NodeRestriction:
             raise refusal(attributes, f"{text}: {', '.join(changed)}")
 
     def _lease(self, attributes: Attributes, _cluster: ClusterReader, me: str) -> None:
-        if attributes.namespace != LEASE_NAMESPACE:
-            text = f"can only access leases in the {quote(LEASE_NAMESPACE)} system namespace"
+        if attributes.namespace != NODE_LEASE_NAMESPACE:
+            text = f"can only access leases in the {quote(NODE_LEASE_NAMESPACE)} system namespace"
             raise refusal(attributes, text)
         if requested_name(attributes) != me:
             raise refusal(attributes, "can only access node lease with the same name as the requesting node")

@@ -31,10 +31,10 @@ from doorman.admission.plugin_contract import (
     refusal,
 )
 from doorman.api.machinery.quantity import parse_quantity
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 from doorman.base.clock import Instant
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.quota_usage import (
-    CLAIMS,
     COMPUTE,
     IGNORED,
     PODS,
@@ -54,7 +54,7 @@ from doorman.semantics.pods.quota_usage import (
 INTERESTS: Final = (
     Interest(resource=ANY, operations=CREATE),
     Interest(resource=SERVICES, operations=UPDATE),
-    Interest(resource=CLAIMS, operations=UPDATE),
+    Interest(resource=PERSISTENT_VOLUME_CLAIMS, operations=UPDATE),
     Interest(resource=PODS, subresource="resize", operations=UPDATE),
 )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.admission.plugin_contract import CREATE, Attributes, ClusterReader, Interest, refusal
+from doorman.api.well_known import MIRROR_POD_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.go_format import quote
 from doorman.semantics.pods.pod_references import references_of
@@ -11,7 +12,6 @@ from doorman.semantics.pods.pod_references import references_of
 INTERESTS: Final = (Interest(resource="pods", operations=CREATE),)
 
 ACCOUNT_DEFAULT: Final = "default"
-MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 VOLUME_PREFIX: Final = "kube-api-access-"
 TOKEN_SECONDS: Final = 3607
@@ -50,7 +50,7 @@ class ServiceAccountPlugin:
     def admit(self, attributes: Attributes, cluster: ClusterReader, _now: Instant) -> None:
         assert attributes.obj is not None, "a create has an object"
         spec = attributes.obj.setdefault("spec", {})
-        if MIRROR_ANNOTATION in (attributes.obj["metadata"].get("annotations") or {}):
+        if MIRROR_POD_ANNOTATION in (attributes.obj["metadata"].get("annotations") or {}):
             if why := decide_mirror_fault(attributes.obj):
                 raise refusal(attributes, why)
             return

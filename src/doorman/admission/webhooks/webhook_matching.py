@@ -15,14 +15,12 @@ Rules
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
-from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm
+from doorman.admission.plugin_contract import ANY, Attributes, ClusterReader, GroupVersionForm
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.views.admissionregistration import GROUP, MatchResources, Rule
 from doorman.api.views.meta import LabelSelector
-
-ANY: Final = "*"
 
 
 def is_hidden(attributes: Attributes) -> bool:

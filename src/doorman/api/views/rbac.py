@@ -4,8 +4,6 @@ import msgspec
 
 from doorman.api.views.meta import LabelSelector, ObjectMeta, View
 
-RBAC_GROUP = "rbac.authorization.k8s.io"
-
 
 class PolicyRule(View, frozen=True, kw_only=True):
     """Verbs on resources of groups, or on paths that are no resources."""

@@ -26,12 +26,13 @@ from doorman.api.views.namespaces import Namespace
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
-from doorman.api.views.rbac import RBAC_GROUP, Role, RoleBinding
+from doorman.api.views.rbac import Role, RoleBinding
 from doorman.api.views.resourcequotas import ResourceQuota
 from doorman.api.views.serviceaccounts import Secret, ServiceAccount
 from doorman.api.views.services import IpAddress, Service
 from doorman.api.views.toleration_policies import RESOURCE as TOLERATION_POLICIES
 from doorman.api.views.toleration_policies import TolerationPolicy
+from doorman.api.well_known import RBAC_GROUP
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
     "pods": Pod,

@@ -16,12 +16,13 @@ from cryptography import x509
 
 from doorman.api.identity import User
 from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.certificates.certificate_signer import RESOURCE, condition_documents
+from doorman.controllers.certificates.certificate_signer import condition_documents
 from doorman.controllers.certificates.signer_rules import KUBELET_CLIENT, common_name, decide_fault
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
 
@@ -38,7 +39,7 @@ def request_keys(change: ObjectChange) -> Iterable[str]:
     return (change.new.metadata.name,) if change.new is not None else ()
 
 
-SOURCES: Final = (Source(RESOURCE, request_keys),)
+SOURCES: Final = (Source(CERTIFICATE_SIGNING_REQUESTS, request_keys),)
 
 
 def decide_approval(request: CertificateSigningRequest, authorize: AccessCheck) -> str:
@@ -91,7 +92,15 @@ class CertificateApprovingController:
             "status": {"conditions": [*condition_documents(request), approved]},
         }
         return Result(
-            actions=[Patch(resource=RESOURCE, name=key, subresource="approval", body=body, type=PatchType.MERGE)]
+            actions=[
+                Patch(
+                    resource=CERTIFICATE_SIGNING_REQUESTS,
+                    name=key,
+                    subresource="approval",
+                    body=body,
+                    type=PatchType.MERGE,
+                )
+            ]
         )
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Patch, PatchType
@@ -25,7 +26,6 @@ from doorman.client.informer_cache import ListerOf
 from doorman.controllers.certificates.signer_rules import KEY_USAGES, SIGNERS, alternative_names, decide_fault
 
 NAME: Final = "certificatesigningrequest-signing-controller"
-RESOURCE: Final = "certificatesigningrequests.certificates.k8s.io"
 SECONDS_DEFAULT: Final = 365 * 86400
 BACKDATE_SECONDS: Final = 300
 WORKERS: Final = 2
@@ -35,7 +35,7 @@ def request_keys(change: ObjectChange) -> Iterable[str]:
     return (change.new.metadata.name,) if change.new is not None else ()
 
 
-SOURCES: Final = (Source(RESOURCE, request_keys),)
+SOURCES: Final = (Source(CERTIFICATE_SIGNING_REQUESTS, request_keys),)
 
 
 class CertificateSigningController:
@@ -126,7 +126,7 @@ def sign(
 
 def _status(request: CertificateSigningRequest, status: dict[str, Any]) -> Patch:  # part of a status as JSON
     return Patch(
-        resource=RESOURCE,
+        resource=CERTIFICATE_SIGNING_REQUESTS,
         name=request.metadata.name,
         subresource="status",
         body={"metadata": {"uid": request.metadata.uid}, "status": status},

@@ -16,10 +16,11 @@ from typing import Final
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-CLIENT: Final = "kubernetes.io/kube-apiserver-client"
+from doorman.api.well_known import KUBE_APISERVER_CLIENT_SIGNER
+
 KUBELET_CLIENT: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 KUBELET_SERVING: Final = "kubernetes.io/kubelet-serving"
-SIGNERS: Final = (CLIENT, KUBELET_CLIENT, KUBELET_SERVING)
+SIGNERS: Final = (KUBE_APISERVER_CLIENT_SIGNER, KUBELET_CLIENT, KUBELET_SERVING)
 
 KEY_USAGES: Final = frozenset(("digital signature", "key encipherment"))
 _CLIENT_USAGES: Final = KEY_USAGES | {"client auth"}
@@ -35,7 +36,7 @@ _NAMES: Final[Mapping[type[x509.GeneralName], str]] = {
 def decide_fault(signer: str, usages: Iterable[str], parsed: x509.CertificateSigningRequest) -> str:
     """Why the signer cannot grant a request; empty when it can."""
     wanted = frozenset(usages)
-    if signer == CLIENT:
+    if signer == KUBE_APISERVER_CLIENT_SIGNER:
         fits = "client auth" in wanted and wanted <= _CLIENT_USAGES
         return "" if fits else "usages did not match those allowed for client certificates"
     return _subject_fault(parsed) or _kubelet_fault(signer, wanted, parsed)

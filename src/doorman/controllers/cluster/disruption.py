@@ -30,8 +30,7 @@ from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.int_or_percent import scaled
 from doorman.controllers.pods.pod_state import is_ready
-from doorman.controllers.pods.status_reports import status_patch
-from doorman.controllers.replicas.replicas import condition_body
+from doorman.controllers.pods.status_reports import condition_body, status_patch
 
 NAME: Final = "disruption-controller"
 RESOURCE: Final = "poddisruptionbudgets.policy"

@@ -27,6 +27,7 @@ import msgspec
 
 from doorman.api.kinds import Kinds
 from doorman.api.views.meta import Object, ObjectMeta, OwnerReference
+from doorman.api.well_known import FOREGROUND_FINALIZER
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action, Delete, ObjectReference, Patch, RecordEvent
@@ -36,7 +37,6 @@ from doorman.client.informer_cache import ListerOf
 NAME: Final = "garbage-collector-controller"
 BY_OWNER: Final = "owner"
 """The index of uids of owners that every lister must have."""
-FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 WORKERS: Final = 20
 IGNORED: Final = frozenset({"events", "events.events.k8s.io"})
@@ -83,7 +83,7 @@ def decide_dependent(resource: str, meta: ObjectMeta, owners: Owners, *, has_dep
         policy = "Foreground"
     elif ORPHAN in meta.finalizers:
         policy = "Orphan"
-    elif FOREGROUND in meta.finalizers:
+    elif FOREGROUND_FINALIZER in meta.finalizers:
         policy = "Foreground"
     else:
         policy = "Background"
@@ -104,8 +104,8 @@ def decide_owner(resource: str, meta: ObjectMeta, dependents: Sequence[tuple[str
     if ORPHAN in meta.finalizers:
         released: list[Action] = [remove_references(kind, dependent, [meta.uid]) for kind, dependent in dependents]
         return [*released, remove_finalizer(resource, meta, ORPHAN)]
-    if FOREGROUND in meta.finalizers and not any(_blocks(dependent, meta.uid) for _, dependent in dependents):
-        return [remove_finalizer(resource, meta, FOREGROUND)]
+    if FOREGROUND_FINALIZER in meta.finalizers and not any(_blocks(dependent, meta.uid) for _, dependent in dependents):
+        return [remove_finalizer(resource, meta, FOREGROUND_FINALIZER)]
     return []
 
 
@@ -206,7 +206,7 @@ class GarbageCollector:
         dependents = self._dependents(meta.uid) if _is_held(meta) or meta.owner_references else []
         actions = decide_owner(resource, meta, dependents)
         wakes: list[tuple[str, Instant]] = []
-        if meta.deletion_timestamp and FOREGROUND in meta.finalizers:
+        if meta.deletion_timestamp and FOREGROUND_FINALIZER in meta.finalizers:
             wakes.extend((_key(kind, one), now) for kind, one in dependents if not one.deletion_timestamp)
         if not meta.owner_references:
             return Result(actions=actions, wakes=wakes)
@@ -243,7 +243,7 @@ class GarbageCollector:
                 solid.append(reference)
             elif (
                 owner.metadata.deletion_timestamp
-                and FOREGROUND in owner.metadata.finalizers
+                and FOREGROUND_FINALIZER in owner.metadata.finalizers
                 and (reference.block_owner_deletion)
             ):
                 waiting.append(reference)
@@ -291,7 +291,7 @@ def _key(resource: str, meta: ObjectMeta) -> str:
 
 
 def _is_held(meta: ObjectMeta) -> bool:
-    return bool(meta.deletion_timestamp) and (FOREGROUND in meta.finalizers or ORPHAN in meta.finalizers)
+    return bool(meta.deletion_timestamp) and (FOREGROUND_FINALIZER in meta.finalizers or ORPHAN in meta.finalizers)
 
 
 def _blocks(dependent: ObjectMeta, uid: str) -> bool:

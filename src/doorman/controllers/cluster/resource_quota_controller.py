@@ -19,6 +19,7 @@ from typing import Any, Final
 from doorman.api.machinery.quantity import parse_quantity
 from doorman.api.views.pods import Pod
 from doorman.api.views.resourcequotas import ResourceQuota
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 from doorman.base.clock import Instant
 from doorman.client.actions import Patch
 from doorman.client.controller_contract import ObjectChange, Result, Source
@@ -27,7 +28,6 @@ from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.status_reports import status_patch
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.quota_usage import (
-    CLAIMS,
     IGNORED,
     PODS,
     SERVICES,
@@ -66,7 +66,11 @@ def pod_keys(change: ObjectChange) -> Iterable[str]:
 
 def object_keys(change: ObjectChange) -> Iterable[str]:
     """Of most kinds only how many there are matters."""
-    if change.old is not None and change.new is not None and change.resource not in (SERVICES, CLAIMS):
+    if (
+        change.old is not None
+        and change.new is not None
+        and change.resource not in (SERVICES, PERSISTENT_VOLUME_CLAIMS)
+    ):
         return ()
     return (f"namespace/{change.newest.metadata.namespace}",)
 

@@ -32,6 +32,7 @@ from doorman.api.taints import (
 from doorman.api.views.apps import DaemonSet, Template, template_spec
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import PodSpec
+from doorman.api.well_known import TEMPLATE_GENERATION_ANNOTATION
 from doorman.controllers.pods.controller_revisions import HASH_LABEL
 from doorman.controllers.pods.pod_control import Body, pod_body
 from doorman.controllers.pods.pod_state import toleration_body
@@ -39,7 +40,6 @@ from doorman.semantics.pods.node_selectors import selects_node
 from doorman.semantics.taints.matching import EVICTS, NO_ADMITTANCE, first_untolerated_or_none
 from doorman.semantics.taints.toleration_lists import add_or_update_toleration
 
-GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
 GENERATION_LABEL: Final = "pod-template-generation"
 _ALWAYS: Final = (
     (NOT_READY, Effect.NO_EXECUTE),
@@ -100,7 +100,7 @@ def daemon_pod(
     """Rules 1 and 5."""
     template = daemon_set.spec.template
     labels = {HASH_LABEL: hash_}
-    generation = daemon_set.metadata.annotations.get(GENERATION_ANNOTATION)
+    generation = daemon_set.metadata.annotations.get(TEMPLATE_GENERATION_ANNOTATION)
     if generation:
         labels[GENERATION_LABEL] = generation
     tolerations = daemon_tolerations(template_spec(template))

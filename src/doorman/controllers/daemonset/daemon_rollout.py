@@ -26,8 +26,9 @@ import msgspec
 from doorman.api.views.apps import DaemonSet, DaemonSetStatus, RollingUpdate
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import TEMPLATE_GENERATION_ANNOTATION
 from doorman.base.clock import Instant
-from doorman.controllers.daemonset.daemon_nodes import GENERATION_ANNOTATION, GENERATION_LABEL, Placements
+from doorman.controllers.daemonset.daemon_nodes import GENERATION_LABEL, Placements
 from doorman.controllers.pods.controller_revisions import HASH_LABEL
 from doorman.controllers.pods.int_or_percent import scaled
 from doorman.controllers.pods.pod_state import is_available, is_ready, target_node
@@ -96,7 +97,7 @@ class FailedPods:
 
 
 def template_of(daemon_set: DaemonSet, hash_: str) -> Template:
-    return Template(hash=hash_, generation=daemon_set.metadata.annotations.get(GENERATION_ANNOTATION, ""))
+    return Template(hash=hash_, generation=daemon_set.metadata.annotations.get(TEMPLATE_GENERATION_ANNOTATION, ""))
 
 
 def group_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:

@@ -16,7 +16,9 @@ from doorman.api.machinery.label_selectors import Selector, matches, selector_of
 from doorman.api.views.apps import ControllerRevision, DaemonSet, DaemonSetStatus
 from doorman.api.views.meta import ObjectMeta, controller_of
 from doorman.api.views.nodes import Node
+from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import APPS_V1, CONTROLLER_REVISIONS
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
@@ -41,10 +43,7 @@ from doorman.controllers.pods.status_reports import reference_to, status_patch
 
 NAME: Final = "daemonset-controller"
 RESOURCE: Final = "daemonsets.apps"
-REVISIONS: Final = "controllerrevisions.apps"
 KIND: Final = "DaemonSet"
-API_VERSION: Final = "apps/v1"
-PODS_BY_NODE: Final = "nodeName"
 WORKERS: Final = 32
 PODS_PER_SYNC_MAX: Final = 250
 
@@ -66,7 +65,7 @@ def node_keys(change: ObjectChange) -> Iterable[str]:
 SOURCES: Final = (
     Source(RESOURCE, set_keys),
     Source("pods", owned_keys(KIND), only_with=RESOURCE),
-    Source(REVISIONS, owned_keys(KIND)),
+    Source(CONTROLLER_REVISIONS, owned_keys(KIND)),
     Source("nodes", node_keys, only_with=RESOURCE),
 )
 
@@ -121,7 +120,7 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
             return DONE
         bound = {
             owner.uid
-            for pod in self._pods.by(PODS_BY_NODE, name)
+            for pod in self._pods.by(BY_NODE, name)
             if (owner := controller_of(pod.metadata)) is not None and owner.kind == KIND
         }
         wakes = []
@@ -149,10 +148,12 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
         return self._keep(key, found, selector, now)
 
     def _keep(self, key: str, daemon_set: DaemonSet, selector: Selector, now: Instant) -> Result:
-        claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=daemon_set.metadata)
+        claimant = Claimant(resource=RESOURCE, api_version=APPS_V1, kind=KIND, meta=daemon_set.metadata)
         owner = Owner(key=f"set/{key}", meta=daemon_set.metadata, reference=_reference(daemon_set.metadata))
         claim = decide_claim(claimant, selector, "pods", self._candidates.of(key, daemon_set.metadata))
-        kept = decide_claim(claimant, selector, REVISIONS, candidates_of(self._revisions, daemon_set.metadata))
+        kept = decide_claim(
+            claimant, selector, CONTROLLER_REVISIONS, candidates_of(self._revisions, daemon_set.metadata)
+        )
         revisions = kept.mine
         template, collisions = daemon_set.spec.template, daemon_set.status.collision_count
         reference = claimant.reference()
@@ -247,7 +248,7 @@ def _pinned_node(body: dict[str, Any]) -> str:  # a pod as JSON
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:
-    return reference_to(meta, api_version=API_VERSION, kind=KIND)
+    return reference_to(meta, api_version=APPS_V1, kind=KIND)
 
 
 def _event(meta: ObjectMeta, kind: str, reason: str, message: str) -> RecordEvent:

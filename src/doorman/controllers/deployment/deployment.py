@@ -16,6 +16,7 @@ from doorman.api.views.apps import Deployment, DeploymentStatus, ReplicaSet, Tem
 from doorman.api.views.meta import ObjectMeta, controller_of
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import APPS_V1
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.base.go_format import quote
@@ -61,7 +62,6 @@ NAME: Final = "deployment-controller"
 RESOURCE: Final = "deployments.apps"
 REPLICA_SETS: Final = "replicasets.apps"
 KIND: Final = "Deployment"
-API_VERSION: Final = "apps/v1"
 HASH_LABEL: Final = "pod-template-hash"
 REFUSED: Final = "ReplicaSetCreateError"
 WORKERS: Final = 32
@@ -206,7 +206,7 @@ class DeploymentController:
         if selector.is_everything:
             text = "This deployment is selecting all pods. A non-empty selector is required."
             return Result(actions=(_event(deployment.metadata, "SelectingAll", text, kind="Warning"),))
-        claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=deployment.metadata)
+        claimant = Claimant(resource=RESOURCE, api_version=APPS_V1, kind=KIND, meta=deployment.metadata)
         candidates = self._candidates.of(key, deployment.metadata)
         claim = decide_claim(claimant, selector, REPLICA_SETS, candidates)
         everyone = claim.mine
@@ -353,7 +353,7 @@ def _replica_set_body(
             for one in selector.match_expressions
         ]
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": APPS_V1,
         "kind": "ReplicaSet",
         "metadata": {
             "name": name,
@@ -422,5 +422,5 @@ def _cleanup(deployment: Deployment, old: Sequence[ReplicaSet]) -> list[Action]:
 
 
 def _event(meta: ObjectMeta, reason: str, message: str, *, kind: str = "Normal") -> RecordEvent:
-    regarding = reference_to(meta, api_version=API_VERSION, kind=KIND)
+    regarding = reference_to(meta, api_version=APPS_V1, kind=KIND)
     return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=NAME)

@@ -20,7 +20,7 @@ from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Patch, PatchType
 from doorman.controllers.deployment.deployment_sizes import REVISION, surge_and_unavailable, total
-from doorman.controllers.replicas.replicas import FAILURE, condition_body
+from doorman.controllers.pods.status_reports import REPLICA_FAILURE, condition_body
 
 AVAILABLE: Final = "Available"
 PROGRESSING: Final = "Progressing"
@@ -90,8 +90,8 @@ def decide_progressing(
 def decide_failure(conditions: Conditions, everyone: Sequence[ReplicaSet], new: ReplicaSet | None) -> Conditions:
     """The new ReplicaSet's failure, or else another's."""
     ordered = [*([new] if new is not None else []), *everyone]
-    found = next((one for rs in ordered if (one := rs.status.condition(FAILURE)) is not None), None)
-    rest = tuple(one for one in conditions if one.type != FAILURE)
+    found = next((one for rs in ordered if (one := rs.status.condition(REPLICA_FAILURE)) is not None), None)
+    rest = tuple(one for one in conditions if one.type != REPLICA_FAILURE)
     if found is None:
         return rest
     return (*rest, msgspec.structs.replace(found, last_update_time=found.last_transition_time))

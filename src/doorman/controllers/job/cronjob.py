@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 from doorman.api.views.batch import CronJob, CronJobStatus, Job, JobReference
 from doorman.api.views.meta import ObjectMeta, controller_of
+from doorman.api.well_known import BATCH_V1, JOBS
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, Create, Delete, Patch, RecordEvent
@@ -25,9 +26,7 @@ from doorman.semantics.cron_schedule import Schedule, ScheduleError, next_time, 
 
 NAME: Final = "cronjob-controller"
 RESOURCE: Final = "cronjobs.batch"
-JOBS: Final = "jobs.batch"
 KIND: Final = "CronJob"
-API_VERSION: Final = "batch/v1"
 WORKERS: Final = 16
 MISSED_MAX: Final = 100
 SCHEDULED_ANNOTATION: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -103,11 +102,11 @@ def job_body(cron_job: CronJob, scheduled: Instant) -> dict[str, Any]:
         "name": f"{meta.name}-{int(scheduled) // 60}",
         "namespace": meta.namespace,
         "annotations": {**(of_template.get("annotations") or {}), SCHEDULED_ANNOTATION: stamp},
-        "ownerReferences": [owner_reference(API_VERSION, KIND, meta)],
+        "ownerReferences": [owner_reference(BATCH_V1, KIND, meta)],
     }
     if of_template.get("labels"):
         metadata["labels"] = dict(of_template["labels"])
-    return {"apiVersion": API_VERSION, "kind": "Job", "metadata": metadata, "spec": template.get("spec") or {}}
+    return {"apiVersion": BATCH_V1, "kind": "Job", "metadata": metadata, "spec": template.get("spec") or {}}
 
 
 class CronJobController:
@@ -229,7 +228,7 @@ def _status_patch(cron_job: CronJob, status: CronJobStatus) -> Patch | None:
     if status == cron_job.status:
         return None
     active = [
-        {"apiVersion": API_VERSION, "kind": "Job", "name": one.name, "namespace": one.namespace, "uid": one.uid}
+        {"apiVersion": BATCH_V1, "kind": "Job", "name": one.name, "namespace": one.namespace, "uid": one.uid}
         for one in status.active
     ]
     body = {
@@ -263,5 +262,5 @@ def _started(job: Job) -> tuple[str, str]:
 
 
 def _event(meta: ObjectMeta, reason: str, message: str, *, kind: str = "Normal") -> RecordEvent:
-    regarding = reference_to(meta, api_version=API_VERSION, kind=KIND)
+    regarding = reference_to(meta, api_version=BATCH_V1, kind=KIND)
     return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=NAME)

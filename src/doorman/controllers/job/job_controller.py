@@ -18,6 +18,7 @@ import msgspec
 from doorman.api.views.batch import Job, JobStatus, UncountedPods
 from doorman.api.views.meta import Condition, ObjectMeta, controller_of
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import BATCH_V1, JOBS
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
@@ -47,13 +48,10 @@ from doorman.controllers.job.job_pods import (
 from doorman.controllers.pods.controller_refs import BY_OWNER
 from doorman.controllers.pods.pod_control import Owner, PodControl
 from doorman.controllers.pods.pod_state import created_order, is_active, is_ready, owner_reference
-from doorman.controllers.pods.status_reports import reference_to, status_patch
-from doorman.controllers.replicas.replicas import condition_body
+from doorman.controllers.pods.status_reports import condition_body, reference_to, status_patch
 
 NAME: Final = "job-controller"
-RESOURCE: Final = "jobs.batch"
 KIND: Final = "Job"
-API_VERSION: Final = "batch/v1"
 WORKERS: Final = 32
 PODS_PER_SYNC_MAX: Final = 500
 
@@ -72,7 +70,7 @@ def pod_keys(change: ObjectChange) -> Iterable[str]:
     return (f"job/{change.newest.metadata.namespace}/{owner.name}",)
 
 
-SOURCES: Final = (Source(RESOURCE, job_keys), Source("pods", pod_keys))
+SOURCES: Final = (Source(JOBS, job_keys), Source("pods", pod_keys))
 
 
 def decide_verdict(
@@ -157,7 +155,7 @@ def decide_status_patch(job: Job, status: JobStatus) -> Patch | None:
         },
         "conditions": [condition_body(one) for one in status.conditions] or None,
     }
-    return status_patch(RESOURCE, job.metadata, body, guarded=True)
+    return status_patch(JOBS, job.metadata, body, guarded=True)
 
 
 class JobController:
@@ -266,7 +264,7 @@ class JobController:
         if missing <= 0:
             return self._control.create(owner, [], now)
         missing = min(missing, PODS_PER_SYNC_MAX)
-        reference = owner_reference(API_VERSION, KIND, job.metadata)
+        reference = owner_reference(BATCH_V1, KIND, job.metadata)
         until = self._backoffs.get(job.metadata.uid, Backoff()).until() if not is_per_index(job) else 0.0
         if now < until:
             return [(owner.key, until)]
@@ -376,7 +374,7 @@ def _with_condition(conditions: tuple[Condition, ...], condition: Condition) -> 
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:
-    return reference_to(meta, api_version=API_VERSION, kind=KIND)
+    return reference_to(meta, api_version=BATCH_V1, kind=KIND)
 
 
 def _event(meta: ObjectMeta, reason: str, message: str, *, kind: str = "Normal") -> RecordEvent:

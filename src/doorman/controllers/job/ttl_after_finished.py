@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from doorman.api.views.batch import Job
+from doorman.api.well_known import JOBS
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
 from doorman.client.actions import Delete
@@ -18,7 +19,6 @@ from doorman.client.controller_contract import DONE, ObjectChange, Result, Sourc
 from doorman.client.informer_cache import ListerOf
 
 NAME: Final = "ttl-after-finished-controller"
-RESOURCE: Final = "jobs.batch"
 WORKERS: Final = 5
 
 
@@ -27,7 +27,7 @@ def job_keys(change: ObjectChange) -> Iterable[str]:
     return (f"job/{job.metadata.key}",) if job is not None and expiry_of(job) is not None else ()
 
 
-SOURCES: Final = (Source(RESOURCE, job_keys),)
+SOURCES: Final = (Source(JOBS, job_keys),)
 
 
 def expiry_of(job: Job) -> Instant | None:
@@ -65,7 +65,7 @@ class TtlAfterFinishedController:
         meta = job.metadata
         # The version too: the time may have been changed after all.
         action = Delete(
-            resource=RESOURCE, namespace=meta.namespace, name=meta.name, propagation="Foreground", uid=meta.uid,
+            resource=JOBS, namespace=meta.namespace, name=meta.name, propagation="Foreground", uid=meta.uid,
             resource_version=meta.resource_version,
         )  # fmt: skip
         return Result(actions=(action,))

@@ -17,12 +17,12 @@ from doorman.api.views.coordination import Lease
 from doorman.api.views.meta import Condition, ObjectMeta
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 
 COMPONENT: Final = "node-controller"
-LEASE_NAMESPACE: Final = "kube-node-lease"
 WATCHED_CONDITIONS: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 NEVER_UPDATED: Final = ("NodeStatusNeverUpdated", "Kubelet never posted node status.")
 STOPPED: Final = ("NodeStatusUnknown", "Kubelet stopped posting node status.")
@@ -41,7 +41,7 @@ class NodeMemory:
         self.probed = probed
         self.ready = node.status.condition("Ready")
         self.lease: Lease | None = None
-        self.lease_key = f"{LEASE_NAMESPACE}/{node.metadata.name}"
+        self.lease_key = f"{NODE_LEASE_NAMESPACE}/{node.metadata.name}"
         self.is_settled = False
         """As the node is now, there is nothing to do about it while it gives signs of life."""
         self.is_counted = True

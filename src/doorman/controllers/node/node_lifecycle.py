@@ -23,6 +23,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from doorman.api.views.coordination import Lease
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.nodes import Node
+from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.client.actions import Action
@@ -62,7 +63,6 @@ from doorman.semantics.taints.condition_taints import no_execute_taint_or_none
 from doorman.semantics.taints.taint_lists import has_taint
 
 NAME: Final = "node-lifecycle-controller"
-PODS_BY_NODE: Final = "nodeName"
 EXCLUDE_LABEL: Final = "node.kubernetes.io/exclude-disruption"
 WORKERS: Final = 16
 
@@ -371,7 +371,7 @@ class NodeLifecycleController:
         if name not in self._marked:
             return DONE
         self._marked.discard(name)
-        pods = self._pods.by(PODS_BY_NODE, name)
+        pods = self._pods.by(BY_NODE, name)
         return Result(wakes=[(f"pod/{pod.metadata.namespace}/{pod.metadata.name}", now) for pod in pods])
 
     def _sync_pod(self, key: str, now: Instant) -> Result:

@@ -17,10 +17,10 @@ import msgspec
 
 from doorman.api.views.apps import ControllerRevision, Template, template_labels
 from doorman.api.views.meta import ObjectMeta
+from doorman.api.well_known import CONTROLLER_REVISIONS
 from doorman.client.actions import Action, Create, Delete, Patch
 from doorman.controllers.pods.pod_state import fnv1a_32, safe_text
 
-RESOURCE: Final = "controllerrevisions.apps"
 HASH_LABEL: Final = "controller-revision-hash"
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
@@ -66,7 +66,7 @@ def decide_history(
         if current.revision == newest:
             return History(hash=label, name=current.metadata.name, revision=newest)
         again = {"revision": newest + 1}
-        patch = Patch(resource=RESOURCE, namespace=owner.namespace, name=current.metadata.name, body=again)
+        patch = Patch(resource=CONTROLLER_REVISIONS, namespace=owner.namespace, name=current.metadata.name, body=again)
         return History(hash=label, name=current.metadata.name, revision=newest + 1, actions=(patch,))
     label = template_hash(template, collision_count)
     name = f"{owner.name}-{label}"
@@ -86,7 +86,7 @@ def decide_history(
         "data": msgspec.json.decode(_ENCODER.encode(data)),
         "revision": newest + 1,
     }
-    create = Create(resource=RESOURCE, namespace=owner.namespace, body=body)
+    create = Create(resource=CONTROLLER_REVISIONS, namespace=owner.namespace, body=body)
     return History(hash=label, name=name, revision=newest + 1, actions=(create,), collided=collided)
 
 
@@ -103,7 +103,7 @@ def decide_cleanup(
     excess = max(len(old) - limit, 0)
     return [
         Delete(
-            resource=RESOURCE,
+            resource=CONTROLLER_REVISIONS,
             namespace=revision.metadata.namespace,
             name=revision.metadata.name,
             uid=revision.metadata.uid,

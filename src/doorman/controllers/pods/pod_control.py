@@ -20,7 +20,7 @@ from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action, Create, Delete, ObjectReference, RecordEvent
-from doorman.client.controller_contract import DONE, Result, Retry
+from doorman.client.controller_contract import DONE, NO_RETRY, Result
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.pod_state import fnv1a_32, safe_suffix
 
@@ -29,7 +29,6 @@ NAME_BASE_MAX: Final = 58
 PAUSE_SECONDS_MIN: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 30.0
 LOOK_AFTER_SECONDS: Final = 1.0
-NO_RETRY: Final = Retry(attempts_max=1)
 ASKED_FOR: Final = "asked for"
 """In place of the time of a deletion that was asked for and is not seen yet."""
 

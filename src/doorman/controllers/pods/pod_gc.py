@@ -23,21 +23,20 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from doorman.api.taints import OUT_OF_SERVICE
 from doorman.api.views.nodes import Node
+from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import DELETING, FINISHED, Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Delete, Patch
-from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
+from doorman.client.controller_contract import DONE, NO_RETRY, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
 
 NAME: Final = "pod-garbage-collector-controller"
 SWEEP_SECONDS: Final = 20.0
 QUARANTINE_SECONDS: Final = 40.0
 WORKERS: Final = 16
-NO_RETRY: Final = Retry(attempts_max=1)
 """The next sweep is the retry."""
 ORPHAN_CONDITION: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
-PODS_BY_NODE: Final = "nodeName"
 PODS_BY_END: Final = "end"
 """The index of `doorman.api.views.pods.end_of`: a sweep looks at the few pods that are on their way out, not at all."""
 
@@ -148,7 +147,7 @@ class PodGcController:
 
     def _sweep(self, now: Instant) -> Result:
         finished, deleting = self._pods.by(PODS_BY_END, FINISHED), self._pods.by(PODS_BY_END, DELETING)
-        orphaned = [pod for name in self._gone_nodes(now) for pod in self._pods.by(PODS_BY_NODE, name)]
+        orphaned = [pod for name in self._gone_nodes(now) for pod in self._pods.by(BY_NODE, name)]
         self._condemned.clear()
         wakes: list[tuple[str, Instant]] = []
         seen: set[str] = set()
@@ -167,7 +166,7 @@ class PodGcController:
 
     def _gone_nodes(self, now: Instant) -> Sequence[str]:
         """Nodes whose quarantine is over and that are still missing. Others that are missing enter it."""
-        for name in self._pods.places(PODS_BY_NODE):
+        for name in self._pods.places(BY_NODE):
             if name and self._nodes.get(name) is None:
                 self._quarantine.setdefault(name, now + QUARANTINE_SECONDS)
         over = [name for name, until in self._quarantine.items() if until <= now]

@@ -1,16 +1,15 @@
 """Small truths about pods that every workload controller goes by."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from doorman.api.taints import Toleration
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
+from doorman.base.generated_names import SAFE_ALPHABET
 from doorman.base.instants import from_time
 from doorman.semantics.pods.node_selectors import NAME_FIELD
-
-_SAFE: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def is_active(pod: Pod) -> bool:
@@ -96,7 +95,7 @@ def safe_text(number: int) -> str:
     >>> safe_text(1234567890)
     '56789bcdf4'
     """
-    return "".join(_SAFE[ord(digit) % len(_SAFE)] for digit in str(number))
+    return "".join(SAFE_ALPHABET[ord(digit) % len(SAFE_ALPHABET)] for digit in str(number))
 
 
 def safe_suffix(number: int, length: int = 5) -> str:
@@ -107,8 +106,8 @@ def safe_suffix(number: int, length: int = 5) -> str:
     """
     letters = []
     for _ in range(length):
-        number, digit = divmod(number, len(_SAFE))
-        letters.append(_SAFE[digit])
+        number, digit = divmod(number, len(SAFE_ALPHABET))
+        letters.append(SAFE_ALPHABET[digit])
     return "".join(reversed(letters))
 
 

@@ -1,9 +1,14 @@
 """How a controller reports on what it looks after: the status it writes, and whom its events are about."""
 
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from doorman.api.views.meta import ObjectMeta
 from doorman.client.actions import ObjectReference, Patch, PatchType
+
+REPLICA_FAILURE: Final = "ReplicaFailure"
+"""The condition that says why pods could not be made or deleted."""
 
 
 def reference_to(meta: ObjectMeta, *, api_version: str, kind: str) -> ObjectReference:
@@ -33,3 +38,7 @@ def status_patch(resource: str, meta: ObjectMeta, status: dict[str, Any], *, gua
         body={**guard, "status": status},
         type=PatchType.MERGE,
     )
+
+
+def condition_body(condition: Any) -> dict[str, Any]:  # a Condition view; as JSON without what is empty
+    return {name: value for name, value in msgspec.to_builtins(condition).items() if value}

@@ -23,6 +23,7 @@ from doorman.api.views.apps import ReplicaSetStatus, Template, template_labels
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import POD_DELETION_COST_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, Patch
@@ -38,11 +39,9 @@ from doorman.controllers.pods.pod_state import (
     next_available,
     ready_since,
 )
-from doorman.controllers.pods.status_reports import reference_to, status_patch
+from doorman.controllers.pods.status_reports import REPLICA_FAILURE, condition_body, reference_to, status_patch
 
 PODS_PER_SYNC_MAX: Final = 500
-DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-FAILURE: Final = "ReplicaFailure"
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 Kin = Mapping[str, int]
@@ -119,10 +118,6 @@ def decide_status_patch(owner: Replicated, status: ReplicaSetStatus) -> Patch | 
     if status.conditions != owner.status.conditions:
         body["conditions"] = [condition_body(one) for one in status.conditions] or None
     return status_patch(owner.claimant.resource, owner.meta, body)
-
-
-def condition_body(condition: Any) -> dict[str, Any]:  # a Condition view; as JSON without what is empty
-    return {name: value for name, value in msgspec.to_builtins(condition).items() if value}
 
 
 class ReplicaEngine:
@@ -206,7 +201,7 @@ def _created(pod: Pod, otherwise: Instant) -> Instant:
 
 def _deletion_cost(pod: Pod) -> int:
     try:
-        return int(pod.metadata.annotations.get(DELETION_COST, "0"))
+        return int(pod.metadata.annotations.get(POD_DELETION_COST_ANNOTATION, "0"))
     except ValueError:
         return 0
 
@@ -215,15 +210,15 @@ def _conditions(
     before: ReplicaSetStatus, failures: Sequence[PodControlFailure], *, failing: bool, now: Instant
 ) -> tuple[Any, ...]:  # Conditions
     """Rule 4."""
-    found = before.condition(FAILURE)
+    found = before.condition(REPLICA_FAILURE)
     if failures and found is None:
         first = failures[0]
         condition = {
-            "type": FAILURE, "status": "True", "reason": first.reason,
+            "type": REPLICA_FAILURE, "status": "True", "reason": first.reason,
             "message": first.message.partition(": ")[2], "lastTransitionTime": to_time(now),
         }  # fmt: skip
         added = msgspec.convert({"conditions": [condition]}, ReplicaSetStatus).conditions
         return (*before.conditions, *added)
     if not failing and found is not None:
-        return tuple(one for one in before.conditions if one.type != FAILURE)
+        return tuple(one for one in before.conditions if one.type != REPLICA_FAILURE)
     return before.conditions

@@ -14,6 +14,7 @@ from doorman.api.views.endpoints import EndpointSlice
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.services import Service, selecting_in
+from doorman.api.well_known import ZONE_LABEL
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Create, Delete, Update
@@ -38,7 +39,6 @@ RESOURCE: Final = "endpointslices.discovery.k8s.io"
 SERVICE_NAME: Final = "kubernetes.io/service-name"
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 MANAGER: Final = "endpointslice-controller.k8s.io"
-ZONE: Final = "topology.kubernetes.io/zone"
 ENDPOINTS_MAX: Final = 100
 WORKERS: Final = 5
 
@@ -154,8 +154,8 @@ def _endpoint(service: Service, pod: Pod, nodes: ListerOf[Node]) -> Json:
     if pod.spec.node_name:
         out["nodeName"] = pod.spec.node_name
         node = nodes.get(pod.spec.node_name)
-        if node is not None and node.metadata.labels.get(ZONE):
-            out["zone"] = node.metadata.labels[ZONE]
+        if node is not None and node.metadata.labels.get(ZONE_LABEL):
+            out["zone"] = node.metadata.labels[ZONE_LABEL]
     return out
 
 

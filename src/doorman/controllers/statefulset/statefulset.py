@@ -14,6 +14,7 @@ from doorman.api.machinery.label_selectors import matches, selector_of
 from doorman.api.views.apps import ControllerRevision, StatefulSet, StatefulSetStatus
 from doorman.api.views.meta import Object, ObjectMeta
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import APPS_V1, CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, ObjectReference, Patch, RecordEvent
 from doorman.client.controller_contract import Result, Source
@@ -24,7 +25,7 @@ from doorman.controllers.pods.pod_control import Owner, PodControl, Texts
 from doorman.controllers.pods.pod_owner import PodOwnerController
 from doorman.controllers.pods.pod_state import next_available
 from doorman.controllers.pods.status_reports import reference_to, status_patch
-from doorman.controllers.statefulset.statefulset_claims import CLAIMS, decide_claim_owners, is_about_to_go
+from doorman.controllers.statefulset.statefulset_claims import decide_claim_owners, is_about_to_go
 from doorman.controllers.statefulset.statefulset_pods import (
     Versions,
     claim_bodies,
@@ -39,9 +40,7 @@ from doorman.controllers.statefulset.statefulset_pods import (
 
 NAME: Final = "statefulset-controller"
 RESOURCE: Final = "statefulsets.apps"
-REVISIONS: Final = "controllerrevisions.apps"
 KIND: Final = "StatefulSet"
-API_VERSION: Final = "apps/v1"
 WORKERS: Final = 32
 CLAIM_SECONDS: Final = 1.0
 """After so long an ordinal whose claim is about to go is looked at again."""
@@ -56,7 +55,7 @@ TEXTS: Final = Texts(
 SOURCES: Final = (
     Source(RESOURCE, set_keys),
     Source("pods", owned_keys(KIND), only_with=RESOURCE),
-    Source(REVISIONS, owned_keys(KIND)),
+    Source(CONTROLLER_REVISIONS, owned_keys(KIND)),
 )
 
 
@@ -114,7 +113,7 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
 
     def _manage(self, key: str, found: StatefulSet, now: Instant) -> Result:
         stateful_set, meta = found, found.metadata
-        claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=meta)
+        claimant = Claimant(resource=RESOURCE, api_version=APPS_V1, kind=KIND, meta=meta)
         owner = Owner(key=f"set/{key}", meta=meta, reference=_reference(meta))
         candidates = [
             pod for pod in self._candidates.of(key, meta) if ordinal_of(stateful_set, pod.metadata.name) is not None
@@ -122,7 +121,7 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
         selector = selector_of(stateful_set.spec.selector)
         claim = decide_claim(claimant, selector, "pods", candidates)
         pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
-        kept = decide_claim(claimant, selector, REVISIONS, candidates_of(self._revisions, meta))
+        kept = decide_claim(claimant, selector, CONTROLLER_REVISIONS, candidates_of(self._revisions, meta))
         revisions = kept.mine
         collisions = stateful_set.status.collision_count
         history = decide_history(
@@ -193,7 +192,7 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
         for body in claim_bodies(stateful_set, ordinal):
             name = body["metadata"]["name"]
             if self._claims.get(f"{meta.namespace}/{name}") is None:
-                yield Create(resource=CLAIMS, namespace=meta.namespace, body=body)
+                yield Create(resource=PERSISTENT_VOLUME_CLAIMS, namespace=meta.namespace, body=body)
                 text = f"create Claim {name} Pod {meta.name}-{ordinal} in StatefulSet {meta.name} success"
                 yield RecordEvent(
                     regarding=owner.reference, type="Normal", reason="SuccessfulCreate", message=text, component=NAME
@@ -201,4 +200,4 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:
-    return reference_to(meta, api_version=API_VERSION, kind=KIND)
+    return reference_to(meta, api_version=APPS_V1, kind=KIND)

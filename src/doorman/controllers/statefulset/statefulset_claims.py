@@ -15,11 +15,10 @@ from typing import Any
 from doorman.api.views.apps import StatefulSet
 from doorman.api.views.meta import Object, ObjectMeta
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 from doorman.client.actions import Patch
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.pod_state import owner_reference
-
-CLAIMS = "persistentvolumeclaims"
 
 
 def claim_name(template: dict[str, Any], set_name: str, ordinal: int) -> str:  # a PersistentVolumeClaim as JSON
@@ -68,7 +67,7 @@ def decide_claim_owners(
         if added or removed:
             meta = claim.metadata
             body = {"metadata": {"uid": meta.uid, "ownerReferences": [*removed, *added]}}
-            yield Patch(resource=CLAIMS, namespace=meta.namespace, name=meta.name, body=body)
+            yield Patch(resource=PERSISTENT_VOLUME_CLAIMS, namespace=meta.namespace, name=meta.name, body=body)
 
 
 def _reference(api_version: str, kind: str, meta: ObjectMeta) -> dict[str, dict[str, Any]]:  # JSON, by uid

@@ -23,6 +23,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from doorman.api.taints import Effect, Taint, Toleration
 from doorman.api.views.nodes import Node
+from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.base.clock import Instant
@@ -43,9 +44,6 @@ from doorman.controllers.taint_eviction.eviction_messages import (
 )
 from doorman.semantics.taints.eviction_time import NEVER, At, Eviction, Never, Now, decide_eviction
 from doorman.semantics.taints.taint_records import ANNOTATION, dated_taints, read_records
-
-PODS_BY_NODE: Final = "nodeName"
-"""The index of pods that the constructor's lister must have."""
 
 ATTEMPTS_MAX: Final = 5
 RETRY: Final = Retry(attempts_max=ATTEMPTS_MAX, delay_seconds=0.010, factor=1.0)
@@ -228,7 +226,7 @@ class TaintEvictionController:
             self._tainted.pop(name, None)
         actions: list[Action] = []
         wakes: list[tuple[str, Instant]] = []
-        for pod in self._pods.by(PODS_BY_NODE, name):
+        for pod in self._pods.by(BY_NODE, name):
             if taints:
                 self._process(pod, taints, now, actions, wakes)
             else:

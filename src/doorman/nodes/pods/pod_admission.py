@@ -23,6 +23,7 @@ from doorman.api.taints import MEMORY_PRESSURE, Effect, Taint
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import MIRROR_POD_ANNOTATION
 from doorman.semantics.pods.host_ports import HostPort, do_conflict, host_ports
 from doorman.semantics.pods.node_selectors import selects_node
 from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities
@@ -32,7 +33,6 @@ from doorman.semantics.taints.matching import EVICTS, first_untolerated_or_none,
 NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 """In the order in which a kubelet checks them."""
 CRITICAL_PRIORITY: Final = 2_000_000_000
-MIRROR: Final = "kubernetes.io/config.mirror"
 OS_LABEL: Final = "kubernetes.io/os"
 SAFE_SYSCTLS: Final = frozenset(
     {
@@ -81,7 +81,7 @@ def is_critical(pod: Pod) -> bool:
 
 def is_static(meta: ObjectMeta) -> bool:
     """A mirror pod stands for one that did not come from the API server."""
-    return MIRROR in meta.annotations
+    return MIRROR_POD_ANNOTATION in meta.annotations
 
 
 def decide_admission(

@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from doorman.api.views.coordination import Lease
 from doorman.api.views.meta import ObjectMeta
+from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import to_micro_time
 from doorman.client.actions import Action, Create, Patch, PatchType
 
-NAMESPACE: Final = "kube-node-lease"
-RESOURCE: Final = "leases.coordination.k8s.io"
 SLOTS: Final = 20
 """Of a period: every half second of the usual ten."""
 
@@ -51,13 +50,13 @@ def decide_renewal(node: ObjectMeta, lease: Lease | None, now: Instant, duration
         body: dict[str, Any] = {  # JSON
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": node.name, "namespace": NAMESPACE, "ownerReferences": [owner]},
+            "metadata": {"name": node.name, "namespace": NODE_LEASE_NAMESPACE, "ownerReferences": [owner]},
             "spec": {"holderIdentity": node.name, "leaseDurationSeconds": duration_seconds, "renewTime": time},
         }
-        return Create(resource=RESOURCE, namespace=NAMESPACE, body=body)
+        return Create(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, body=body)
     renewed: dict[str, Any] = {"spec": {"renewTime": time}}  # JSON
     if lease.spec.holder_identity != node.name or lease.spec.lease_duration_seconds != duration_seconds:
         renewed["spec"] |= {"holderIdentity": node.name, "leaseDurationSeconds": duration_seconds}
     if all(reference.uid != node.uid for reference in lease.metadata.owner_references):
         renewed["metadata"] = {"ownerReferences": [owner]}
-    return Patch(resource=RESOURCE, namespace=NAMESPACE, name=node.name, body=renewed, type=PatchType.MERGE)
+    return Patch(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node.name, body=renewed, type=PatchType.MERGE)

@@ -15,13 +15,12 @@ from typing import Final
 import msgspec
 
 from doorman.api.views.admissionregistration import BINDINGS, MUTATING, MUTATING_BINDINGS, VALIDATING
+from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import to_micro_time, to_time
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.store.store_contract import Conflict, Entry, Store, Write
 
-LEASES: Final = "leases.coordination.k8s.io"
-NAMESPACE: Final = "kube-node-lease"
 MANAGER: Final = "kubelet"
 
 GONE_MIN: Final = 64
@@ -75,7 +74,7 @@ class LeaseRenewals:
         forms: list[_Form] = []
         writes: list[Write] = []
         for node in nodes:
-            key = f"{LEASES}/{NAMESPACE}/{node}"
+            key = f"{LEASES}/{NODE_LEASE_NAMESPACE}/{node}"
             entry = self._store.peek(key)
             form = self._form(node, entry)
             if form is None or entry is None:
@@ -110,7 +109,9 @@ class LeaseRenewals:
         if len(self._forms) >= 2 * len(self._leases.objects) + GONE_MIN:
             leases = self._leases
             self._forms = {
-                node: form for node, form in self._forms.items() if leases.get(f"{NAMESPACE}/{node}") is not None
+                node: form
+                for node, form in self._forms.items()
+                if leases.get(f"{NODE_LEASE_NAMESPACE}/{node}") is not None
             }
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Protocol
 from doorman.admission.plugin_contract import Attributes, ClusterReader
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import JOBS
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid_object
 from doorman.base.instants import to_time
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.fastpath.create_cache import CachedCreate
-from doorman.registry.kinds.job_strategy import JOBS, forget_selector
+from doorman.registry.kinds.job_strategy import forget_selector
 from doorman.registry.kinds.service_allocators import SERVICES, Undo
 from doorman.validation.metadata import validate_metadata
 

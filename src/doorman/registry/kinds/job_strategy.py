@@ -4,7 +4,6 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 
-JOBS: Final = "jobs.batch"
 CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 _UID_LABELS: Final = ("controller-uid", CONTROLLER_UID)

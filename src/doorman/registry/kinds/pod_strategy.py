@@ -2,10 +2,10 @@
 
 import copy
 from collections.abc import Mapping
-from typing import Final
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.strategy import prepare_update, restore, take_only
@@ -32,17 +32,13 @@ def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     doc["status"] = status
 
 
-_TERMS: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_WEIGHTED_TERMS: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-
-
 def _merge_label_keys(spec: Document, labels: Mapping[str, str]) -> None:
     """`matchLabelKeys` and `mismatchLabelKeys` become expressions with the pod's own values, where there are any."""
     holders: list[Document] = list(spec.get("topologySpreadConstraints") or ())
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = (spec.get("affinity") or {}).get(kind) or {}
-        holders.extend(affinity.get(_TERMS) or ())
-        holders.extend(one.get("podAffinityTerm") or {} for one in affinity.get(_WEIGHTED_TERMS) or ())
+        holders.extend(affinity.get(REQUIRED_TERMS) or ())
+        holders.extend(one.get("podAffinityTerm") or {} for one in affinity.get(PREFERRED_TERMS) or ())
     for holder in holders:
         selector = holder.get("labelSelector")
         if selector is None:

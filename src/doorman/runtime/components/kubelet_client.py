@@ -4,12 +4,13 @@ import contextlib
 from collections.abc import Callable
 from typing import Final
 
+from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.errors import ApiError, GroupResource, not_found
 from doorman.base.instants import to_micro_time
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Renew, Update
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
-from doorman.registry.fastpath.lease_renewal import LEASES, NAMESPACE, LeaseRenewals
+from doorman.registry.fastpath.lease_renewal import LeaseRenewals
 from doorman.runtime.components.loopback_client import LoopbackClient
 
 _PODS: Final = GroupResource("", "pods")
@@ -48,7 +49,7 @@ class KubeletClient:
         others = await self._renewals.renew(action.nodes, action.at)
         body = {"spec": {"renewTime": to_micro_time(action.at)}}
         for node in others:
-            patch = Patch(resource=LEASES, namespace=NAMESPACE, name=node, body=body, type=PatchType.MERGE)
+            patch = Patch(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node, body=body, type=PatchType.MERGE)
             with contextlib.suppress(ApiError):  # its next turn mends it
                 await self._as(node).patch(patch)
 

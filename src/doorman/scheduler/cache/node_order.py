@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Final
 
-ZONE_LABEL: Final = "topology.kubernetes.io/zone"
+from doorman.api.well_known import ZONE_LABEL
+
 REGION_LABEL: Final = "topology.kubernetes.io/region"
 _OLD_ZONE_LABEL: Final = "failure-domain.beta.kubernetes.io/zone"
 _OLD_REGION_LABEL: Final = "failure-domain.beta.kubernetes.io/region"

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundScorer
+from doorman.scheduler.outcomes import UNSCHEDULABLE
 from doorman.scheduler.scheduler_metrics import SchedulerMetrics
 
 SUCCESS: Final = "Success"
-UNSCHEDULABLE: Final = "Unschedulable"
 SKIP: Final = "Skip"
 
 

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from doorman.semantics.cel.cel_errors import CelError, no_overload
+from doorman.semantics.taints.canonical_integers import INT64_MAX as INT64_MAX
+from doorman.semantics.taints.canonical_integers import INT64_MIN as INT64_MIN
 
 Value = Any  # a CEL value: one of the above
 
-INT64_MIN: Final = -(2**63)
-INT64_MAX: Final = 2**63 - 1
 UINT64_MAX: Final = 2**64 - 1
 
 

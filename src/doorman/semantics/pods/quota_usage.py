@@ -17,16 +17,16 @@ from fractions import Fraction
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity, quantity_text
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 from doorman.semantics.pods.pod_resources import Amounts, pod_amounts
 from doorman.semantics.pods.qos import QosClass, qos_class
 from doorman.semantics.pods.resource_names import HUGE_PAGES_PREFIX, is_native_resource
 
 PODS: Final = "pods"
 SERVICES: Final = "services"
-CLAIMS: Final = "persistentvolumeclaims"
 COUNT: Final = "count/"
 PLAIN_COUNTS: Final = frozenset(
-    {PODS, SERVICES, "replicationcontrollers", "resourcequotas", "secrets", "configmaps", CLAIMS}
+    {PODS, SERVICES, "replicationcontrollers", "resourcequotas", "secrets", "configmaps", PERSISTENT_VOLUME_CLAIMS}
 )
 IGNORED: Final = frozenset(("events", "events.events.k8s.io"))
 """Too many, too short-lived: nobody counts them."""
@@ -56,7 +56,7 @@ def usage_of(resource: str, obj: _Json) -> Amounts:
         _add_pod(usage, obj.get("spec") or {})
     elif resource == SERVICES:
         _add_service(usage, obj.get("spec") or {})
-    elif resource == CLAIMS:
+    elif resource == PERSISTENT_VOLUME_CLAIMS:
         _add_claim(usage, obj)
     if resource in PLAIN_COUNTS:
         usage[resource] = _ONE
@@ -81,7 +81,7 @@ def resource_counted_by(name: str) -> str:
     if name in (_NODE_PORTS, _LOAD_BALANCERS):
         return SERVICES
     if name == _STORAGE or _OF_CLASS in name:
-        return CLAIMS
+        return PERSISTENT_VOLUME_CLAIMS
     wanted = name.removeprefix("requests.")
     is_extended = wanted != name and not is_native_resource(wanted)
     return PODS if name in _OF_PODS or wanted.startswith(HUGE_PAGES_PREFIX) or is_extended else ""
@@ -166,7 +166,7 @@ def _add_claim(usage: Amounts, claim: _Json) -> None:
         text = allocated  # an expansion that failed still takes what it tried to get
     prefix = f"{storage_class}{_OF_CLASS}"
     if storage_class:
-        usage[f"{prefix}{CLAIMS}"] = _ONE
+        usage[f"{prefix}{PERSISTENT_VOLUME_CLAIMS}"] = _ONE
     if text is not None:
         for name in (_STORAGE, f"{prefix}{_STORAGE}") if storage_class else (_STORAGE,):
             _add_amount(usage, name, parse_quantity(text), is_binary=_is_binary(text))

@@ -13,15 +13,14 @@ Rules
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.taints import Taint, Toleration
 from doorman.api.views.doorman_dev import TAINT_KEY, DedicatedNodes
 from doorman.api.views.meta import LabelSelector
+from doorman.api.well_known import REQUIRED_TERMS
 from doorman.semantics.taints.matching import tolerates
-
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def is_for(
@@ -44,9 +43,9 @@ def with_required_terms(affinity: Mapping[str, Any] | None, dedicated: Sequence[
     """Rule 3: the pod's affinity, bound to the nodes of any of these. Terms are alternatives, so each meets each."""
     affinity = affinity or {}
     node = affinity.get("nodeAffinity") or {}
-    own = (node.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
+    own = (node.get(REQUIRED_TERMS) or {}).get("nodeSelectorTerms") or [{}]
     terms = [_joined(term, requirements(one.spec.node_selector)) for term in own for one in dedicated]
-    return {**affinity, "nodeAffinity": {**node, _REQUIRED: {"nodeSelectorTerms": terms}}}
+    return {**affinity, "nodeAffinity": {**node, REQUIRED_TERMS: {"nodeSelectorTerms": terms}}}
 
 
 def requirements(selector: LabelSelector) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from doorman.api.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+from doorman.api.well_known import AUTHENTICATION_GROUP
 from doorman.base.errors import ApiError, internal
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
@@ -12,7 +13,6 @@ from doorman.server.request import RequestInfo
 PREFIX: Final = "impersonate-"
 EXTRA_PREFIX: Final = "impersonate-extra-"
 _ACCOUNT: Final = "system:serviceaccount:"
-_GROUP: Final = "authentication.k8s.io"
 
 
 def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer) -> User | None:
@@ -57,10 +57,10 @@ def rights_needed(headers: Mapping[str, str]) -> Iterator[RequestInfo]:
         yield _right("groups", group)
     for key, values in _extra(headers).items():
         for value in values:
-            yield _right("userextras", value, group=_GROUP, subresource=key)
+            yield _right("userextras", value, group=AUTHENTICATION_GROUP, subresource=key)
     uid = _first(headers, "impersonate-uid")
     if uid:
-        yield _right("uids", uid, group=_GROUP)
+        yield _right("uids", uid, group=AUTHENTICATION_GROUP)
 
 
 def split_account(name: str) -> tuple[str, str] | None:

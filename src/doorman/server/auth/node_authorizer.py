@@ -10,6 +10,7 @@ from doorman.api.identity import User
 from doorman.api.machinery.field_selectors import FieldTerm
 from doorman.api.machinery.schema import Document
 from doorman.api.views.rbac import PolicyRule
+from doorman.api.well_known import MIRROR_POD_ANNOTATION, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
@@ -18,9 +19,6 @@ from doorman.server.auth.rbac_authorizer import Decision
 from doorman.server.auth.rbac_rules import rule_allows
 from doorman.server.request import RequestInfo
 
-NODE_PREFIX: Final = "system:node:"
-NODES_GROUP: Final = "system:nodes"
-LEASE_NAMESPACE: Final = "kube-node-lease"
 REFERENCES_MAX: Final = 20_000
 """Pods whose references are remembered."""
 
@@ -29,13 +27,12 @@ _ALLOWED: Final = Decision(True)
 _READ: Final = ("get", "list", "watch")
 _CHANGE: Final = ("update", "patch")
 _OWN_VERBS: Final = ("get", "create", "update", "patch", "delete")
-_MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 def node_of(user: User) -> str:
     """The node a user is the kubelet of, or nothing."""
-    if user.name.startswith(NODE_PREFIX) and NODES_GROUP in user.groups:
-        return user.name.removeprefix(NODE_PREFIX)
+    if user.name.startswith(NODE_USER_PREFIX) and NODES_GROUP in user.groups:
+        return user.name.removeprefix(NODE_USER_PREFIX)
     return ""
 
 
@@ -199,8 +196,8 @@ def _node(node: str, info: RequestInfo) -> Decision:
 def _lease(node: str, info: RequestInfo) -> Decision:
     if info.verb not in _OWN_VERBS:
         return _no("can only get, create, update, patch, or delete a node lease")
-    if info.namespace != LEASE_NAMESPACE:
-        return _no(f'can only access leases in the "{LEASE_NAMESPACE}" system namespace')
+    if info.namespace != NODE_LEASE_NAMESPACE:
+        return _no(f'can only access leases in the "{NODE_LEASE_NAMESPACE}" system namespace')
     # The name of one that is to be created is NodeRestriction's to check: it stands in the body.
     if info.verb != "create" and info.name != node:
         return _no("can only access node lease with the same name as the requesting node")
@@ -227,5 +224,5 @@ def _is_pinned(selector: Sequence[FieldTerm], node: str) -> bool:
 
 def references(pod: Document) -> Iterator[Reference]:
     """Everything in its namespace that a pod needs. A mirror pod is a node's own word and opens nothing."""
-    if _MIRROR not in pod.get("metadata", {}).get("annotations", {}):
+    if MIRROR_POD_ANNOTATION not in pod.get("metadata", {}).get("annotations", {}):
         yield from references_of(pod)

@@ -2,15 +2,14 @@
 
 import hashlib
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from doorman.api.kinds import Kind, Kinds, Subresource
+from doorman.api.well_known import AGGREGATED_DISCOVERY
 from doorman.server.codec.negotiation import wants_aggregated_discovery
 from doorman.server.request import Request, Response, json_response
-
-_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 class Discovery:
@@ -78,8 +77,8 @@ class Discovery:
         body, etag = self._bytes(root, self.kinds.edition)
         headers = [("ETag", f'"{etag}"'), ("Vary", "Accept"), ("Cache-Control", "public")]
         if request.headers.get("if-none-match") == f'"{etag}"':
-            return Response(status=304, content_type=_AGGREGATED, headers=headers)
-        return Response(content_type=_AGGREGATED, headers=headers, body=body)
+            return Response(status=304, content_type=AGGREGATED_DISCOVERY, headers=headers)
+        return Response(content_type=AGGREGATED_DISCOVERY, headers=headers, body=body)
 
     def _encoded(self, root: str, edition: int) -> tuple[bytes, str]:  # noqa: ARG002  a key of the cache
         items = []

@@ -9,8 +9,8 @@ import msgspec
 from doorman.api.kinds import Kind, Kinds, data_file, type_table
 from doorman.api.machinery.schema import Schema
 from doorman.api.machinery.structural_schema import Structural
+from doorman.api.well_known import KUBERNETES_VERSION
 from doorman.server.discovery.openapi_v2 import swagger
-from doorman.server.discovery.server_version import GIT_VERSION
 from doorman.server.request import Query, Request, Response, json_response
 
 _V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -128,7 +128,7 @@ class OpenApi:
         body = msgspec.json.encode(
             {
                 "openapi": "3.0.0",
-                "info": {"title": "Kubernetes", "version": GIT_VERSION},
+                "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
                 "paths": paths,
                 "components": {"schemas": schemas},
             }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from doorman.server.discovery.server_version import GIT_VERSION
+from doorman.api.well_known import KUBERNETES_VERSION
 
 Json = Any  # any JSON value
 Parts = tuple[dict[str, Json], dict[str, Json]]
@@ -21,7 +21,7 @@ def swagger(parts: Iterable[Parts]) -> dict[str, Json]:
         definitions.update({name: to_v2(schema) for name, schema in some_schemas.items()})
     return {
         "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": GIT_VERSION},
+        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
         "paths": paths,
         "definitions": definitions,
     }

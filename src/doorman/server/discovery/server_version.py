@@ -2,7 +2,8 @@
 
 from typing import Final
 
-GIT_VERSION: Final = "v1.37.0"
+from doorman.api.well_known import KUBERNETES_VERSION
+
 VERSION: Final = {
     "major": "1",
     "minor": "37",
@@ -10,7 +11,7 @@ VERSION: Final = {
     "emulationMinor": "37",
     "minCompatibilityMajor": "1",
     "minCompatibilityMinor": "36",
-    "gitVersion": GIT_VERSION,
+    "gitVersion": KUBERNETES_VERSION,
     "gitCommit": "d00d000000000000000000000000000000000000",
     "gitTreeState": "clean",
     "buildDate": "2026-08-01T00:00:00Z",

@@ -11,6 +11,7 @@ from cryptography.x509.oid import NameOID
 from doorman.api.identity import MASTERS, User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, KUBE_APISERVER_CLIENT_SIGNER
 from doorman.base.errors import (
     ApiError,
     FieldError,
@@ -26,8 +27,6 @@ from doorman.registry.registry import Registry
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
 
-STORAGE: Final = "certificatesigningrequests.certificates.k8s.io"
-CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
 SECONDS_MIN: Final = 600
 USAGES: Final = (
     "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
@@ -45,7 +44,7 @@ class CertificateRequests:
 
     def prepare(self, kind: Kind, doc: Document, user: User) -> None:
         """Write down who asks, and refuse what nobody could sign."""
-        if kind.storage != STORAGE:
+        if kind.storage != CERTIFICATE_SIGNING_REQUESTS:
             return
         spec = doc.setdefault("spec", {})
         for name in ("username", "uid", "groups", "extra"):
@@ -61,14 +60,14 @@ class CertificateRequests:
         errors = _errors(spec)
         if errors:
             raise invalid_object(kind.kind, kind.group, name, errors)
-        if spec["signerName"] == CLIENT_SIGNER and MASTERS in _organizations(spec["request"]):
-            why = f"use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
+        if spec["signerName"] == KUBE_APISERVER_CLIENT_SIGNER and MASTERS in _organizations(spec["request"]):
+            why = f"use of {KUBE_APISERVER_CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
             raise forbidden_request(kind.named, name, why)
 
     def check_subresource(self, kind: Kind, name: str, subresource: str, user: User) -> None:
         """Approving takes the verb `approve` on the signer, writing a certificate `sign`."""
         verb = _RIGHTS.get(subresource)
-        if kind.storage != STORAGE or verb is None:
+        if kind.storage != CERTIFICATE_SIGNING_REQUESTS or verb is None:
             return
         stored = self._registry.get(kind, "", name)
         signer: str = stored.document().get("spec", {}).get("signerName", "")

@@ -3,6 +3,7 @@
 from typing import Final
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import AUTHENTICATION_GROUP
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, FieldError, GroupResource, bad_request, conflict, invalid, invalid_object
 from doorman.base.instants import to_time
@@ -10,7 +11,6 @@ from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
 
-GROUP: Final = "authentication.k8s.io"
 SECONDS_DEFAULT: Final = 3600
 SECONDS_MIN: Final = 600
 SECONDS_MAX: Final = 1 << 32
@@ -41,7 +41,7 @@ class TokenRequests:
         seconds = spec.get("expirationSeconds", SECONDS_DEFAULT)
         errors = _errors(seconds)
         if errors:
-            raise invalid_object("TokenRequest", GROUP, "", errors)
+            raise invalid_object("TokenRequest", AUTHENTICATION_GROUP, "", errors)
         bound_ref = spec.get("boundObjectRef")
         bound = self._bound(namespace, name, bound_ref) if bound_ref else {}
         audiences = spec.get("audiences") or list(self._tokens.audiences)
@@ -49,7 +49,7 @@ class TokenRequests:
         now = self._clock.now()
         return {
             "kind": "TokenRequest",
-            "apiVersion": f"{GROUP}/v1",
+            "apiVersion": f"{AUTHENTICATION_GROUP}/v1",
             "metadata": {
                 "name": name,
                 "namespace": namespace,

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.admission.plugin_contract import Operation
-from doorman.admission.plugins.limit_ranger import CLAIMS, LimitRanger
+from doorman.admission.plugins.limit_ranger import LimitRanger
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 from doorman.base.errors import ApiError
 
 
@@ -109,8 +110,8 @@ def test_claims_have_bounds_on_storage(world: Any, asked: Any) -> None:
     claim = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "5Gi"}}}}
     ranges = limits({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}})
     with pytest.raises(ApiError, match="maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 5Gi"):
-        LimitRanger().validate(asked(claim, CLAIMS), world(limitranges=ranges), 0.0)
-    LimitRanger().admit(asked(claim, CLAIMS), world(limitranges=ranges), 0.0)
+        LimitRanger().validate(asked(claim, PERSISTENT_VOLUME_CLAIMS), world(limitranges=ranges), 0.0)
+    LimitRanger().admit(asked(claim, PERSISTENT_VOLUME_CLAIMS), world(limitranges=ranges), 0.0)
 
 
 def test_bound_that_two_containers_break_is_told_once_and_of_the_first_range_only(world: Any, asked: Any) -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from doorman.api.identity import User
 from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.well_known import KUBE_APISERVER_CLIENT_SIGNER
 from doorman.controllers.certificates.certificate_approver import OTHER, SELF, decide_approval
-from doorman.controllers.certificates.signer_rules import CLIENT, KUBELET_CLIENT
+from doorman.controllers.certificates.signer_rules import KUBELET_CLIENT
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
 from support.certificates import CLIENT_USAGES, made_request, request_body
 
@@ -29,7 +30,9 @@ def request(asker: str, *, signer: str = KUBELET_CLIENT, name: str = NODE, **sta
         pytest.param(request("system:node:n2"), {"selfnodeclient"}, "", id="rule-2-another-node"),
         pytest.param(request("system:bootstrap:abc"), {"nodeclient"}, OTHER, id="rule-3"),
         pytest.param(request("system:bootstrap:abc"), {"selfnodeclient"}, "", id="rule-3-other-right"),
-        pytest.param(request(NODE, signer=CLIENT), {"selfnodeclient", "nodeclient"}, "", id="rule-1-signer"),
+        pytest.param(
+            request(NODE, signer=KUBE_APISERVER_CLIENT_SIGNER), {"selfnodeclient", "nodeclient"}, "", id="rule-1-signer"
+        ),
         pytest.param(request(NODE, name="ada"), {"selfnodeclient", "nodeclient"}, "", id="rule-1-would-not-be-signed"),
         pytest.param(
             request(NODE, conditions=[{"type": "Denied", "status": "True"}]), {"selfnodeclient"}, "", id="rule-1-denied"

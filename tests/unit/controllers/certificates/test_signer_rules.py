@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from doorman.controllers.certificates.signer_rules import CLIENT, KUBELET_CLIENT, KUBELET_SERVING, decide_fault
+from doorman.api.well_known import KUBE_APISERVER_CLIENT_SIGNER as CLIENT
+from doorman.controllers.certificates.signer_rules import KUBELET_CLIENT, KUBELET_SERVING, decide_fault
 from support.certificates import CLIENT_USAGES, SERVER_USAGES, made_request
 
 NODE = ("system:node:n1", "system:nodes")

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.instants import to_micro_time
 from doorman.client.actions import Create, Delete, Patch, PatchType, Renew
-from doorman.registry.fastpath.lease_renewal import GONE_MIN, LEASES, NAMESPACE, LeaseRenewals
+from doorman.registry.fastpath.lease_renewal import GONE_MIN, LeaseRenewals
 from doorman.runtime.components.kubelet_client import KubeletClient
 from support.api import Api, running_api
 
@@ -31,7 +32,7 @@ HOOK = {
 def lease(node: str) -> dict[str, Any]:
     owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": "u"}
     return {
-        "metadata": {"name": node, "namespace": NAMESPACE, "ownerReferences": [owner]},
+        "metadata": {"name": node, "namespace": NODE_LEASE_NAMESPACE, "ownerReferences": [owner]},
         "spec": {"holderIdentity": node, "leaseDurationSeconds": 40, "renewTime": "2026-01-01T00:00:00.000000Z"},
     }
 
@@ -39,11 +40,11 @@ def lease(node: str) -> dict[str, Any]:
 async def given_leases(api: Api, *nodes: str) -> None:
     for node in nodes:
         client = api.cluster._kubelet(node)
-        await client.create(Create(resource=LEASES, namespace=NAMESPACE, body=lease(node)))
+        await client.create(Create(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, body=lease(node)))
 
 
 def kept(api: Api, node: str) -> bytes:
-    stored = api.cluster.cache.collection(LEASES).get(f"{NAMESPACE}/{node}")
+    stored = api.cluster.cache.collection(LEASES).get(f"{NODE_LEASE_NAMESPACE}/{node}")
     assert stored is not None
     return stored.value
 
@@ -51,7 +52,9 @@ def kept(api: Api, node: str) -> bytes:
 async def renew_alone(api: Api, node: str, time: str, manager: str = "kubelet") -> None:
     client = api.cluster.client_as(f"system:node:{node}", manager, "system:nodes")
     body = {"spec": {"renewTime": time}}
-    await client.patch(Patch(resource=LEASES, namespace=NAMESPACE, name=node, body=body, type=PatchType.MERGE))
+    await client.patch(
+        Patch(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node, body=body, type=PatchType.MERGE)
+    )
 
 
 async def test_both_ways_give_the_same_bytes_again_and_again() -> None:
@@ -81,7 +84,7 @@ async def test_write_of_the_kubelet_in_between_is_kept() -> None:
         renewals = LeaseRenewals(api.cluster._store, api.cluster.cache)
         await renewals.renew(["n1"], api.clock.now())
         body = {"spec": {"leaseDurationSeconds": 50}}
-        patch = Patch(resource=LEASES, namespace=NAMESPACE, name="n1", body=body, type=PatchType.MERGE)
+        patch = Patch(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name="n1", body=body, type=PatchType.MERGE)
         await api.cluster._kubelet("n1").patch(patch)
         assert await renewals.renew(["n1"], api.clock.now() + 10) == []
         assert b'"leaseDurationSeconds":50' in kept(api, "n1")
@@ -119,6 +122,6 @@ async def test_leases_that_are_gone_are_forgotten() -> None:
             node = f"gone-{number}"
             await given_leases(api, node)
             assert await renewals.renew([node, "stays"], 1_800_000_000.0 + number) == []
-            await api.admin.delete(Delete(resource=LEASES, namespace=NAMESPACE, name=node))
+            await api.admin.delete(Delete(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node))
         assert "stays" in renewals._forms
         assert len(renewals._forms) <= 2 * 2 + GONE_MIN

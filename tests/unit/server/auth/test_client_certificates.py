@@ -11,11 +11,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.well_known import KUBE_APISERVER_CLIENT_SIGNER
 from doorman.base.clock import ManualClock
 from doorman.client.actions import Patch
 from doorman.client.informer_cache import InformerCache
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
-from doorman.controllers.certificates.signer_rules import CLIENT, KUBELET_CLIENT
+from doorman.controllers.certificates.signer_rules import KUBELET_CLIENT
 from doorman.server.auth import client_certificates as certificates
 from doorman.server.auth.client_certificates import ClientCertificates, Unverified, user_of
 from doorman.server.request import PeerCertificates
@@ -38,7 +39,7 @@ def pem_request(name: str, *groups: str) -> str:
     return base64.b64encode(built.public_bytes(serialization.Encoding.PEM)).decode()
 
 
-def body(request: str, signer: str = CLIENT, **spec: Any) -> dict[str, Any]:
+def body(request: str, signer: str = KUBE_APISERVER_CLIENT_SIGNER, **spec: Any) -> dict[str, Any]:
     return {
         **KIND,
         "metadata": {"name": "r"},
@@ -113,7 +114,9 @@ async def test_approving_takes_the_right_on_the_signer() -> None:
         await api.given_role("approver", "jane", [rule])
         code, answer = await approve(api, user="jane")
         assert code == 403
-        assert answer["message"].endswith(f'user not permitted to approve requests with signerName "{CLIENT}"')
+        assert answer["message"].endswith(
+            f'user not permitted to approve requests with signerName "{KUBE_APISERVER_CLIENT_SIGNER}"'
+        )
         signers = {"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "verbs": ["approve"]}
         await api.given_role("signers", "jane", [{**signers, "resourceNames": ["kubernetes.io/*"]}])
         assert (await approve(api, user="jane"))[0] == 200
