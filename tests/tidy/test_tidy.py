@@ -125,7 +125,8 @@ def test_well_known_names_are_written_down_once() -> None:
         for _, value in constants(path):
             if isinstance(value, str) and WELL_KNOWN.fullmatch(value):
                 places[value].append(name_of(path))
-    assert {value: found for value, found in places.items() if len(found) > 1} == {}, "put it into api/well_known.py"
+    twice = {value: found for value, found in places.items() if len(found) > 1 and value not in RATCHET["well_known"]}
+    assert twice == {}, "put it into api/well_known.py"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

@@ -212,17 +212,17 @@ class _GuardedFilter:
 
     def __init__(self, name: str, bound_plugin: NodeFilter) -> None:
         self._doing = f'running "{name}" filter plugin'
-        self._judge = bound_plugin
+        self._filter = bound_plugin
 
     def codes(self, rows: Rows) -> Column:
         with _Blame(self._doing):
-            return self._judge.codes(rows)
+            return self._filter.codes(rows)
 
     def reasons(self, code: int) -> Sequence[str]:
-        return self._judge.reasons(code)
+        return self._filter.reasons(code)
 
     def details(self, row: int) -> Sequence[Detail]:
-        return self._judge.details(row)
+        return self._filter.details(row)
 
 
 class _PerNodeFilter:

@@ -9,6 +9,7 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.api.machinery.field_selectors import FieldSelectorError, parse_field_selector, resolve_terms
 from doorman.api.machinery.label_selectors import parse_selector
+from doorman.api.well_known import META_V1
 from doorman.base.errors import (
     ApiError,
     Cause,
@@ -33,8 +34,6 @@ _CONTINUE_TOO_OLD: Final = (
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
-
-_TOKEN_VERSION: Final = "meta.k8s.io/v1"
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,7 +204,7 @@ def _page(
 
 
 def _write_token(revision: int, last_key: str) -> str:
-    token = msgspec.json.encode(_Token(_TOKEN_VERSION, revision, last_key + "\0"))
+    token = msgspec.json.encode(_Token(META_V1, revision, last_key + "\0"))
     return base64.urlsafe_b64encode(token).decode().rstrip("=")
 
 
@@ -215,12 +214,12 @@ def _read_token(text: str) -> _Token:
         token = msgspec.json.decode(raw, type=_Token)
     except (ValueError, msgspec.DecodeError) as error:
         raise _bad_token(str(error)) from error
-    if token.v != _TOKEN_VERSION:
+    if token.v != META_V1:
         raise _bad_token(f"server does not recognize this encoded version {quote(token.v)}")
     if not token.rv:
-        raise _bad_token(f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})")
+        raise _bad_token(f"incorrect encoded start resourceVersion (version {META_V1})")
     if not token.start:
-        raise _bad_token(f"encoded start key empty (version {_TOKEN_VERSION})")
+        raise _bad_token(f"encoded start key empty (version {META_V1})")
     if any(part in ("", ".", "..") for part in token.start.removeprefix("/").split("/")):
         raise _bad_token(token.start)
     return token

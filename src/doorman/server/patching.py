@@ -18,7 +18,7 @@ from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
 from doorman.base.go_format import go_json, go_value, quote
-from doorman.server.codec.decoding import misfit
+from doorman.server.codec.decoding import kind_mismatch
 from doorman.server.codec.request_bodies import Body, BodyError, media_type, read_json, read_yaml
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -108,10 +108,10 @@ def _cleaned(
         try:
             patched, unknown = schema.clean(patched, kind.type_name, known=known)
         except DecodeError as error:
-            misfit = (
+            wrong_type = (
                 conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC_MERGE_PATCH else None
             )
-            raise _invalid_patch(patch, patched, misfit or str(error)) from error
+            raise _invalid_patch(patch, patched, wrong_type or str(error)) from error
         problems += sorted(unknown) if patch.type == STRATEGIC_MERGE_PATCH else unknown
     if problems:
         if validation == "Strict":
@@ -134,7 +134,7 @@ def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
             if found is not None and not isinstance(found, str):
                 fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
                 raise _invalid_patch(patch, patched, f"couldn't get version/kind; json parse error: {fault}")
-        fault = misfit(kind, version or kind.group_version, name or kind.kind)
+        fault = kind_mismatch(kind, version or kind.group_version, name or kind.kind)
         if fault:
             raise _invalid_patch(patch, patched, fault)
     return {**patched, "kind": kind.kind, "apiVersion": kind.group_version}

@@ -39,12 +39,12 @@ def read_args(
         if read is None:
             others[config.name] = given
             continue
-        complaints: list[str] = []
+        problems: list[str] = []
         try:
-            args = read(args, given, complaints)
+            args = read(args, given, problems)
         except ConfigError as error:
-            complaints.append(str(error))
-        errors.extend(f"{path}[{at}].args.{complaint}" for complaint in complaints)
+            problems.append(str(error))
+        errors.extend(f"{path}[{at}].args.{problem}" for problem in problems)
     return args, others
 
 

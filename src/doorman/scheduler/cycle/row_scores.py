@@ -19,7 +19,7 @@ ROWS_AT_ONCE_MAX: Final = 4
 
 
 def shared_key(filters: Sequence[BoundFilter], scorers: Sequence[BoundScorer]) -> Hashable | None:
-    """The same for judges that judge rows alike; None when one of them does not say."""
+    """The same for judges that bound_plugin rows alike; None when one of them does not say."""
     parts = [
         *((bound_plugin.tag, getattr(bound_plugin.filter, "alike", None)) for bound_plugin in filters),
         *((bound_plugin.weight, getattr(bound_plugin.scorer, "alike", None)) for bound_plugin in scorers),
@@ -61,10 +61,10 @@ class RowScores:
                 self.scores[rows] = self._scores_of(rows)
             else:
                 for row in touched:
-                    self._judge(row)
+                    self._bound(row)
         self._position = cluster.log_end
 
-    def _judge(self, row: int) -> None:
+    def _bound(self, row: int) -> None:
         verdict = PASS
         for bound_plugin in self._filters:
             code = int(bound_plugin.filter.codes(row))

@@ -71,7 +71,7 @@ def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:
     if (api_version, name) == (kind.group_version, kind.kind):
         return
     head = f'{name} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
-    if fault := misfit(kind, api_version, name):
+    if fault := kind_mismatch(kind, api_version, name):
         raise bad_request(head + fault)
     raise bad_request(
         f"the API version in the data ({api_version}) does not match the expected API version ({kind.group_version})"
@@ -109,7 +109,7 @@ def decode_posted(
     return cleaned
 
 
-def misfit(kind: Kind, api_version: str, name: str) -> str:
+def kind_mismatch(kind: Kind, api_version: str, name: str) -> str:
     """Why something of this version and kind cannot become an object of that kind; empty: it can."""
     group, _, version = api_version.rpartition("/")
     is_registered = (group, version, name) in _registered() or api_version in _UNSERVED.get(name, ())

@@ -13,6 +13,7 @@ import yaml
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import META_V1
 from doorman.base.clock import Instant
 from doorman.registry.cache.stored_object import Stored, head_of
 from doorman.server.codec.list_bodies import ListBody, encoded_list
@@ -21,7 +22,6 @@ from doorman.server.listing import Page
 from doorman.server.request import Response
 from doorman.server.tables import table_of
 
-_META: Final = "meta.k8s.io/v1"
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -76,7 +76,7 @@ class Renderer:
                 return self._document(self._table(kind, [stored.document() for stored in page.items], _list_meta(page)))
             case "PartialObjectMetadataList":
                 items = [_partial(document_of(kind, stored)) for stored in page.items]
-                return self._list_document("PartialObjectMetadataList", _META, page, items)
+                return self._list_document("PartialObjectMetadataList", META_V1, page, items)
             case other:
                 raise unusable_for_list(other, kind)
 
@@ -190,7 +190,7 @@ def _item(doc: Document) -> Document:
 
 
 def _partial(doc: Document) -> Document:
-    return {"kind": "PartialObjectMetadata", "apiVersion": _META, "metadata": doc["metadata"]}
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_V1, "metadata": doc["metadata"]}
 
 
 def _line(type_: str, doc: Document) -> bytes:
