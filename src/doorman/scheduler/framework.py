@@ -1,6 +1,6 @@
 """The contract of scheduler plugins.
 
-A plugin is asked once for a pod's shape and gives back a judge bound to it: a `NodeFilter` and a `NodeScorer`, which
+A plugin is asked once for a pod's shape and gives back what is bound to it: a `NodeFilter` and a `NodeScorer`, which
 then answer for any rows of the cluster's columns. `Scope` says what an answer depends on, and so when it must be
 asked again:
 
@@ -11,7 +11,7 @@ asked again:
 A filter answers with a code for each row: 0 lets the pod in, anything else is a verdict that `reasons` puts into
 words. A code with the bit `FINAL` says that no preemption could change it ("UnschedulableAndUnresolvable").
 
-Plugins that would rather judge one pod on one node implement `PerNodePlugin` (see
+Plugins that would rather look at one pod on one node implement `PerNodePlugin` (see
 `doorman.scheduler.out_of_tree_plugins`).
 """
 

@@ -4,7 +4,7 @@ A package offers plugins under the entry point group `doorman.scheduler.plugins`
 its object a function that takes the plugin's arguments (a mapping, from `pluginConfig`) and gives the plugin. A profile
 runs a plugin when its configuration lists it.
 
-The simple kind of plugin judges one pod on one node:
+The simple kind of plugin looks at one pod on one node:
 
     class Quiet:
         name = "Quiet"

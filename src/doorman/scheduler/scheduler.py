@@ -99,11 +99,11 @@ class Scheduler:
             unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
         )
         ends = Ends(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
-        self.consultations = ExtenderDecisions(
+        self.extender_decisions = ExtenderDecisions(
             config.extenders, self._runners, self._cluster, self._queue, self.metrics, ends
         )
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
-        self._has_extenders = self.consultations.has_extenders
+        self._has_extenders = self.extender_decisions.has_extenders
         self._next_sample = 0.0
         """By the stopwatch: the next decision from then on is timed in parts."""
         self._failures = FitFailures()
@@ -148,12 +148,12 @@ class Scheduler:
 
     def next_wake(self) -> Instant | None:
         """The earliest instant at which `schedule` would do more; one in the past means now."""
-        return self._queue.next_wake() if not self.consultations.is_open else None
+        return self._queue.next_wake() if not self.extender_decisions.is_open else None
 
     def schedule(self, now: Instant, *, pods_max: int) -> list[Outcome]:
         """Decide for waiting pods until none is ready or so many outcomes have come up."""
         outcomes: list[Outcome] = []
-        while len(outcomes) < pods_max and not (self._has_extenders and self.consultations.is_open):
+        while len(outcomes) < pods_max and not (self._has_extenders and self.extender_decisions.is_open):
             queued = self._queue.pop(now)
             if queued is None:
                 break
@@ -204,7 +204,7 @@ class Scheduler:
             self._queue.retry(pod_key, now)
 
     def explain(self, pod: Pod, now: Instant) -> Explanation:
-        """Why the pod fits where it fits, now. A pod that has a node is judged as if it had none yet."""
+        """Why the pod fits where it fits, now. A pod that has a node is evaluated as if it had none yet."""
         del now  # nothing that is explained depends on the time
         runner = self._runners.get(pod.spec.scheduler_name)
         key = pod.metadata.key
@@ -241,7 +241,7 @@ class Scheduler:
         return counts
 
     def evaluated(self) -> Mapping[tuple[str, str, str], int]:
-        """How often which plugin has judged a pod, by plugin, extension point and profile."""
+        """How often which plugin was asked about a pod, by plugin, extension point and profile."""
         return {
             (plugin, point, name): count
             for name, runner in self._runners.items()
@@ -357,8 +357,8 @@ class Scheduler:
             return Skipped(pod=pod, profile=queued.profile, message=message)
         runner = self._runners[queued.profile]
         attempted = AttemptedPod(queued.key, queued.shape, queued.priority)
-        if self._has_extenders and (interested := self.consultations.interested(pod)):
-            return self.consultations.begin(queued, interested, now)
+        if self._has_extenders and (interested := self.extender_decisions.interested(pod)):
+            return self.extender_decisions.begin(queued, interested, now)
         is_nominated = bool(self._nominator.node_of(queued.key))
         known = None if is_nominated else self._failures.get(queued, self._state())
         if known is not None:

@@ -45,7 +45,7 @@ class SchedulerMetrics:
         self.point_seconds = LabelledHistograms(POINT_BOUNDS)
         """By extension point, status and profile: all plugins together."""
         self.plugin_seconds = LabelledHistograms(PLUGIN_BOUNDS)
-        """By plugin, extension point and status: one plugin, on one node where it judges by node."""
+        """By plugin, extension point and status: one plugin, on one node where it looks at nodes."""
         self.hint_seconds = LabelledHistograms(PLUGIN_BOUNDS)
         """By plugin, event and answer."""
         self.event_seconds = LabelledHistograms(POINT_BOUNDS)

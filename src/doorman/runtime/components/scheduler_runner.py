@@ -158,11 +158,11 @@ class SchedulerRunner:
     async def _ask_extenders(self, ask_extenders: AskExtenders | AskExtendersAboutVictims) -> None:
         """Ask extenders, and go on with what they say."""
         assert self._caller is not None, "who has extenders has somebody to ask them"
-        consultations = self.scheduler.consultations
+        extender_decisions = self.scheduler.extender_decisions
         if isinstance(ask_extenders, AskExtenders):
-            outcome = consultations.heard(await self._caller.opinion(ask_extenders), self._clock.now())
+            outcome = extender_decisions.heard(await self._caller.opinion(ask_extenders), self._clock.now())
         else:
-            outcome = consultations.heard_of_victims(await self._caller.victims(ask_extenders), self._clock.now())
+            outcome = extender_decisions.heard_of_victims(await self._caller.victims(ask_extenders), self._clock.now())
         if outcome is not None:
             self._carry_out(outcome)
         self.soon()

@@ -1,7 +1,7 @@
 """Arrays with one entry a node, and the vocabulary to speak of them.
 
 `Rows` says which entries are meant: one (an int), all (a slice) or some (an array). Rules are written once as
-arithmetic that works on whole arrays and on single numbers alike, so the same code judges 5,000 nodes at once and
+arithmetic that works on whole arrays and on single numbers alike, so the same code evaluates 5,000 nodes at once and
 the one node that a placement has just changed.
 
 A `ValueColumn` holds values that many nodes share (taint sets, the values of one label) as small numbers. A `Lookup`

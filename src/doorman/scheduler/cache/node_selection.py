@@ -1,4 +1,4 @@
-"""Node selectors over columns: each requirement is judged once for each distinct value of its label."""
+"""Node selectors over columns: each requirement is evaluated once for each distinct value of its label."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

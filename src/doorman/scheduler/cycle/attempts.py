@@ -36,7 +36,7 @@ Attempt: TypeAlias = Fit | FitError
 
 
 class FilterResult(msgspec.Struct, frozen=True):
-    """Every node judged, for a decision in which others have a say."""
+    """Every node filtered, for a decision in which others have a say."""
 
     verdicts: Column
     bound_plugins: tuple[BoundFilter, ...]

@@ -53,7 +53,7 @@ class BoundScorer:
 
 
 class BoundPlugins:
-    """Everything that judges one demand by node and by row."""
+    """Everything that evaluates one demand by node and by row."""
 
     def __init__(self, filters: Sequence[BoundFilter], scorers: Sequence[BoundScorer]) -> None:
         self.filters = tuple(filters)

@@ -1,6 +1,6 @@
-"""A demand judged on every node, kept between pods and brought up to date row by row.
+"""A demand evaluated on every node, kept between pods and brought up to date row by row.
 
-This is why the next identical pod is cheap: after a placement one row is judged again, and the choice is one argmax.
+This is why the next identical pod is cheap: after a placement one row is evaluated again, and the choice is one argmax.
 
 For each row there is a verdict (`PASS`, `ABSENT`, or a plugin's index and code in one number, smaller for plugins
 that come earlier, so the first objection is the minimum) and a key: the weighted score in the upper bits and the
@@ -56,7 +56,7 @@ class Evaluation:
     """See the module's docstring. `refresh` before reading anything."""
 
     def __init__(self, cluster: ClusterState, bound_plugins: BoundPlugins, rows: RowScores | None = None) -> None:
-        """`rows`: what the judges of rows say, when others have asked them before."""
+        """`rows`: what the plugins that look at rows say, when others have asked them before."""
         self._cluster = cluster
         self.bound_plugins = bound_plugins
         self._rows = (
@@ -68,7 +68,7 @@ class Evaluation:
         self.choices = 0
         """Pods for which a node was chosen by it."""
         self.uses = 0
-        """Other pods that were judged by it: they fitted nowhere, or there was no choice."""
+        """Other pods that were evaluated by it: they fitted nowhere, or there was no choice."""
         self._counts: dict[int, int] | None = None
         """Rows by verdict; worked out when asked for and then kept up to date."""
         plain = [bound_plugin for bound_plugin in bound_plugins.scorers if bound_plugin.normaliser is None]
@@ -150,7 +150,7 @@ class Evaluation:
         self._make_keys()
 
     def _update_many(self, touched: Mapping[int, bool]) -> None:
-        """Judge the touched rows again, all at once."""
+        """Evaluate the touched rows again, all at once."""
         rows: RowArray = np.fromiter(touched, dtype=np.intp, count=len(touched))
         changed_nodes: RowArray = np.array(
             [row for row, node_changed in touched.items() if node_changed], dtype=np.intp

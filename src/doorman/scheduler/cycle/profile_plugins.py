@@ -1,4 +1,4 @@
-"""The plugins of one profile at their extension points, and the judges they give for a shape."""
+"""The plugins of one profile at their extension points, bound to a shape."""
 
 from collections.abc import Mapping, Sequence
 
@@ -81,7 +81,7 @@ class ProfilePlugins:
         return {**hints, EXTENDER: any_event_hints()}
 
     def bound_plugins(self, shape: Shape, cluster: ClusterState) -> BoundPlugins:
-        """What judges by node and by row. Raises PluginReject."""
+        """Filters and scorers by node and by row. Raises PluginReject."""
         filters = []
         for index, plugin in enumerate(self.filters):
             if plugin.filter_scope is not Scope.CLUSTER:

@@ -1,7 +1,7 @@
 """What filters and scorers that look at a row say of every node, kept up to date row by row.
 
 They see what a node has left, so they say the same for all pods that ask for the same amounts, whatever these tolerate
-or select. Such demands share one of these: a row that was touched is judged once for all of them.
+or select. Such demands share one of these: a row that was touched is evaluated once for all of them.
 """
 
 from collections.abc import Hashable, Sequence
@@ -15,11 +15,11 @@ from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundScorer
 from doorman.scheduler.framework import PASS
 
 ROWS_AT_ONCE_MAX: Final = 4
-"""So many touched rows are judged one by one; more of them as an array."""
+"""So many touched rows are evaluated one by one; more of them as an array."""
 
 
 def shared_key(filters: Sequence[BoundFilter], scorers: Sequence[BoundScorer]) -> Hashable | None:
-    """The same for judges that bound_plugin rows alike; None when one of them does not say."""
+    """The same for bound plugins that say the same of every row; None when one of them does not say."""
     parts = [
         *((bound_plugin.tag, getattr(bound_plugin.filter, "alike", None)) for bound_plugin in filters),
         *((bound_plugin.weight, getattr(bound_plugin.scorer, "alike", None)) for bound_plugin in scorers),

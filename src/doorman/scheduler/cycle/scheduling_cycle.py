@@ -73,10 +73,10 @@ class Cycle:
             return self._rejected_by(rejected)
 
     def filter_result(self, pod: AttemptedPod) -> FilterResult | FitError:
-        """The nodes that the plugins' filters leave; a Misfit if there are none."""
+        """The nodes that the plugins' filters leave; a FitError if there are none."""
         cluster = self._cluster
         if not cluster.node_count:
-            return self.attempt(pod)  # type: ignore[return-value]  # a Misfit
+            return self.attempt(pod)  # type: ignore[return-value]  # a FitError
         try:
             names, by = self._plugins.node_names(pod.shape)
             filters = self._plugins.cluster_filters(pod.shape, cluster)
@@ -102,7 +102,7 @@ class Cycle:
         )
 
     def attempt_with(self, pod: AttemptedPod, opinion: Opinion) -> Attempt:
-        """The decision when extenders have been heard about the nodes of a survey."""
+        """The decision when extenders have been heard about the nodes that the filters leave."""
         cluster = self._cluster
         filter_result = self.filter_result(pod)
         if isinstance(filter_result, FitError):
@@ -124,7 +124,7 @@ class Cycle:
         return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
 
     def evaluated(self) -> Counter[tuple[str, str]]:
-        """How often each plugin has judged a pod, by extension point."""
+        """How often each plugin was asked about a pod, by extension point."""
         total = self._evaluated.copy()
         attempts = self._elsewhere
         for evaluation in self._evaluations.values():
@@ -165,7 +165,7 @@ class Cycle:
         return evaluation
 
     def _kept(self, shape: Shape) -> Evaluation:
-        """The same, as it was left: only its judges are up to date."""
+        """The same, as it was left: only its bound plugins are up to date."""
         number = shape.demand.id
         evaluation = self._evaluations.get(number)
         if evaluation is None:
@@ -206,7 +206,7 @@ class Cycle:
         for bound_plugin in bound_plugins:
             if bound_plugin.index == index:
                 return bound_plugin.filter.reasons(code)
-        raise AssertionError("every verdict comes from a judge")
+        raise AssertionError("every verdict comes from a bound plugin")
 
     def _rows_for(self, bound_plugins: BoundPlugins) -> RowScores | None:
         """What is known of rows from other demands that ask for the same amounts; None when none ever will."""
@@ -221,7 +221,7 @@ class Cycle:
         return found
 
     def bound_plugins_for(self, shape: Shape) -> tuple[BoundPlugins, list[BoundFilter]]:
-        """Judges by node and row, and fresh ones that look at the whole cluster. Raises PluginReject."""
+        """Plugins bound by node and row, and fresh ones that look at the whole cluster. Raises PluginReject."""
         kept = self._evaluations.get(shape.demand.id)
         bound_plugins = kept.bound_plugins if kept is not None else self._plugins.bound_plugins(shape, self._cluster)
         return bound_plugins, self._plugins.cluster_filters(shape, self._cluster)
@@ -395,5 +395,5 @@ def _best(rows: RowArray, totals: Column, keys: Column) -> Fit:
 
 
 def _fit(bound_plugin: NodeFilter) -> FitFilter:
-    assert isinstance(bound_plugin, FitFilter), "only resources are judged with sums"
+    assert isinstance(bound_plugin, FitFilter), "only resources are worked out with sums"
     return bound_plugin

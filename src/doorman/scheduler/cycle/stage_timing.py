@@ -26,7 +26,7 @@ class StageTiming:
         self._filtered: float | None = None
 
     def record_stage(self, point: str, status: str = SUCCESS) -> None:
-        """All since the last lap was this."""
+        """All since the last stage was this."""
         self._record_stage(point, status, self.now())
 
     def filtered(self) -> None:

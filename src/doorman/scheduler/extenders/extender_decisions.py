@@ -96,10 +96,10 @@ class ExtenderDecisions:
 
         None when there is nothing to decide any more.
         """
-        consultation = self._end()
-        if consultation is None:
+        pending = self._end()
+        if pending is None:
             return None
-        queued = consultation.queued
+        queued = pending.queued
         if isinstance(opinion, str):
             return self._ends.broken(queued, opinion, now)
         runner = self._runners[queued.profile]
@@ -110,14 +110,14 @@ class ExtenderDecisions:
             return self._ends.broken(queued, str(error), now)
         if isinstance(attempt, Fit):
             return self._ends.assume(queued, attempt)
-        return self._fit_error(queued, runner, attempted, attempt, consultation.extenders, now)
+        return self._fit_error(queued, runner, attempted, attempt, pending.extenders, now)
 
     def heard_of_victims(self, victims: Sequence[NodeVictims] | str, now: Instant) -> Outcome | None:
         """Whom extenders would have leave, and where; a text says what went wrong."""
-        consultation = self._end()
-        if consultation is None:
+        pending = self._end()
+        if pending is None:
             return None
-        queued, fit_error = consultation.queued, consultation.fit_error
+        queued, fit_error = pending.queued, pending.fit_error
         preemption = self._runners[queued.profile].preemption
         assert fit_error is not None, "they were asked about victims"
         assert preemption is not None, "the profile preempts"
@@ -170,6 +170,6 @@ class ExtenderDecisions:
 
     def _end(self) -> _PendingDecision | None:
         """None when the pod has gone, or got a node, meanwhile."""
-        consultation, self._open = self._open, None
-        assert consultation is not None, "somebody was asked"
-        return consultation if self._queue.get(consultation.queued.key) is consultation.queued else None
+        pending, self._open = self._open, None
+        assert pending is not None, "somebody was asked"
+        return pending if self._queue.get(pending.queued.key) is pending.queued else None

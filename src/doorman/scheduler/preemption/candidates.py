@@ -1,4 +1,4 @@
-"""What clearing each node for a pod came to, remembered by row, and the best of many nodes found without a loop."""
+"""Preemption candidates, remembered by row, and the best of many nodes found without a loop."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

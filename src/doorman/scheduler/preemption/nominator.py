@@ -1,6 +1,6 @@
 """Pods that wait for room on a node that was cleared for them (`status.nominatedNodeName`).
 
-Others of lower or equal priority must leave that room free: filters judge a node as if the nominated pods were there.
+Others of lower or equal priority must leave that room free: filters look at a node as if the nominated pods were there.
 For resources this is kept as sums per row, one set for each priority that asks.
 """
 
@@ -83,7 +83,7 @@ class Nominator:
     def nominate(self, record: PodRecord) -> None:
         before = self._records.get(record.key)
         if before is not None and _is_same_claim(before, record):
-            # Usual when the API's copy has caught up: nobody need judge anything again.
+            # Usual when the API's copy has caught up: nothing need be evaluated again.
             for known in (self._records, self._by_node[record.node]):
                 del known[record.key]
                 known[record.key] = record

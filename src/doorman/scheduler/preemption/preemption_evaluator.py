@@ -45,7 +45,7 @@ NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 NO_CANDIDATE: Final = "preemption: no candidate node for preemption"
 _PRIORITY_SHIFT: Final = 2**31
 KNOWN_MAX: Final = 64
-"""Kinds of pods for which it is remembered what clearing nodes came to."""
+"""Kinds of pods for which it is remembered which candidates there are."""
 
 
 class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ def begin(desk: Desk, name: str = "p") -> AskExtenders:
 
 
 def heard(desk: Desk, opinion: Opinion | str) -> Outcome | None:
-    return desk.scheduler.consultations.heard(opinion, desk.now)
+    return desk.scheduler.extender_decisions.heard(opinion, desk.now)
 
 
 def test_extenders_are_asked_about_the_nodes_that_filters_leave(desk: Desk) -> None:
@@ -100,7 +100,7 @@ def test_pod_that_has_gone_is_not_decided_upon(desk: Desk) -> None:
     begin(desk)
     desk.remove_pod("p")
     assert heard(desk, Opinion(kept=frozenset({"a"}))) is None
-    assert not desk.scheduler.consultations.is_open
+    assert not desk.scheduler.extender_decisions.is_open
 
 
 def test_node_that_has_filled_up_meanwhile_is_not_chosen(desk: Desk) -> None:
@@ -159,7 +159,7 @@ def test_extenders_are_asked_who_must_leave(desk: Desk) -> None:
 def test_only_candidates_that_extenders_leave_are_cleared(desk: Desk) -> None:
     ask_extenders = preempting(desk)
     left = [one for one in ask_extenders.candidates if one.node == "b"]
-    rejected = desk.scheduler.consultations.heard_of_victims(left, desk.now)
+    rejected = desk.scheduler.extender_decisions.heard_of_victims(left, desk.now)
     assert isinstance(rejected, Rejected)
     assert (rejected.node, rejected.nominated) == ("b", "b")
     assert [victim.pod.metadata.name for victim in rejected.victims] == ["low-b"]
@@ -180,7 +180,7 @@ def test_only_candidates_that_extenders_leave_are_cleared(desk: Desk) -> None:
 )
 def test_nobody_leaves(desk: Desk, answer: list[NodeVictims] | str, message: str) -> None:
     preempting(desk)
-    rejected = desk.scheduler.consultations.heard_of_victims(answer, desk.now)
+    rejected = desk.scheduler.extender_decisions.heard_of_victims(answer, desk.now)
     assert isinstance(rejected, Rejected)
     assert rejected.message.endswith(message)
     assert (rejected.victims, rejected.nominated) == ((), None)
