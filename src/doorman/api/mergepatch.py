@@ -1,16 +1,16 @@
 """JSON merge patch (RFC 7386) and JSON patch (RFC 6902)."""
 
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 import jsonpatch
 import jsonpointer
+import msgspec
 
 from doorman.api.misfits import json_type
 from doorman.api.schema import Document
+from doorman.base.bounds import PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
 from doorman.base.errors import bad_request, rejected, too_large
-
-OPERATIONS_MAX: Final = 10_000
 
 
 def merge_patch(live: Document, patch: Document) -> Document:
@@ -33,12 +33,12 @@ def merge_patch(live: Document, patch: Document) -> Document:
 
 def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
     operations = _operations(operations)
-    if len(operations) > OPERATIONS_MAX:
-        allowed = f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}"
+    if len(operations) > PATCH_OPERATIONS_MAX:
+        allowed = f"The allowed maximum operations in a JSON patch is {PATCH_OPERATIONS_MAX}, got {len(operations)}"
         raise too_large(allowed)
     try:
         patched = _Operations(operations).apply(live)
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, KeyError, TypeError, IndexError) as error:
+    except _REFUSED as error:
         raise rejected() from error
     if not isinstance(patched, dict):
         raise rejected()
@@ -71,5 +71,43 @@ class _Test(jsonpatch.TestOperation):
         return super().apply(obj)
 
 
+class _Copied:
+    """How much the operations of one patch have copied: twice as much each time, if nobody counts."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+class _Copy(jsonpatch.CopyOperation):
+    copied: _Copied
+
+    def apply(self, obj: Any) -> Any:  # any JSON value
+        value = self.pointer_cls(self.operation["from"]).resolve(obj)
+        self.copied.bytes += len(msgspec.json.encode(value))
+        if self.copied.bytes > PATCH_COPY_BYTES_MAX:
+            raise jsonpatch.JsonPatchConflict(f"more than {PATCH_COPY_BYTES_MAX} bytes are copied")
+        return super().apply(obj)
+
+
 class _Operations(jsonpatch.JsonPatch):
-    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test})
+    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test, "copy": _Copy})
+
+    def __init__(self, operations: list[Document]) -> None:
+        self._copied = _Copied()
+        super().__init__(operations)
+
+    def _get_operation(self, operation: Document) -> Any:  # an operation of the library's
+        found = super()._get_operation(operation)
+        if isinstance(found, _Copy):
+            found.copied = self._copied
+        return found
+
+
+_REFUSED = (
+    jsonpatch.JsonPatchException,
+    jsonpointer.JsonPointerException,
+    KeyError,
+    TypeError,
+    IndexError,
+    RecursionError,
+)

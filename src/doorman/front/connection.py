@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
         if asked is None or self._is_closing:
             return
         ending = b"\r\n" if status in _BODILESS else b"content-length: %d\r\n\r\n" % len(body)
-        head = (_STATUS_LINES[status], self._hall.date_line(), lines, _connection_line(asked), ending)
+        head = (_status_line(status), self._hall.date_line(), lines, _connection_line(asked), ending)
         self._write(b"".join(head) if asked.is_head else b"".join((*head, body)))
         self._answered(asked)
 
@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
         else:
             asked.chunks = not asked.is_head
             ending = b"transfer-encoding: chunked\r\n\r\n"
-        head = (_STATUS_LINES[status], self._hall.date_line(), lines, _connection_line(asked), ending)
+        head = (_status_line(status), self._hall.date_line(), lines, _connection_line(asked), ending)
         self._write(b"".join(head))
 
     def piece(self, piece: memoryview) -> None:
@@ -317,6 +317,11 @@ class Connection(asyncio.Protocol):
     def _write(self, data: bytes | memoryview) -> None:
         assert self._transport is not None, "there is a client to write to"
         self._transport.write(data)
+
+
+def _status_line(status: bytes) -> bytes:
+    """Also of a code that has no name: an admission webhook chooses the code of its refusal."""
+    return _STATUS_LINES.get(status) or b"HTTP/1.1 %s status code %s\r\n" % (status, status)
 
 
 def _connection_line(asked: _Asked) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import logging
 import socket
 from email.utils import formatdate
 from pathlib import Path
@@ -19,6 +20,8 @@ AHEAD_BYTES: Final = 512 * 1024
 """So much may wait for a client before the server is asked to stop."""
 FAREWELL_SECONDS_MAX: Final = 0.5
 """How long clients have to take what was given out before the end."""
+
+_log: Final = logging.getLogger("doorman.front")
 
 
 class Hall(asyncio.Protocol):
@@ -49,7 +52,8 @@ class Hall(asyncio.Protocol):
                 Word.PIECE: self._hear_piece,
                 Word.END: self._hear_end,
                 Word.CUT: self._hear_cut,
-            }
+            },
+            self._hear_fault,
         )
 
     # The link's calls.
@@ -129,6 +133,11 @@ class Hall(asyncio.Protocol):
     def _hear_cut(self, number: int, _: memoryview) -> None:
         if (connection := self._connections.get(number)) is not None:
             connection.abort()
+
+    def _hear_fault(self, word: int, number: int, error: Exception) -> None:
+        """An answer that cannot be written ends its connection, and no other."""
+        _log.error("connection %d is cut off: word %d could not be followed: %r", number, word, error)
+        self._hear_cut(number, memoryview(b""))
 
     # Its own.
 

@@ -8,8 +8,8 @@ import yaml
 
 from doorman.api.misfits import json_type
 from doorman.api.schema import Document
+from doorman.base.bounds import BODY_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
-from doorman.front.limits import BODY_BYTES_MAX
 from doorman.server.negotiation import JSON, PROTOBUF, YAML
 
 _VERSION_AND_KIND: Final = (

@@ -14,6 +14,7 @@ from doorman.api.mergepatch import json_patch, merge_patch
 from doorman.api.misfits import conversion_fault, json_type
 from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.strategic import strategic_merge
+from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
 from doorman.base.gotext import go_json, go_value, quote
@@ -112,6 +113,8 @@ def _cleaned(
             misfit = conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC else None
             raise _invalid_patch(patch, patched, misfit or str(error)) from error
         problems += sorted(unknown) if patch.type == STRATEGIC else unknown
+    if not kind.is_custom:
+        problems = problems[:STRICT_FAULTS_MAX]
     if problems:
         if validation == "Strict":
             raise _invalid_patch(patch, patched, f"strict decoding error: {', '.join(problems)}")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from doorman.base.bounds import BODY_BYTES_MAX
 from doorman.base.errors import ApiError
-from doorman.front.limits import BODY_BYTES_MAX
 from doorman.server.bodies import BodyError, as_document, check_size, read_body, read_json, read_yaml
 
 
