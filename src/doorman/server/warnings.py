@@ -14,8 +14,8 @@ def warning_headers(warnings: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def truncated(warnings: Iterable[str]) -> list[str]:
-    """What fits is said as it is. Where all are too long together each is cut, the first ones that come to the limit are
-    said, and the one that exceeds it is the last.
+    """What fits is said as it is. Where all are too long together each is cut, and no more are said than
+    come to the limit.
     """
     texts = list(dict.fromkeys(filter(None, warnings)))
     if sum(map(len, texts)) <= WARNINGS_CHARACTERS_MAX:
