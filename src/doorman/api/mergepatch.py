@@ -1,16 +1,20 @@
 """JSON merge patch (RFC 7386) and JSON patch (RFC 6902)."""
 
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import jsonpatch
 import jsonpointer
 import msgspec
 
 from doorman.api.misfits import json_type
+from doorman.api.nesting import is_deeper
 from doorman.api.schema import Document
-from doorman.base.bounds import PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
+from doorman.base.bounds import NESTING_MAX, PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
 from doorman.base.errors import bad_request, rejected, too_large
+
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
 
 
 def merge_patch(live: Document, patch: Document) -> Document:
@@ -37,10 +41,10 @@ def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
         allowed = f"The allowed maximum operations in a JSON patch is {PATCH_OPERATIONS_MAX}, got {len(operations)}"
         raise too_large(allowed)
     try:
-        patched = _Operations(operations).apply(live)
+        patched = _Operations(operations).apply(_decode(_encode(live)), in_place=True)
     except _REFUSED as error:
         raise rejected() from error
-    if not isinstance(patched, dict):
+    if not isinstance(patched, dict) or is_deeper(patched, NESTING_MAX):
         raise rejected()
     return patched
 
@@ -82,11 +86,12 @@ class _Copy(jsonpatch.CopyOperation):
     copied: _Copied
 
     def apply(self, obj: Any) -> Any:  # any JSON value
-        value = self.pointer_cls(self.operation["from"]).resolve(obj)
-        self.copied.bytes += len(msgspec.json.encode(value))
+        encoded = _encode(self.pointer_cls(self.operation["from"]).resolve(obj))
+        self.copied.bytes += len(encoded)
         if self.copied.bytes > PATCH_COPY_BYTES_MAX:
             raise jsonpatch.JsonPatchConflict(f"more than {PATCH_COPY_BYTES_MAX} bytes are copied")
-        return super().apply(obj)
+        add = jsonpatch.AddOperation({"op": "add", "path": self.location})
+        return add._add(obj, _decode(encoded))  # the quickest copy there is
 
 
 class _Operations(jsonpatch.JsonPatch):
@@ -97,7 +102,7 @@ class _Operations(jsonpatch.JsonPatch):
         super().__init__(operations)
 
     def _get_operation(self, operation: Document) -> Any:  # an operation of the library's
-        found = super()._get_operation(operation)
+        found = super()._get_operation(operation)  # type: ignore[misc]  # the stubs leave it out
         if isinstance(found, _Copy):
             found.copied = self._copied
         return found

@@ -78,6 +78,9 @@ class Pipeline:
             response = self._refused(error, request)
         except Failed as error:
             response = self._refused(internal(str(error)), request)
+        except RecursionError:
+            # What is too deep for one of the many walks over a document: the document's fault, not the server's.
+            response = self._refused(bad_request("the object is nested too deeply"), request)
         response.headers += warning_headers(warnings)
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
         audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()

@@ -60,6 +60,9 @@ def test_json_patch(operations: Any, expected: Any) -> None:
         ),
         pytest.param([{"op": "copy", "from": "", "path": "/l/0"}] * 40, 422, id="document-copied-into-itself"),
         pytest.param([{"op": "copy", "from": "/none", "path": "/l/0"}], 422, id="copy-of-nothing"),
+        pytest.param(
+            [{"op": "add", "path": "/l" + "/0" * i, "value": [[]]} for i in range(400)], 422, id="ever-deeper"
+        ),
         pytest.param([{"op": "copy", "path": "/l/0"}], 422, id="copy-from-nowhere"),
     ],
 )
