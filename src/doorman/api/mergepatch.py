@@ -91,7 +91,7 @@ class _Copy(jsonpatch.CopyOperation):
         if self.copied.bytes > PATCH_COPY_BYTES_MAX:
             raise jsonpatch.JsonPatchConflict(f"more than {PATCH_COPY_BYTES_MAX} bytes are copied")
         add = jsonpatch.AddOperation({"op": "add", "path": self.location})
-        return add._add(obj, _decode(encoded))  # the quickest copy there is
+        return add._add(obj, _decode(encoded))  # type: ignore[attr-defined]  # without another copy
 
 
 class _Operations(jsonpatch.JsonPatch):
