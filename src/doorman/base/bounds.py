@@ -38,8 +38,10 @@ MADE_BYTES_MAX: Final = 16 * 1024 * 1024
 
 TURN_SECONDS_MAX: Final = 0.02
 """How long a request may hold the event loop; then it yields, or goes to a thread. Upstream: has threads."""
-TURN_BYTES_MAX: Final = 256 * 1024
-"""Of a body: what is larger is read, and written, off the loop. A document of this size takes about 20 ms."""
+TURN_BYTES_MAX: Final = 64 * 1024
+"""Of JSON: what works on more goes to a thread. Most documents of this size take a few milliseconds a step."""
+YAML_WEIGHT: Final = 8
+"""A byte of YAML takes as long as so many of JSON."""
 CEL_COST_MAX: Final = 10_000_000
 """Of one expression. Upstream: the same (`PerCallLimit` is a tenth, `RuntimeCELCostBudget` this)."""
 

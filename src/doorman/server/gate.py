@@ -10,14 +10,13 @@ import re
 from collections.abc import Coroutine, Iterable
 from typing import Any, Final
 
+from doorman.base.turns import Turn
 from doorman.front.frames import HEAD, FrameReader, Word, frame, parts_of, unpack_certificates, unpack_headers
 from doorman.server.pipeline import Pipeline, server_fault, unreadable
 from doorman.server.request import EventStream, PeerCertificates, Query, Request, Response
 
 AHEAD_BYTES: Final = 1024 * 1024
 """So much may wait for the front before answers in pieces wait too."""
-TURN_BYTES: Final = 1024 * 1024
-"""So much of a list is written before others have their turn."""
 KNOWN_HEADERS_MAX: Final = 1000
 KNOWN_HEADERS_BYTES_MAX: Final = 2048
 STOP_SECONDS_MAX: Final = 1.0
@@ -198,16 +197,14 @@ class Gate(asyncio.Protocol):
             self._tell(Word.CUT, peer.number)
 
     async def _write_chunks(self, peer: _Peer, chunks: Iterable[bytes]) -> None:
-        written = 0
+        turn = Turn()
         for piece in chunks:
             await self._write(peer, piece)
             if peer.is_gone:
                 return
-            written += len(piece)
-            if written >= TURN_BYTES:
+            if turn.is_over():
                 # A client that reads as fast as we write would keep the loop to itself.
-                written = 0
-                await asyncio.sleep(0)
+                await turn.next()
 
     async def _write_stream(self, peer: _Peer, stream: EventStream, *, is_wanted: bool) -> None:
         """A watch, until it ends or the client goes away."""

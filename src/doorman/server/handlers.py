@@ -115,7 +115,7 @@ class ResourceHandlers:
         if compute is not None:
             return renderer.documents(call.kind, compute(call.info.namespace, "", call.user)["items"])
         options = parse_list_options(call.kind, call.info.namespace, call.request.query)
-        return await self._page(call.kind, list_page(self._registry, call.kind, options), renderer)
+        return await self._page(call.kind, await list_page(self._registry, call.kind, options), renderer)
 
     async def _one(self, kind: Kind, stored: Stored, renderer: Renderer, status: int = 200) -> Response:
         if kind.is_custom:
@@ -247,7 +247,7 @@ class ResourceHandlers:
     async def _delete_collection(self, call: Call, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         options = delete_options_of(call, self._registry.schema)
-        page = list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
+        page = await list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
         caller = caller_of(call, "DeleteOptions", given=options)
         for stored in page.items:
             try:
