@@ -31,6 +31,8 @@ PATCH_COPY_BYTES_MAX: Final = 3 * 1024 * 1024
 """Of all that one JSON patch copies: 422 beyond. Upstream: the same (`JSONPatchMaxCopyBytes`)."""
 STORED_BYTES_MAX: Final = 1536 * 1024
 """Of an object as it is stored: 500 beyond, as upstream, whose etcd says so (`--max-request-bytes`: the same)."""
+SENT_BYTES_MAX: Final = 2 * 1024 * 1024
+"""Beyond this upstream's client of etcd refuses before etcd does, in other words."""
 MADE_BYTES_MAX: Final = 16 * 1024 * 1024
 """Of what defaults make of an object before it is stored: no more is made. Upstream: none, but for memory."""
 

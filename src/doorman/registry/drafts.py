@@ -9,6 +9,7 @@ from doorman.api.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid_object
 from doorman.base.instants import to_time
+from doorman.base.turns import in_turn
 from doorman.registry.alike import Pattern
 from doorman.registry.jobs import JOBS, forget_selector
 from doorman.registry.service_numbers import SERVICES, Undo
@@ -46,8 +47,11 @@ class FreshDraft:
         attributes: Attributes,
         cluster: Cluster,
         now: Instant,
+        *,
+        weight_bytes: int,
     ) -> None:
         self._proposer = proposer
+        self._weight_bytes = weight_bytes
         self._kind = kind
         self._doc = doc
         self._attributes = attributes
@@ -65,7 +69,7 @@ class FreshDraft:
             metadata["name"] = name
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(self._now)
-        self._proposer.settle(self._kind, self._doc, self._now)
+        await in_turn(self._weight_bytes, self._proposer.settle, self._kind, self._doc, self._now)
         await self._proposer.check(self._attributes, self._doc, self._cluster, self._now)
         if self._kind.storage == SERVICES:
             self._undo = self._proposer.numbers.assign(self._doc, None)
