@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from doorman.base.clock import SystemClock
+from doorman.base.memory import give_back
 from doorman.front.connection import Connection
 from doorman.front.frames import FrameReader, Word, frame, parts_of
 from doorman.front.limits import Limits
@@ -18,6 +19,10 @@ from doorman.front.tls import tls_context
 BACKLOG: Final = 4096
 AHEAD_BYTES: Final = 512 * 1024
 """So much may wait for a client before the server is asked to stop."""
+MOVES_MIN: Final = 200
+"""When so many connections have come and gone, the memory that handshakes and connections leave behind is worth while
+to be given back.
+"""
 FAREWELL_SECONDS_MAX: Final = 0.5
 """How long clients have to take what was given out before the end."""
 
@@ -39,6 +44,8 @@ class Hall(asyncio.Protocol):
         self._is_empty.set()
         self._numbers = itertools.count(1)
         self._held_bytes = 0
+        self._moves = 0
+        """Connections that came or went since memory was last given back."""
         self._clock = SystemClock()
         self._date = (0, b"")
         self._beginning: asyncio.Task[None] | None = None
@@ -74,12 +81,14 @@ class Hall(asyncio.Protocol):
 
     def enter(self, connection: Connection) -> int:
         number = next(self._numbers)
+        self._moves += 1
         self._is_empty.clear()
         self._connections[number] = connection
         return number
 
     def leave(self, number: int) -> None:
         del self._connections[number]
+        self._moves += 1
         if not self._connections:
             self._is_empty.set()
         self.tell(Word.GONE, number)
@@ -157,6 +166,9 @@ class Hall(asyncio.Protocol):
                 connection.abort()
             elif connection.is_idle(now):
                 connection.close()
+        if self._moves >= MOVES_MIN:
+            self._moves = 0
+            give_back()
         self._loop.call_later(self.limits.sweep_seconds, self._sweep)
 
     async def _end(self) -> None:
