@@ -10,12 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.base.bounds import MADE_BYTES_MAX
+from doorman.base.bounds import MADE_BYTES_MAX, SCHEMA_DEPTH_MAX
 
 Json = Any  # any JSON value
-
-DEPTH_MAX: Final = 64
-"""Of objects and lists in one schema."""
 
 _ROOT_MEMBERS: Final = ("apiVersion", "kind", "metadata")
 _SCALARS: Final = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool"}
@@ -40,8 +37,8 @@ class Structural(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compile_schema(source: dict[str, Json], *, is_root: bool = True, depth: int = 0) -> Structural:
-    if depth > DEPTH_MAX:
-        raise ValueError(f"a schema may be nested {DEPTH_MAX} deep")
+    if depth > SCHEMA_DEPTH_MAX:
+        raise ValueError(f"a schema may be nested {SCHEMA_DEPTH_MAX} deep")
 
     def inner(member: Json) -> Structural:
         return compile_schema(member if isinstance(member, dict) else {}, is_root=False, depth=depth + 1)

@@ -20,6 +20,8 @@ ALL_BODIES_BYTES_MAX: Final = 512 * 1024 * 1024
 """Of the bodies of all requests that are not answered. Upstream: none but the count of requests."""
 NESTING_MAX: Final = 200
 """How deep a document may be nested: 400 beyond. Upstream: 10,000 (its JSON decoder)."""
+SCHEMA_DEPTH_MAX: Final = 64
+"""Of objects and lists in the schema of a custom kind: 422 beyond. Upstream: none of its own."""
 INTEGER_DIGITS_MAX: Final = 310
 """Of a number in a body: the most that a float can have. Upstream: as many as a float64 can hold."""
 
@@ -44,8 +46,10 @@ TURN_BYTES_MAX: Final = 64 * 1024
 """Of JSON: what works on more goes to a thread. Most documents of this size take a few milliseconds a step."""
 YAML_WEIGHT: Final = 8
 """A byte of YAML takes as long as so many of JSON."""
-CEL_COST_MAX: Final = 10_000_000
-"""Of one expression. Upstream: the same (`PerCallLimit` is a tenth, `RuntimeCELCostBudget` this)."""
+CEL_COST_MAX: Final = 1_000_000
+"""Of all expressions about one request together. Upstream: this of each (`PerCallLimit`), ten times as much of
+all (`RuntimeCELCostBudget`).
+"""
 
 # What is said back
 

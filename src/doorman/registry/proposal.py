@@ -21,7 +21,7 @@ from doorman.api.managed import ManagedFields, Manager
 from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.structural import Structural, TooMuch, fill_defaults
 from doorman.api.webhooks import BINDINGS, MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
-from doorman.base.bounds import MADE_BYTES_MAX
+from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
@@ -125,7 +125,9 @@ class Proposer:
         if self._is_remote(attributes):
             reads = None
             await self._mutate_remotely(kind, attributes, now)
-        fresh = FreshDraft(self, kind, doc, attributes, cluster, now, weight_bytes=caller.weight_bytes)
+        fresh = FreshDraft(
+            self, kind, doc, attributes, cluster, now, weight_bytes=self._weight(kind, caller.weight_bytes)
+        )
         if key is not None and reads is not None:
             fresh.after = lambda: self._remember(key, doc, reads, attributes, told)
         return fresh
@@ -203,7 +205,9 @@ class Proposer:
         if part is not None:
             new = part.put(new, seen[0])
         manager = self._manager(caller, asked_for, kind)
-        await in_turn(weight_bytes, self._settle_update, kind, name, subresource, new, old, manager, now)
+        await in_turn(
+            self._weight(kind, weight_bytes), self._settle_update, kind, name, subresource, new, old, manager, now
+        )
         attributes.obj = new if part is None else part.show(new)
         await self._validate(attributes, self._cluster, now, is_remote=is_remote)
         self._admission.limit(attributes, self._cluster, now)
@@ -273,6 +277,11 @@ class Proposer:
                 fill_defaults(doc, self._structural(kind))
             except TooMuch as error:
                 raise too_large_to_store(MADE_BYTES_MAX) from error
+
+    def _weight(self, kind: Kind, weight_bytes: int) -> int:
+        """Of the checks of an object: rules in CEL may take up to their budget, however small the object is."""
+        found = self._schema.structural(kind.type_name) if kind.is_custom else None
+        return CEL_COST_MAX if found is not None and found.has_rules else weight_bytes
 
     def _validator(self, kind: Kind) -> Validator:
         return custom_validator(self._structural(kind)) if kind.is_custom else validator_of(kind.storage)

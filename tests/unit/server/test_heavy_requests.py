@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from doorman.base import turns
+from doorman.base.bounds import CEL_COST_MAX
+from doorman.client.actions import Create, Delete
+from doorman.registry import drafts
 from doorman.server.request import Query, Request
 from support.api import Api, running_api
+from support.cluster import Story, run_story
+from support.widgets import widget, widget_definition
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -88,3 +93,29 @@ async def test_more_keys_than_can_be_stored_are_refused(heavy: _Recording) -> No
         body = yaml_map("a", 150_000)
         assert await sent(api, "PATCH", f"{MAPS}/a?fieldManager=m", body, "application/apply-patch+yaml") in (422, 500)
     assert heavy.done
+
+
+def test_rules_in_cel_are_evaluated_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights: dict[str, int] = {}
+
+    async def weighed(weight: int, work: Callable[..., Any], *args: Any) -> Any:
+        weights[work.__qualname__] = weight
+        return work(*args)
+
+    monkeypatch.setattr(drafts, "in_turn", weighed)
+
+    async def story(cluster: Story) -> None:
+        versions = widget_definition()["spec"]["versions"]
+        schema = versions[0]["schema"]["openAPIV3Schema"]
+        rules = [{"rule": "self.spec.size != 'none'"}]
+        versions[0]["schema"] = {"openAPIV3Schema": {**schema, "x-kubernetes-validations": rules}}
+        for definition, weight in ((widget_definition(), 0), (widget_definition(versions=versions), CEL_COST_MAX)):
+            resource = "customresourcedefinitions.apiextensions.k8s.io"
+            await cluster.client.create(Create(resource=resource, body=definition))
+            await cluster.settle()
+            await cluster.client.create(Create(resource="widgets.example.com", namespace="default", body=widget("w")))
+            assert weights["Proposer.settle"] == weight
+            await cluster.client.delete(Delete(resource=resource, name="widgets.example.com"))
+            await cluster.advance(5)
+
+    run_story(story, nodes=0)
