@@ -5,13 +5,13 @@ work at a time; what is heavy and can be cut is cut, and the loop has its turn i
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 from doorman.base.bounds import TURN_BYTES_MAX, TURN_SECONDS_MAX
+from doorman.base.clock import spent
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,11 +33,11 @@ class Turn:
     __slots__ = ("_ends",)
 
     def __init__(self) -> None:
-        self._ends = time.monotonic() + TURN_SECONDS_MAX
+        self._ends = spent() + TURN_SECONDS_MAX
 
     def is_over(self) -> bool:
-        return time.monotonic() >= self._ends
+        return spent() >= self._ends
 
     async def next(self) -> None:
         await asyncio.sleep(0)
-        self._ends = time.monotonic() + TURN_SECONDS_MAX
+        self._ends = spent() + TURN_SECONDS_MAX

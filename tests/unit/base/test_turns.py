@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from doorman.base import turns
-from doorman.base.bounds import TURN_BYTES_MAX
+from doorman.base.bounds import TURN_BYTES_MAX, TURN_SECONDS_MAX
 from doorman.base.turns import Turn, in_turn
 from doorman.runtime.virtual import run_virtual
 
@@ -47,10 +47,10 @@ def test_virtual_time_has_no_threads() -> None:
 
 async def test_turn_ends_and_the_next_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(turns.time, "monotonic", lambda: now)
+    monkeypatch.setattr(turns, "spent", lambda: now)
     turn = Turn()
     assert not turn.is_over()
-    now += 0.02
+    now += TURN_SECONDS_MAX
     assert turn.is_over()
     await turn.next()
     assert not turn.is_over()
