@@ -40,7 +40,7 @@ def test_frames_arrive_whole_and_in_order(said: list[tuple[Word, int, list[bytes
     def hear(word: Word) -> Heard:
         return lambda number, payload: heard.append((word, number, bytes(payload)))
 
-    reader = FrameReader({word: hear(word) for word in Word})
+    reader = FrameReader({word: hear(word) for word in Word}, lambda *fault: heard.clear())
     stream = b"".join(frame(word, number, *parts) for word, number, parts in said)
     at = turn = 0
     while at < len(stream):

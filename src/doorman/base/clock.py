@@ -25,6 +25,13 @@ class SystemClock:
         return time.time()
 
 
+def spent() -> float:
+    """Seconds this process has been at it, from some moment on: for how long work takes, and never for what is decided.
+    An event loop's own time will not do: some look at the clock once a turn.
+    """
+    return time.monotonic()
+
+
 class ManualClock:
     """A clock that stands still until it is moved: virtual time.
 

@@ -24,3 +24,11 @@ def keep_memory() -> None:
     if mallopt is not None:
         mallopt(_M_TRIM_THRESHOLD, FREED_BYTES_KEPT)
         mallopt(_M_MMAP_THRESHOLD, BLOCK_BYTES_MAX)
+
+
+def give_back() -> None:
+    """What is free goes to the system: after much was let go that is not wanted again soon."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -7,7 +7,6 @@ end nor take forever.
 """
 
 import asyncio
-from collections import deque
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_to_bytes
@@ -70,7 +69,29 @@ class _Asked:
 
 
 class Connection(asyncio.Protocol):
-    """Also what httptools calls back: `on_*`."""
+    """Also what httptools calls back: `on_*`.
+
+    There may be thousands that say nothing, so it is kept small: no dictionary, and what a request needs is made when
+    one begins.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_connections",
+        "_head_bytes",
+        "_idle_since",
+        "_is_closing",
+        "_limits",
+        "_parser",
+        "_reading_or_none",
+        "_reads_head",
+        "_refusal",
+        "_since",
+        "_transport",
+        "_unread_since",
+        "_waiting",
+        "number",
+    )
 
     def __init__(self, connections: "Connections") -> None:
         self._connections = connections
@@ -78,10 +99,10 @@ class Connection(asyncio.Protocol):
         self.number = 0
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
-        self._reading = _Asked()
+        self._reading_or_none: _Asked | None = None
         self._reads_head = True
         self._head_bytes = 0
-        self._waiting: deque[_Asked] = deque()
+        self._waiting: list[_Asked] = []
         """Complete, and behind the one that is being answered."""
         self._asked: _Asked | None = None
         """The one that is being answered."""
@@ -109,13 +130,14 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         self._is_closing = True
-        for asked in (self._reading, *self._waiting):
-            self._connections.release(asked.body_bytes)
-        if self._asked is not None:
-            self._connections.release(self._asked.body_bytes)
+        for asked in (self._reading_or_none, self._asked, *self._waiting):
+            if asked is not None:
+                self._connections.release(asked.body_bytes)
+        self._reading_or_none = self._asked = None
         self._waiting.clear()
         self._connections.leave(self.number)
         del self._parser  # which refers back
+        self._transport = None
 
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None or self._is_closing:
@@ -195,7 +217,7 @@ class Connection(asyncio.Protocol):
             asked.body.append(body)
 
     def on_message_complete(self) -> None:
-        asked, self._reading = self._reading, _Asked()
+        asked, self._reading_or_none = self._reading, None
         self._since = None
         self._reads_head = True
         self._head_bytes = 0
@@ -215,7 +237,7 @@ class Connection(asyncio.Protocol):
         if asked is None or self._is_closing:
             return
         ending = b"\r\n" if status in _BODILESS else b"content-length: %d\r\n\r\n" % len(body)
-        head = (_STATUS_LINES[status], self._connections.date_line(), lines, _connection_line(asked), ending)
+        head = (_status_line(status), self._connections.date_line(), lines, _connection_line(asked), ending)
         self._write(b"".join(head) if asked.is_head else b"".join((*head, body)))
         self._answered(asked)
 
@@ -231,7 +253,7 @@ class Connection(asyncio.Protocol):
         else:
             asked.chunks = not asked.is_head
             ending = b"transfer-encoding: chunked\r\n\r\n"
-        head = (_STATUS_LINES[status], self._connections.date_line(), lines, _connection_line(asked), ending)
+        head = (_status_line(status), self._connections.date_line(), lines, _connection_line(asked), ending)
         self._write(b"".join(head))
 
     def piece(self, piece: memoryview) -> None:
@@ -276,10 +298,17 @@ class Connection(asyncio.Protocol):
 
     # Its own.
 
+    @property
+    def _reading(self) -> _Asked:
+        """The request whose bytes arrive."""
+        if self._reading_or_none is None:
+            self._reading_or_none = _Asked()
+        return self._reading_or_none
+
     def _next(self) -> None:
         """The next request that waits; or the last word; or silence."""
         if self._waiting:
-            asked = self._asked = self._waiting.popleft()
+            asked = self._asked = self._waiting.pop(0)
             body = asked.body[0] if len(asked.body) == 1 else b"".join(asked.body)
             asked.body.clear()
             if asked.is_too_long:
@@ -315,8 +344,13 @@ class Connection(asyncio.Protocol):
                 self._next()
 
     def _write(self, data: bytes | memoryview) -> None:
-        assert self._transport is not None, "there is a client to write to"
-        self._transport.write(data)
+        if self._transport is not None:
+            self._transport.write(data)
+
+
+def _status_line(status: bytes) -> bytes:
+    """Also of a code that has no name: an admission webhook chooses the code of its refusal."""
+    return _STATUS_LINES.get(status) or b"HTTP/1.1 %s status code %s\r\n" % (status, status)
 
 
 def _connection_line(asked: _Asked) -> bytes:

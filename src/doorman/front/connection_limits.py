@@ -1,17 +1,16 @@
 """What a client may take: of memory, and of time."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-BODY_BYTES_MAX: Final = 3 * 1024 * 1024
-"""As etcd's clients have it in Kubernetes: no larger request is ever stored."""
+from doorman.base.bounds import ALL_BODIES_BYTES_MAX, BODY_BYTES_MAX, HEAD_BYTES_MAX, URL_BYTES_MAX
 
 
 class ConnectionLimits(NamedTuple):
-    head_bytes: int = 256 * 1024
+    head_bytes: int = HEAD_BYTES_MAX
     """Of a request line and its headers."""
-    url_bytes: int = 64 * 1024
+    url_bytes: int = URL_BYTES_MAX
     body_bytes: int = BODY_BYTES_MAX
-    all_bodies_bytes: int = 512 * 1024 * 1024
+    all_bodies_bytes: int = ALL_BODIES_BYTES_MAX
     """Of all requests that are not answered."""
     head_seconds: float = 30.0
     """From the connection, or the first byte of a request, to the end of its headers."""

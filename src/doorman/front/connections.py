@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import itertools
+import logging
 import socket
 from email.utils import formatdate
 from pathlib import Path
 from typing import Final
 
 from doorman.base.clock import SystemClock
+from doorman.base.process_memory import give_back
 from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.frames import FrameReader, Word, frame, parts_of
@@ -17,8 +19,14 @@ from doorman.front.tls import tls_context
 BACKLOG: Final = 4096
 AHEAD_BYTES: Final = 512 * 1024
 """So much may wait for a client before the server is asked to stop."""
+MOVES_MIN: Final = 200
+"""When so many connections have come and gone, the memory that handshakes and connections leave behind is worth while
+to be given back.
+"""
 FAREWELL_SECONDS_MAX: Final = 0.5
 """How long clients have to take what was given out before the end."""
+
+_log: Final = logging.getLogger("doorman.front")
 
 
 class Connections(asyncio.Protocol):
@@ -36,6 +44,8 @@ class Connections(asyncio.Protocol):
         self._is_empty.set()
         self._numbers = itertools.count(1)
         self._held_bytes = 0
+        self._moves = 0
+        """Connections that came or went since memory was last given back."""
         self._clock = SystemClock()
         self._date = (0, b"")
         self._beginning: asyncio.Task[None] | None = None
@@ -49,7 +59,8 @@ class Connections(asyncio.Protocol):
                 Word.PIECE: self._hear_piece,
                 Word.END: self._hear_end,
                 Word.CUT: self._hear_cut,
-            }
+            },
+            self._hear_fault,
         )
 
     # The link's calls.
@@ -70,12 +81,14 @@ class Connections(asyncio.Protocol):
 
     def enter(self, connection: Connection) -> int:
         number = next(self._numbers)
+        self._moves += 1
         self._is_empty.clear()
         self._connections[number] = connection
         return number
 
     def leave(self, number: int) -> None:
         del self._connections[number]
+        self._moves += 1
         if not self._connections:
             self._is_empty.set()
         self.tell(Word.GONE, number)
@@ -130,6 +143,11 @@ class Connections(asyncio.Protocol):
         if (connection := self._connections.get(number)) is not None:
             connection.abort()
 
+    def _hear_fault(self, word: int, number: int, error: Exception) -> None:
+        """An answer that cannot be written ends its connection, and no other."""
+        _log.error("connection %d is cut off: word %d could not be followed: %r", number, word, error)
+        self._hear_cut(number, memoryview(b""))
+
     # Its own.
 
     async def _begin(self, folder: Path) -> None:
@@ -148,6 +166,9 @@ class Connections(asyncio.Protocol):
                 connection.abort()
             elif connection.is_idle(now):
                 connection.close()
+        if self._moves >= MOVES_MIN:
+            self._moves = 0
+            give_back()
         self._loop.call_later(self.limits.sweep_seconds, self._sweep)
 
     async def _end(self) -> None:

@@ -16,6 +16,9 @@ _LENGTHS: Final = tuple(struct.Struct(f"<{count}I") for count in range(6))
 Heard: TypeAlias = Callable[[int, memoryview], None]
 """Takes the connection and the payload of a frame."""
 
+Faulted: TypeAlias = Callable[[int, int, Exception], None]
+"""Takes what was told, of which connection, and what went wrong in hearing it."""
+
 
 class Word(IntEnum):
     """What is told."""
@@ -125,12 +128,17 @@ def unpack_certificates(packed: memoryview) -> tuple[bytes, tuple[bytes, ...] | 
 
 
 class FrameReader:
-    """Cuts the stream into frames, however it arrives."""
+    """Cuts the stream into frames, however it arrives.
 
-    __slots__ = ("_heard", "_parts", "_piece_bytes", "_piece_of", "_size", "_wanted")
+    Frames carry what clients send, and the stream carries all clients: what goes wrong in hearing one frame is told to
+    `faulted`, and the next frame is heard. Nothing a frame holds ends the stream.
+    """
 
-    def __init__(self, heard: Mapping[Word, Heard]) -> None:
+    __slots__ = ("_faulted", "_heard", "_parts", "_piece_bytes", "_piece_of", "_size", "_wanted")
+
+    def __init__(self, heard: Mapping[Word, Heard], faulted: Faulted) -> None:
         self._heard: dict[int, Heard] = {int(word): hear for word, hear in heard.items()}
+        self._faulted = faulted
         self._parts: list[bytes] = []
         """Of a frame that is not complete."""
         self._size = 0
@@ -160,7 +168,7 @@ class FrameReader:
                 wanted = HEAD.size + size
                 break
             at = begin + size
-            self._heard[word](connection, whole[begin:at])
+            self._hear(word, connection, whole[begin:at])
         if at < end:
             self._parts = [data[at:]]
             self._size = end - at
@@ -170,6 +178,12 @@ class FrameReader:
         """As much of a piece as is there: it is passed on, not kept. How much that was."""
         taken = min(size, len(data))
         if taken:
-            self._heard[Word.PIECE](connection, data[:taken])
+            self._hear(_PIECE, connection, data[:taken])
         self._piece_of, self._piece_bytes = connection, size - taken
         return taken
+
+    def _hear(self, word: int, connection: int, payload: memoryview) -> None:
+        try:
+            self._heard[word](connection, payload)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is of one connection
+            self._faulted(word, connection, error)

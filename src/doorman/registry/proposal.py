@@ -18,12 +18,14 @@ from doorman.admission.webhooks.webhook_dispatch import Webhooks
 from doorman.api.identity import User
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import DecodeError, Document, Schema
-from doorman.api.machinery.structural_schema import Structural, fill_defaults
+from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults
 from doorman.api.patch.managed_fields import ManagedFields, Manager
 from doorman.api.views.admissionregistration import BINDINGS, MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
+from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
+from doorman.base.turns import in_turn
 from doorman.registry.admission_versions import FormsOf
 from doorman.registry.cache.admission_reader import AdmissionReader
 from doorman.registry.custom.custom_versions import CustomVersions
@@ -32,6 +34,7 @@ from doorman.registry.fastpath.new_object import CachedEvent, CachedObject, NewO
 from doorman.registry.fastpath.pod_status import StatusPatches
 from doorman.registry.kinds.service_allocators import ServiceAllocators
 from doorman.registry.object_identity import check_identity, drop_repeated_owners, settle_namespace
+from doorman.registry.sizes import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.defaults import DEFAULTERS
@@ -53,6 +56,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] | None = None
     """Where it leaves what the audit log is to be told."""
     options: Mapping[str, Any] | None = None  # CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as JSON
+    weight_bytes: int = 0
+    """About how much work what was sent is (`doorman.base.turns`)."""
 
 
 class Unchanged(Exception):
@@ -104,9 +109,10 @@ class Proposer:
                 if kind.storage == EVENTS:
                     return CachedEvent(self, kind, doc, pattern, now)
                 return CachedObject(kind, metadata, pattern, to_time(now))
-        self._default(kind, doc)
+        await in_turn(caller.weight_bytes, self._default, kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
-        self._managed.track_create(kind, doc, self._manager(caller, "", kind), now)
+        manager = self._manager(caller, "", kind)
+        await in_turn(caller.weight_bytes, self._managed.track_create, kind, doc, manager, now)
         attributes = self._attributes(kind, namespace, caller, Operation.CREATE, doc, None)
         cluster: ClusterReader = self._cluster
         reads = None
@@ -119,7 +125,9 @@ class Proposer:
         if self._is_remote(attributes):
             reads = None
             await self._mutate_remotely(kind, attributes, now)
-        fresh = ProposedObject(self, kind, doc, attributes, cluster, now)
+        fresh = ProposedObject(
+            self, kind, doc, attributes, cluster, now, weight_bytes=self._weight(kind, caller.weight_bytes)
+        )
         if key is not None and reads is not None:
             fresh.after = lambda: self._remember(key, doc, reads, attributes, told)
         return fresh
@@ -134,6 +142,19 @@ class Proposer:
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
+
+    def _settle_update(
+        self, kind: Kind, name: str, subresource: str, new: Document, old: Document, manager: Manager, now: Instant
+    ) -> None:
+        """The same of an object that is changed. Raises `Unchanged` when it is not."""
+        strategy_of(kind).for_update(subresource)(kind, new, old, now)
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        self._managed.track_update(kind, new, old, manager, now)
+        if new == old:
+            raise Unchanged
+        errors = self._validator(kind).update(new, old, self._context(subresource, kind))
+        if errors:
+            raise invalid_object(kind.kind, kind.group, name, errors)
 
     async def check(self, attributes: Attributes, doc: Document, cluster: ClusterReader, now: Instant) -> None:
         """Whether anybody objects to what is to be stored, and then whether there is room for it."""
@@ -162,6 +183,7 @@ class Proposer:
         caller: Caller,
         is_unconditional: bool,
         part: SubresourceObject | None = None,
+        weight_bytes: int = 0,
     ) -> Document:
         """The document to be stored in place of `old`. Raises `Unchanged` when that is the same."""
         now = self._clock.now()
@@ -170,7 +192,7 @@ class Proposer:
         check_identity(kind, namespace, name, metadata, before, is_unconditional=is_unconditional)
         drop_repeated_owners(metadata, caller.warnings)
         if subresource != "status":
-            self._default(kind, new)
+            await in_turn(weight_bytes, self._default, kind, new)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._attributes(
@@ -182,15 +204,10 @@ class Proposer:
             await self._mutate_remotely(kind, attributes, now, part)
         if part is not None:
             new = part.put(new, seen[0])
-        strategy_of(kind).for_update(subresource)(kind, new, old, now)
-        metadata = new["metadata"]
-        metadata["resourceVersion"] = before["resourceVersion"]
-        self._managed.track_update(kind, new, old, self._manager(caller, asked_for, kind), now)
-        if new == old:
-            raise Unchanged
-        errors = self._validator(kind).update(new, old, self._context(subresource, kind))
-        if errors:
-            raise invalid_object(kind.kind, kind.group, name, errors)
+        manager = self._manager(caller, asked_for, kind)
+        await in_turn(
+            self._weight(kind, weight_bytes), self._settle_update, kind, name, subresource, new, old, manager, now
+        )
         attributes.obj = new if part is None else part.show(new)
         await self._validate(attributes, self._cluster, now, is_remote=is_remote)
         self._admission.limit(attributes, self._cluster, now)
@@ -256,7 +273,15 @@ class Proposer:
         if defaulter is not None:
             defaulter(doc)
         elif kind.is_custom:
-            fill_defaults(doc, self._structural(kind))
+            try:
+                fill_defaults(doc, self._structural(kind))
+            except TooMuch as error:
+                raise too_large_to_store(MADE_BYTES_MAX) from error
+
+    def _weight(self, kind: Kind, weight_bytes: int) -> int:
+        """Of the checks of an object: rules in CEL may take up to their budget, however small the object is."""
+        found = self._schema.structural(kind.type_name) if kind.is_custom else None
+        return CEL_COST_MAX if found is not None and found.has_rules else weight_bytes
 
     def _validator(self, kind: Kind) -> Validator:
         return custom_validator(self._structural(kind)) if kind.is_custom else validator_of(kind.storage)

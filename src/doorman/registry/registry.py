@@ -6,7 +6,7 @@ it is proposed again on what is there now. The answer is given when the write is
 """
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -24,6 +24,7 @@ from doorman.base.errors import (
     stale,
 )
 from doorman.base.generated_names import NameGenerator
+from doorman.base.turns import in_turn
 from doorman.registry.cache.admission_reader import AdmissionReader
 from doorman.registry.cache.stored_object import Stored, store_key, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import Collection, WatchCache
@@ -42,6 +43,7 @@ from doorman.registry.fastpath.pod_bytes import PodBytes, apply_deletion_summary
 from doorman.registry.fastpath.pod_status import StatusPatch
 from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
 from doorman.registry.proposal import Caller, Proposer, Unchanged
+from doorman.registry.sizes import bounded
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, StoreEvent, Write
 
@@ -146,7 +148,11 @@ class Registry:
                         raise Conflict(key, ABSENT, existing)
                     draft.undo()
                     return unstored(value, _key(kind, namespace, name), 0)
+                value = bounded(kind, value, is_apply=caller.is_apply)
                 event = await self._store.commit(Write(key, value, ABSENT))
+            except ApiError:
+                draft.undo()
+                raise
             except Conflict as lost:
                 draft.undo()
                 if not wants_name:
@@ -167,15 +173,17 @@ class Registry:
         caller: Caller,
         *,
         subresource: str = "",
-        create: Callable[[], Document] | None = None,
+        create: Callable[[], Awaitable[Document]] | None = None,
         is_unconditional: bool = True,
         part: SubresourceObject | None = None,
+        is_pure: bool = False,
     ) -> Written:
         """Change an object by `transform`, again and again until nobody else was faster.
 
         `create` gives the document to create when the object does not exist. `is_unconditional` says whether the new
         document may come without a resourceVersion: true for patches, which are made upon what is stored. `part` is the
-        subresource that is written, if it is an object of its own.
+        subresource that is written, if it is an object of its own. `is_pure` says that `transform` looks at nothing but
+        what it is given, so that it may be done beside the loop when it is heavy.
         """
         key = store_key(kind, namespace, name)
         for _ in range(UPDATE_TRIES_MAX):
@@ -183,20 +191,22 @@ class Registry:
             if entry is None:
                 if create is None:
                     raise not_found(kind.named, name)
-                return Written(await self.create(kind, namespace, create(), caller), is_created=True)
+                return Written(await self.create(kind, namespace, await create(), caller), is_created=True)
+            weight = caller.weight_bytes + len(entry.value)
             old = self._document(entry, kind, namespace, name)
             is_different = self.versions.is_different(kind, entry.revision)
             if is_different:
                 (old,) = await self.versions.read(kind, [old])
             if subresource == "status":
                 # Nothing below changes a member in place that a patch of status has left alone.
-                new = dict(transform(old))
+                new = dict(await in_turn(weight if is_pure else 0, transform, old))
                 new["metadata"] = dict(new.get("metadata", {}))
             else:
-                new = transform(copy.deepcopy(old) if is_different else self._document(entry, kind, namespace, name))
+                given = copy.deepcopy(old) if is_different else self._document(entry, kind, namespace, name)
+                new = await in_turn(weight if is_pure else 0, transform, given)
             try:
                 proposed = await self.proposer.update(
-                    kind, namespace, name, subresource, new, old, caller, is_unconditional, part
+                    kind, namespace, name, subresource, new, old, caller, is_unconditional, part, weight
                 )
             except Unchanged:
                 return Written(self._stored(entry, kind, namespace, name))
@@ -209,12 +219,13 @@ class Registry:
                 return Written(unstored(to_kept_bytes(proposed), _key(kind, namespace, name), entry.revision))
             is_last_word = _is_finally_gone(kind, proposed)
             try:
-                event = await self._store.commit(
-                    Write(key, None if is_last_word else to_kept_bytes(proposed), entry.revision)
-                )
-            except Conflict:
+                value = None if is_last_word else bounded(kind, to_kept_bytes(proposed), is_apply=caller.is_apply)
+                event = await self._store.commit(Write(key, value, entry.revision))
+            except (ApiError, Conflict) as error:
                 if undo is not None:
                     undo()
+                if isinstance(error, ApiError):
+                    raise
                 continue
             if event.entry is None:
                 return Written(unstored(to_kept_bytes(proposed), _key(kind, namespace, name), event.revision))
@@ -236,7 +247,7 @@ class Registry:
             before = self._stored(entry, kind, namespace, name)
             pod_bytes = pod_bytes_of(before)
             change(before, pod_bytes)
-            value = pod_bytes.kept()
+            value = bounded(kind, pod_bytes.kept())
             if caller.dry_run:
                 return unstored(value, before.key, entry.revision)
             try:
@@ -277,7 +288,7 @@ class Registry:
             if not is_changed:
                 return None if is_changed is None else before
             try:
-                write = Write(key, pod_bytes.kept(), entry.revision)
+                write = Write(key, bounded(kind, pod_bytes.kept()), entry.revision)
                 event = await self._store.commit(write) if is_waited_for else self._store.take(write)
             except Conflict:
                 continue

@@ -7,7 +7,7 @@ milliseconds, and because nothing happens at the same time as anything else, one
 import asyncio
 import math
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from doorman.base.clock import ManualClock
@@ -26,6 +26,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._clock.now() - self._epoch
+
+    def run_in_executor(  # type: ignore[override]  # gives the future that its kind of loop gives
+        self, _executor: Any, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """At once: nothing happens beside anything else here."""
+        future: asyncio.Future[T] = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001  it is for whoever awaits it
+            future.set_exception(error)
+        return future
 
     async def until_idle(self) -> None:
         """Until nothing more happens at the present instant."""

@@ -10,14 +10,13 @@ import re
 from collections.abc import Coroutine, Iterable
 from typing import Any, Final
 
+from doorman.base.turns import Turn
 from doorman.front.frames import HEAD, FrameReader, Word, frame, parts_of, unpack_certificates, unpack_headers
-from doorman.server.pipeline import Pipeline, server_fault
+from doorman.server.pipeline import Pipeline, server_fault, unreadable
 from doorman.server.request import EventStream, PeerCertificates, Query, Request, Response
 
 AHEAD_BYTES: Final = 1024 * 1024
 """So much may wait for the front before answers in pieces wait too."""
-TURN_BYTES: Final = 1024 * 1024
-"""So much of a list is written before others have their turn."""
 KNOWN_HEADERS_MAX: Final = 1000
 KNOWN_HEADERS_BYTES_MAX: Final = 2048
 STOP_SECONDS_MAX: Final = 1.0
@@ -70,7 +69,8 @@ class FrontLink(asyncio.Protocol):
                 Word.GONE: self._hear_gone,
                 Word.PAUSED: self._hear_paused,
                 Word.RESUMED: self._hear_resumed,
-            }
+            },
+            self._hear_fault,
         )
 
     def begin(self, folder: str) -> None:
@@ -147,6 +147,13 @@ class FrontLink(asyncio.Protocol):
         peer.is_paused = False
         peer.wake()
 
+    def _hear_fault(self, word: int, number: int, error: Exception) -> None:
+        """A request that could not even be read is answered like any other; its neighbours on the link see nothing."""
+        _log.error("word %d of connection %d could not be followed", word, number, exc_info=error)
+        if word == Word.ASKED:
+            response = unreadable() if isinstance(error, ValueError) else server_fault(error)
+            self._tell(Word.ANSWER, number, b"%d" % response.status, header_lines(response), response.body)
+
     # Its own.
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -168,10 +175,12 @@ class FrontLink(asyncio.Protocol):
     async def _serve(self, peer: _Peer, request: Request) -> None:
         try:
             response = await self._pipeline.handle(request)
+            lines = header_lines(response)
         except Exception as error:  # noqa: BLE001  a bug must not take the connection down
             _log.exception("bug while handling %s %s", request.method, request.path)
             response = server_fault(error)
-        status, lines = b"%d" % response.status, header_lines(response)
+            lines = header_lines(response)
+        status = b"%d" % response.status
         if response.stream is None and response.chunks is None:
             self._tell(Word.ANSWER, peer.number, status, lines, response.body)
             return
@@ -188,16 +197,14 @@ class FrontLink(asyncio.Protocol):
             self._tell(Word.CUT, peer.number)
 
     async def _write_chunks(self, peer: _Peer, chunks: Iterable[bytes]) -> None:
-        written = 0
+        turn = Turn()
         for piece in chunks:
             await self._write(peer, piece)
             if peer.is_gone:
                 return
-            written += len(piece)
-            if written >= TURN_BYTES:
+            if turn.is_over():
                 # A client that reads as fast as we write would keep the loop to itself.
-                written = 0
-                await asyncio.sleep(0)
+                await turn.next()
 
     async def _write_stream(self, peer: _Peer, stream: EventStream, *, is_wanted: bool) -> None:
         """A watch, until it ends or the client goes away."""

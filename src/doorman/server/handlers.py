@@ -1,7 +1,7 @@
 """The verbs on resources: from a request that has been let in to an answer."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -17,6 +17,7 @@ from doorman.base.errors import (
     method_not_allowed,
     no_such_resource,
 )
+from doorman.base.turns import in_turn
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.object_identity import check_name, check_place, settle_namespace
 from doorman.registry.proposal import Caller
@@ -28,7 +29,7 @@ from doorman.server.codec.request_bodies import Body
 from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
 from doorman.server.patching import ApplyPlan, PatchBody, checked_config, read_patch, transform_of
 from doorman.server.request import Response
-from doorman.server.request_context import RequestContext, caller_of, delete_options_of
+from doorman.server.request_context import RequestContext, caller_of, delete_options_of, weight_of
 from doorman.server.subresources.pod_subresources import PodOperations, check_streamed
 from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
@@ -120,7 +121,7 @@ class ResourceHandlers:
         if compute is not None:
             return renderer.documents(call.kind, compute(call.info.namespace, "", call.user)["items"])
         options = parse_list_options(call.kind, call.info.namespace, call.request.query)
-        return await self._page(call.kind, list_page(self._registry, call.kind, options), renderer)
+        return await self._page(call.kind, await list_page(self._registry, call.kind, options), renderer)
 
     async def _one(self, kind: Kind, stored: Stored, renderer: Renderer, status: int = 200) -> Response:
         if kind.is_custom:
@@ -144,7 +145,7 @@ class ResourceHandlers:
         caller = caller_of(call, "CreateOptions")
         if kind.resource == "bindings":
             return await self._bind(call, renderer)
-        doc = self._decode(call, "CreateOptions")
+        doc = await self._decode(call, "CreateOptions")
         if self._access.reviews.is_about(kind):
             answer = self._access.reviews.answer(kind, info.namespace, doc, call.user)
             return renderer.document(answer, status=201)
@@ -157,7 +158,7 @@ class ResourceHandlers:
     async def _replace(self, call: RequestContext, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind = call.info, call.kind
         caller = caller_of(call, "UpdateOptions")
-        doc = self._decode(call, "UpdateOptions")
+        doc = await self._decode(call, "UpdateOptions")
         check_place(kind, info.namespace, info.name, doc.setdefault("metadata", {}))
         written = await self._registry.update(
             kind,
@@ -173,10 +174,13 @@ class ResourceHandlers:
 
     async def _patch(self, call: RequestContext, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind, query = call.info, call.kind, call.request.query
-        patch = read_patch(kind, call.request.body, call.request.headers.get("content-type", ""))
+        content_type = call.request.headers.get("content-type", "")
+        weight = weight_of(call.request)
+        patch = await in_turn(weight, read_patch, kind, call.request.body, content_type)
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
+        is_pure = not self._access.guard.is_about(kind)
         if patch.is_apply:
-            plan = self._plan(call, patch, caller, subresource)
+            plan = await in_turn(weight, self._plan, call, patch, caller, subresource)
             written = await self._registry.update(
                 kind,
                 info.namespace,
@@ -185,13 +189,14 @@ class ResourceHandlers:
                 caller,
                 subresource=subresource,
                 create=None if subresource else self._created(call, lambda: plan(None)),
+                is_pure=is_pure,
             )
         else:
             validation = field_validation(query, "PatchOptions")
             transform = transform_of(self._registry.schema, kind, patch, validation, call.warnings)
             transform = self._access.guard.on(kind, info.namespace, transform, call.user)
             written = await self._registry.update(
-                kind, info.namespace, info.name, transform, caller, subresource=subresource
+                kind, info.namespace, info.name, transform, caller, subresource=subresource, is_pure=is_pure
             )
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 
@@ -216,13 +221,13 @@ class ResourceHandlers:
         )
         return lambda live: plan.on(live, self._clock.now())
 
-    def _created(self, call: RequestContext, make: Callable[[], Document]) -> Callable[[], Document]:
+    def _created(self, call: RequestContext, make: Callable[[], Document]) -> Callable[[], Awaitable[Document]]:
         """The document of an object that a PUT or an apply creates, for whoever may: that takes the right to create."""
         info = call.info
 
-        def made() -> Document:
+        async def made() -> Document:
             self._access.guard.check_create(call.user, info)
-            doc = make()
+            doc = await in_turn(weight_of(call.request), make)
             check_name(doc.get("metadata", {}), info.name)
             if self._access.guard.is_about(call.kind):
                 self._access.guard.check(call.kind, info.namespace, doc, None, call.user)
@@ -252,7 +257,7 @@ class ResourceHandlers:
     async def _delete_collection(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
         options = delete_options_of(call, self._registry.schema)
-        page = list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
+        page = await list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
         caller = caller_of(call, "DeleteOptions", given=options)
         for stored in page.items:
             try:
@@ -280,7 +285,7 @@ class ResourceHandlers:
         if info.subresource == "scale":
             return await self._scale(call, renderer)
         if info.subresource == "token":
-            body = self._posted(call, "TokenRequest")
+            body = await self._posted(call, "TokenRequest")
             caller = caller_of(call, "CreateOptions")
             answer = await self._access.token_requests.answer(info.namespace, info.name, body, caller)
             return renderer.document(answer, status=201)
@@ -310,7 +315,7 @@ class ResourceHandlers:
 
     async def _bind(self, call: RequestContext, renderer: Renderer) -> Response:
         info = call.info
-        binding = self._posted(call, "Binding")
+        binding = await self._posted(call, "Binding")
         name = info.name or binding.get("metadata", {}).get("name", "")
         if not name:
             raise bad_request("Name parameter required.")
@@ -319,7 +324,7 @@ class ResourceHandlers:
 
     async def _evict(self, call: RequestContext, renderer: Renderer) -> Response:
         info = call.info
-        eviction = self._posted(call, "Eviction")
+        eviction = await self._posted(call, "Eviction")
         answer = await self._pods.evict(info.namespace, info.name, eviction, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
 
@@ -327,17 +332,18 @@ class ResourceHandlers:
         info, kind = call.info, call.kind
         if info.verb == "get":
             return await self._scale_of(kind, self._registry.get(kind, info.namespace, info.name), renderer)
-        caller, transform = self._scaled_by_update(call) if info.verb == "update" else self._scaled_by_patch(call)
+        scaled = self._scaled_by_update if info.verb == "update" else self._scaled_by_patch
+        caller, transform = await scaled(call)
         written = await self._registry.update(kind, info.namespace, info.name, transform, caller, part=scale_part(kind))
         return await self._scale_of(kind, written.stored, renderer)
 
-    def _scaled_by_update(self, call: RequestContext) -> tuple[Caller, Transform]:
+    async def _scaled_by_update(self, call: RequestContext) -> tuple[Caller, Transform]:
         caller = caller_of(call, "UpdateOptions")
-        body = self._posted(call, "Scale", "UpdateOptions")
+        body = await self._posted(call, "Scale", "UpdateOptions")
         check_scale(body, call.info.name)
         return caller, lambda workload: with_scale(workload, body, call.kind.scale)
 
-    def _scaled_by_patch(self, call: RequestContext) -> tuple[Caller, Transform]:
+    async def _scaled_by_patch(self, call: RequestContext) -> tuple[Caller, Transform]:
         info, kind, schema = call.info, call.kind, self._registry.schema
         patch = read_patch(SCALE, call.request.body, call.request.headers.get("content-type", ""))
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
@@ -363,17 +369,22 @@ class ResourceHandlers:
 
     # Bodies and options
 
-    def _decode(self, call: RequestContext, options_kind: str) -> Document:
+    async def _decode(self, call: RequestContext, options_kind: str) -> Document:
         request = call.request
         validation = field_validation(request.query, options_kind)
         content_type = request.headers.get("content-type", "")
-        return decode_object(self._registry.schema, call.kind, request.body, content_type, validation, call.warnings)
+        schema, weight = self._registry.schema, weight_of(request)
+        return await in_turn(
+            weight, decode_object, schema, call.kind, request.body, content_type, validation, call.warnings
+        )
 
-    def _posted(self, call: RequestContext, kind: str, options_kind: str = "CreateOptions") -> Document:
+    async def _posted(self, call: RequestContext, kind: str, options_kind: str = "CreateOptions") -> Document:
         request, schema = call.request, self._registry.schema
         validation = field_validation(request.query, options_kind)
         content_type = request.headers.get("content-type", "")
-        doc = decode_posted(schema, kind, request.body, content_type, validation, call.warnings)
+        doc = await in_turn(
+            weight_of(request), decode_posted, schema, kind, request.body, content_type, validation, call.warnings
+        )
         settle_namespace(call.kind, call.info.namespace, doc.setdefault("metadata", {}))
         return doc
 

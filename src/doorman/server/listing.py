@@ -1,7 +1,6 @@
 """Lists: options, resourceVersion semantics, pages."""
 
 import base64
-from itertools import islice
 from typing import Final
 
 import msgspec
@@ -22,6 +21,7 @@ from doorman.base.errors import (
     timeout,
 )
 from doorman.base.go_format import quote
+from doorman.base.turns import Turn
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import Collection, TooOld
@@ -142,12 +142,12 @@ def too_new(revision: int, current: int) -> ApiError:
     return timeout(f"Too large resource version: {revision}, current: {current}", retry_after_seconds=1, causes=causes)
 
 
-def list_page(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+async def list_page(registry: Registry, kind: Kind, options: ListOptions) -> Page:
     """One page. A revision in the future is refused at once: this server is always at the newest."""
     collection = registry.collection(kind)
     current = registry.cache.revision
     if options.continue_token:
-        return _continued(registry, kind, options)
+        return await _continued(registry, kind, options)
     revision = parse_revision(options.resource_version)
     if revision > current:
         raise too_new(revision, current)
@@ -155,13 +155,24 @@ def list_page(registry: Registry, kind: Kind, options: ListOptions) -> Page:
     is_exact = options.match == "Exact" or (revision > 0 and limit > 0 and not options.match)
     if is_exact and revision < current:
         try:
-            return _page(collection, options.selection, revision, limit, at_revision=revision)
+            return await _page(collection, options.selection, revision, limit, at_revision=revision)
         except TooOld as error:
             raise expired("The resourceVersion for the provided list is too old.") from error
-    return _page(collection, options.selection, current, limit)
+    return await _newest_page(registry, collection, options.selection, limit)
 
 
-def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+async def _newest_page(
+    registry: Registry, collection: Collection, selection: Selection, limit: int, *, after: str = ""
+) -> Page:
+    """As things are now, or, where reading takes turns in which more happens than is remembered, a little later."""
+    while True:
+        try:
+            return await _page(collection, selection, registry.cache.revision, limit, after=after)
+        except TooOld:
+            continue
+
+
+async def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
     if options.resource_version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
     token = _read_token(options.continue_token)
@@ -171,14 +182,14 @@ def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
     start = token.start.rstrip("\0")
     if token.rv < 0:
         # The client chose to go on although the consistent view is gone.
-        return _page(collection, options.selection, registry.cache.revision, options.limit, after=start)
+        return await _newest_page(registry, collection, options.selection, options.limit, after=start)
     try:
-        return _page(collection, options.selection, token.rv, options.limit, at_revision=token.rv, after=start)
+        return await _page(collection, options.selection, token.rv, options.limit, at_revision=token.rv, after=start)
     except TooOld as error:
         raise expired(_CONTINUE_TOO_OLD, continue_token=_write_token(-1, start)) from error
 
 
-def _page(
+async def _page(
     collection: Collection,
     selection: Selection,
     revision: int,
@@ -187,19 +198,31 @@ def _page(
     at_revision: int | None = None,
     after: str = "",
 ) -> Page:
-    found = collection.select_at(selection, at_revision, after=after)
-    if not limit:
-        return Page(items=list(found), revision=revision)
-    items = list(islice(found, limit + 1))
-    if len(items) <= limit:
+    """Raises `TooOld`. A page costs what is looked at for it, from where the last one ended; if that is much, others
+    have their turn meanwhile, and the page goes on as if nothing had changed.
+    """
+    items: list[Stored] = []
+    turn = Turn()
+    is_whole = False
+    while not is_whole:
+        is_whole = True
+        for last, found in collection.scan_at(selection, at_revision, after=after):
+            items += found
+            if limit and len(items) > limit:
+                break
+            if turn.is_over():
+                after, at_revision, is_whole = last, revision, False
+                await turn.next()
+                break
+    if not limit or len(items) <= limit:
         return Page(items=items, revision=revision)
-    items.pop()
-    last = items[-1].key
+    del items[limit:]
+    key = items[-1].key
     return Page(
         items=items,
         revision=revision,
-        continue_token=_write_token(revision, last),
-        remaining=collection.count_after(selection, last, at_revision) if selection.is_everything else None,
+        continue_token=_write_token(revision, key),
+        remaining=collection.count_after(selection, key, at_revision) if selection.is_everything else None,
     )
 
 

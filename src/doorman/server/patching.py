@@ -15,6 +15,7 @@ from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
 from doorman.base.go_format import go_json, go_value, quote
@@ -113,6 +114,8 @@ def _cleaned(
             )
             raise _invalid_patch(patch, patched, wrong_type or str(error)) from error
         problems += sorted(unknown) if patch.type == STRATEGIC_MERGE_PATCH else unknown
+    if not kind.is_custom:
+        problems = problems[:STRICT_FAULTS_MAX]
     if problems:
         if validation == "Strict":
             raise _invalid_patch(patch, patched, f"strict decoding error: {', '.join(problems)}")

@@ -8,7 +8,7 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.base.clock import Clock
-from doorman.base.errors import ApiError, internal, method_not_allowed, no_such_resource
+from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
 from doorman.registry.registry import Registry
 from doorman.server.audit import AuditEntry, AuditLog
@@ -28,6 +28,7 @@ from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.request_context import RequestContext
+from doorman.server.warnings import warning_headers
 from doorman.store.store_contract import Failed
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
@@ -77,8 +78,10 @@ class Pipeline:
             response = self._refused(error, request)
         except Failed as error:
             response = self._refused(internal(str(error)), request)
-        for text in dict.fromkeys(warnings):
-            response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
+        except RecursionError:
+            # What is too deep for one of the many walks over a document: the document's fault, not the server's.
+            response = self._refused(bad_request("the object is nested too deeply"), request)
+        response.headers += warning_headers(warnings)
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
         audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()
         response.headers.append(("Audit-Id", audit_id))
@@ -191,6 +194,11 @@ def server_fault(error: Exception) -> Response:
     return json_response(status, status=500)
 
 
+def unreadable() -> Response:
+    """A request of which not even the parts could be told apart."""
+    return json_response(bad_request("the request could not be read").status(), status=400)
+
+
 def _discovered(request: Request, found: Response) -> Response:
     """Discovery in the form the client takes."""
     if request.method not in _READING:
@@ -219,8 +227,3 @@ def _wants_pretty(request: Request) -> bool:
     if asked is not None:
         return asked
     return request.headers.get("user-agent", "").startswith(_PRETTY_AGENTS)
-
-
-def _escaped(text: str) -> str:
-    clean = "".join(c for c in text if c.isprintable())
-    return clean.replace("\\", "\\\\").replace('"', '\\"')

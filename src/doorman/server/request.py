@@ -4,14 +4,16 @@ import hashlib
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, Self
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 import msgspec
 
 from doorman.api.machinery.field_selectors import FieldSelectorError, FieldTerm, parse_field_selector
+from doorman.base.bounds import QUERY_PARAMETERS_MAX
 from doorman.base.errors import bad_request
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -21,9 +23,12 @@ class Query:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self._values: dict[str, list[str]] = {}
-        if raw:
-            for name, value in parse_qsl(raw, keep_blank_values=True, max_num_fields=100):
-                self._values.setdefault(name, []).append(value)
+        if raw and raw.count("&") < QUERY_PARAMETERS_MAX:
+            for pair in raw.split("&"):
+                # As Go reads them: a pair that is malformed is left out, and the others count.
+                if pair and ";" not in pair and ("%" not in pair or not _BAD_ESCAPE.search(pair)):
+                    name, _, value = pair.partition("=")
+                    self._values.setdefault(_unescaped(name), []).append(_unescaped(value))
 
     def get(self, name: str, default: str = "") -> str:
         values = self._values.get(name)
@@ -168,6 +173,10 @@ def parse_request_info(method: str, path: str, query: Query) -> RequestInfo:
         selector=selector,
         selected_name=_pinned_name(selector) if selector else "",
     )
+
+
+def _unescaped(text: str) -> str:
+    return unquote_plus(text) if "%" in text or "+" in text else text
 
 
 def _selector(text: str) -> tuple[FieldTerm, ...]:

@@ -7,6 +7,7 @@ import msgspec
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.base.bounds import PATCH_COPY_BYTES_MAX, YAML_WEIGHT
 from doorman.base.errors import (
     FieldError,
     bad_request,
@@ -62,7 +63,16 @@ def caller_of(
         is_apply=patch_type == APPLY,
         dry_run=bool(query.all("dryRun")),
         options=_options(query, options_kind, given),
+        weight_bytes=weight_of(call.request),
     )
+
+
+def weight_of(request: Request) -> int:
+    """How much work a body is, in bytes of JSON that take as long."""
+    size, content_type = len(request.body), request.headers.get("content-type", "")
+    if "json-patch" in content_type and b"copy" in request.body:
+        return PATCH_COPY_BYTES_MAX  # of which it may make as much
+    return size * YAML_WEIGHT if "yaml" in content_type else size
 
 
 def delete_options_of(call: RequestContext, schema: Schema) -> DeleteOptions:

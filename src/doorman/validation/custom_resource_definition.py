@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.api.machinery.structural_schema import DEPTH_MAX, compile_schema
+from doorman.api.machinery.structural_schema import compile_schema
+from doorman.base.bounds import SCHEMA_DEPTH_MAX
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from doorman.semantics.name_syntax import dns_1035_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
@@ -247,8 +248,8 @@ def _root_errors(schema: Mapping[str, Json], path: str) -> list[FieldError]:
 
 
 def _schema_errors(schema: Mapping[str, Json], path: str, errors: list[FieldError], *, depth: int) -> None:
-    if depth > DEPTH_MAX:
-        errors.append(forbidden(path, f"a schema may be nested {DEPTH_MAX} deep"))
+    if depth > SCHEMA_DEPTH_MAX:
+        errors.append(forbidden(path, f"a schema may be nested {SCHEMA_DEPTH_MAX} deep"))
         return
     _own_errors(schema, path, errors)
     parts = [(f"{path}.properties[{name}]", part) for name, part in schema.get("properties", {}).items()]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from doorman.front import connections as connections
 from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.frames import Word, unpack_headers
@@ -305,3 +306,23 @@ def test_words_that_come_too_late_are_not_written() -> None:
     client.connection.piece(memoryview(b"a"))
     client.connection.end()
     assert client.got == b""
+
+
+def test_idle_connection_is_small() -> None:
+    connection = Client().connection
+    assert not hasattr(connection, "__dict__")
+    assert connection._reading_or_none is None
+
+
+async def test_memory_is_given_back_when_many_have_come_and_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_back: list[int] = []
+    monkeypatch.setattr(connections, "give_back", lambda: given_back.append(1))
+    all_of_them = connections.Hall(None, ConnectionLimits())  # type: ignore[arg-type]  # nobody connects
+    for _ in range(connections.MOVES_MIN // 2 - 1):
+        all_of_them.leave(all_of_them.enter(Connection(all_of_them)))
+    all_of_them._sweep()
+    assert not given_back
+    all_of_them.leave(all_of_them.enter(Connection(all_of_them)))
+    all_of_them._sweep()
+    all_of_them._sweep()
+    assert given_back == [1]

@@ -13,13 +13,17 @@ from doorman.server.request import PeerCertificates, Request, Response
 Handle = Callable[[Request], Awaitable[Response]]
 
 
+def _no_fault(word: int, number: int, error: Exception) -> None:
+    raise AssertionError((word, number)) from error
+
+
 class _Link(asyncio.Transport):
     """What the front would hear."""
 
     def __init__(self) -> None:
         super().__init__()
         self.heard: list[tuple[Word, int, bytes]] = []
-        self._reader = FrameReader({word: self._hear(word) for word in Word})
+        self._reader = FrameReader({word: self._hear(word) for word in Word}, _no_fault)
 
     def _hear(self, word: Word) -> Heard:
         return lambda number, payload: self.heard.append((word, number, bytes(payload)))
@@ -207,3 +211,17 @@ def test_what_was_sent_becomes_no_line_of_ours(text: str) -> None:
     assert lines.count(b"\r\n") == 2
     assert lines.count(b"\n") == 2
     assert b"\0" not in lines
+
+
+async def test_frame_that_cannot_be_read_is_answered_and_the_link_goes_on() -> None:
+    async def handle(_: Request) -> Response:
+        return Response(body=b"{}")
+
+    gate, link = opened(handle)
+    odd = pack_headers([b"accept", b"a", b"left over"])
+    gate.data_received(frame(Word.ASKED, 1, b"GET", b"/", b"", odd, b"") + frame(Word.GONE, 99))
+    asks(gate)
+    await settled()
+    assert link.words == [Word.ANSWER, Word.ANSWER]
+    statuses = [bytes(parts_of(memoryview(payload), 3)[0]) for _, _, payload in link.heard]
+    assert statuses == [b"400", b"200"]

@@ -3,10 +3,17 @@
 import asyncio
 import base64
 import json
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
+from doorman.registry.cache import watch_cache as watchcache
+from doorman.registry.cache.selection import Selection
+from doorman.server import listing
+from doorman.server.listing import list_page, parse_list_options
+from doorman.server.request import Query
 from support.api import Api, running_api
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -105,5 +112,90 @@ def test_answers(query: str, code: int, reason: str | None) -> None:
     async def story(api: Api) -> None:
         status, answer = await api.call("GET", f"{MAPS}?{query}")
         assert (status, answer.get("reason")) == (code, reason)
+
+    run(story)
+
+
+class _Counting:
+    """A label selector that admits everything and counts what it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def matches(self, _: Mapping[str, str]) -> bool:
+        self.asked += 1
+        return True
+
+
+class _ShortTurn:
+    """Over at every opportunity; others do something before the next one."""
+
+    def __init__(self, meanwhile: Callable[[], Awaitable[Any]]) -> None:
+        self._meanwhile = meanwhile
+
+    def is_over(self) -> bool:
+        return True
+
+    async def next(self) -> None:
+        await self._meanwhile()
+
+
+async def filled(api: Api, count: int) -> None:
+    for i in range(count):
+        await api.given("configmaps", {"metadata": {"name": f"m{i:05}"}}, namespace="default")
+
+
+def test_page_looks_at_what_it_shows_and_not_at_the_whole_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchcache, "WINDOW_KEYS", 10)
+
+    async def story(api: Api) -> None:
+        await filled(api, 100)
+        registry = api.cluster.registry
+        kind, counting = registry.kinds.named("configmaps"), _Counting()
+        options = parse_list_options(kind, "", Query("limit=5"))
+        selected = msgspec.structs.replace(options, selection=Selection(storage=kind.storage, labels=counting))
+        page = await list_page(registry, kind, selected)
+        assert (len(page.items), counting.asked) == (5, 10)
+        await api.call("DELETE", f"{MAPS}/m00050")
+        after = msgspec.structs.replace(selected, continue_token=page.continue_token)
+        assert len((await list_page(registry, kind, after)).items) == 5
+        assert counting.asked == 20
+
+    run(story)
+
+
+def test_page_that_takes_several_turns_is_of_one_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchcache, "WINDOW_KEYS", 2)
+
+    async def story(api: Api) -> None:
+        gone = iter(("d", "e"))
+
+        async def meanwhile() -> None:
+            name = next(gone, "")
+            if name:
+                await api.call("DELETE", f"{MAPS}/{name}")
+                await api.given("configmaps", {"metadata": {"name": f"x{name}"}}, namespace="default")
+
+        monkeypatch.setattr(listing, "Turn", lambda: _ShortTurn(meanwhile))
+        assert (await listed(api, "labelSelector=vowel"))[0] == ["a", "b", "c", "d", "e"]
+        monkeypatch.undo()
+        assert (await listed(api))[0] == ["a", "b", "c", "xd", "xe"]
+
+    run(story)
+
+
+def test_newest_page_begins_anew_when_too_much_happens_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchcache, "WINDOW_KEYS", 2)
+    monkeypatch.setattr(watchcache, "CHANGES_MAX", 3)
+
+    async def story(api: Api) -> None:
+        left = iter(range(1))
+
+        async def meanwhile() -> None:
+            if next(left, None) is not None:
+                await filled(api, 10)
+
+        monkeypatch.setattr(listing, "Turn", lambda: _ShortTurn(meanwhile))
+        assert len((await listed(api))[0]) == 15
 
     run(story)

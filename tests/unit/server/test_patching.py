@@ -1,18 +1,22 @@
 """PATCH bodies: which are taken, and what they make of a document."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
-from doorman.api.kinds import builtin_kinds, type_table
+from doorman.api.kinds import Kind, builtin_kinds, type_table
 from doorman.api.machinery.schema import Schema
+from doorman.api.patch.field_paths import FieldShape, FieldWalker
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.errors import ApiError
-from doorman.server.patching import APPLY, JSON_PATCH, read_patch, transform_of
+from doorman.server.codec.request_bodies import Body
+from doorman.server.patching import APPLY, JSON_PATCH, PatchBody, checked_config, read_patch, transform_of
 
 SCHEMA = Schema(type_table())
+WALKER = FieldWalker(SCHEMA)
 NODES = builtin_kinds().named("nodes")
 TAINT = {"key": "k", "effect": "NoSchedule"}
 NODE = {"metadata": {"name": "n", "labels": {"a": "b"}}, "spec": {"taints": [TAINT]}}
@@ -157,3 +161,26 @@ def test_warnings_of_others_stay_and_those_of_an_attempt_are_told_once() -> None
     for _ in range(2):
         transform(json.loads(json.dumps(NODE)))
     assert warnings == ["v1 Things are deprecated", 'unknown field "spec.odd"']
+
+
+def keyed_lists(type_name: str | None, depth: int = 7) -> Iterator[dict[str, Any]]:
+    """Every way down to a keyed list, which is empty."""
+    for name in SCHEMA.fields(type_name) if type_name and depth else ():
+        field = WALKER.field(type_name, name)
+        if field.shape is FieldShape.KEYED:
+            yield {name: []}
+        elif field.shape is FieldShape.STRUCT and field.struct != type_name:
+            yield from ({name: one} for one in keyed_lists(field.struct, depth - 1))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in builtin_kinds().rows if kind.type_name],
+    ids=lambda kind: f"{kind.group_version}-{kind.resource}",
+)
+def test_empty_keyed_list_says_nothing_when_applied(kind: Kind) -> None:
+    head = {"apiVersion": kind.group_version, "kind": kind.kind}
+    for said in keyed_lists(kind.type_name):
+        patch = PatchBody(type=APPLY, body=Body({**said, **head}))
+        config = checked_config(SCHEMA, kind, patch, "default", "a", "Strict", [])
+        assert config["metadata"]["name"] == "a", said

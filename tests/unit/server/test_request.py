@@ -71,3 +71,22 @@ def test_query_reads_flags_and_numbers() -> None:
     assert (query.flag_or_none("a"), query.flag_or_none("z")) == (True, None)
     with pytest.raises(ApiError, match=r"strconv\.ParseInt"):
         query.integer_or_none("bad")
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "expected"),
+    [
+        pytest.param("a=1&a=2", "a", ["1", "2"], id="repeated"),
+        pytest.param("a", "a", [""], id="without-value"),
+        pytest.param("a=b+c%20d", "a", ["b c d"], id="spaces"),
+        pytest.param("a=%zz&a=1", "a", ["1"], id="bad-escape-is-left-out"),
+        pytest.param("a=%2&a=1", "a", ["1"], id="cut-escape-is-left-out"),
+        pytest.param("a=1;b=2&a=3", "a", ["3"], id="semicolon-is-left-out"),
+        pytest.param("a=%ff", "a", ["\ufffd"], id="no-utf-8"),
+        pytest.param("&&a=1&", "a", ["1"], id="empty-pairs"),
+        pytest.param("x=1&" * 101 + "a=1", "a", ["1"], id="more-than-a-hundred"),
+        pytest.param("a=1&" * 10_000 + "b=1", "b", [], id="more-than-go-reads"),
+    ],
+)
+def test_query_is_read_as_go_reads_it(raw: str, name: str, expected: list[str]) -> None:
+    assert Query(raw).all(name) == expected

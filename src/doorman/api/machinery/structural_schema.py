@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-Json = Any  # any JSON value
+from doorman.base.bounds import MADE_BYTES_MAX, SCHEMA_DEPTH_MAX
 
-DEPTH_MAX: Final = 64
-"""Of objects and lists in one schema."""
+Json = Any  # any JSON value
 
 _ROOT_MEMBERS: Final = ("apiVersion", "kind", "metadata")
 _SCALARS: Final = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool"}
@@ -38,8 +37,8 @@ class Structural(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compile_schema(source: dict[str, Json], *, is_root: bool = True, depth: int = 0) -> Structural:
-    if depth > DEPTH_MAX:
-        raise ValueError(f"a schema may be nested {DEPTH_MAX} deep")
+    if depth > SCHEMA_DEPTH_MAX:
+        raise ValueError(f"a schema may be nested {SCHEMA_DEPTH_MAX} deep")
 
     def inner(member: Json) -> Structural:
         return compile_schema(member if isinstance(member, dict) else {}, is_root=False, depth=depth + 1)
@@ -87,8 +86,35 @@ def prune(value: Json, schema: Structural, problems: list[str], path: str = "") 
     return value
 
 
-def fill_defaults(value: Json, schema: Structural) -> None:
-    """In place. A null where none may be counts as absent."""
+class TooMuch(Exception):
+    """Defaults would make more of an object than anything may be."""
+
+
+class Room:
+    """What defaults may still add to one object: a default may be long, and the places for it many."""
+
+    __slots__ = ("_bytes", "_sizes")
+
+    def __init__(self) -> None:
+        self._bytes = MADE_BYTES_MAX
+        self._sizes: dict[int, int] = {}
+
+    def take(self, schema: Structural) -> Json:
+        """A copy of the schema's default. Raises `TooMuch`."""
+        default = schema.source["default"]
+        size = self._sizes.get(id(schema))
+        if size is None:
+            size = self._sizes[id(schema)] = len(msgspec.json.encode(default))
+        self._bytes -= size
+        if self._bytes < 0:
+            raise TooMuch
+        return copy.deepcopy(default)
+
+
+def fill_defaults(value: Json, schema: Structural, room: Room | None = None) -> None:
+    """In place. A null where none may be counts as absent. Raises `TooMuch`."""
+    if room is None:
+        room = Room()
     if isinstance(value, dict):
         for name in [name for name, member in value.items() if member is None]:
             known = _member(schema, name)
@@ -96,15 +122,15 @@ def fill_defaults(value: Json, schema: Structural) -> None:
                 del value[name]
         for name, known in schema.properties.items():
             if known.has_default and name not in value:
-                value[name] = copy.deepcopy(known.source["default"])
+                value[name] = room.take(known)
         for name, member in value.items():
             if isinstance(member, dict | list):
                 known = _member(schema, name)
                 if known is not None and not (schema.is_object and name == "metadata"):
-                    fill_defaults(member, known)
+                    fill_defaults(member, known, room)
     elif isinstance(value, list) and schema.items is not None:
         for item in value:
-            fill_defaults(item, schema.items)
+            fill_defaults(item, schema.items, room)
 
 
 def _member(schema: Structural, name: str) -> Structural | None:

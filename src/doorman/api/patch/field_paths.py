@@ -86,9 +86,12 @@ class FieldWalker:
                     seen.add(key)
                     self._find_repeated(item, FieldType(FieldShape.STRUCT, struct=field.struct), path + key, found)
             case FieldShape.SET:
-                for index, item in enumerate(value):
-                    if item in value[:index]:
-                        found.append(f"{path}: duplicate entries for key {written('v:' + _encode(item).decode())}")
+                known: set[str] = set()
+                for item in value:
+                    element = element_key(item)
+                    if element in known:
+                        found.append(f"{path}: duplicate entries for key {written(element)}")
+                    known.add(element)
 
     def diff(self, new: Document, old: Document, type_name: str) -> Difference:
         changed, removed = self._diff_members(new, old, type_name)
@@ -127,7 +130,7 @@ class FieldWalker:
             case FieldShape.KEYED:
                 return {self.key(item, field): _with_self(self._held_struct(item, field.struct)) for item in value}
             case FieldShape.SET:
-                return {"v:" + _encode(item).decode(): {} for item in value}
+                return {element_key(item): {} for item in value}
         return {}
 
     # What a write changed
@@ -210,7 +213,7 @@ class FieldWalker:
         if shape is FieldShape.KEYED:
             items = {self.key(item, field): _with_self(self._added_struct(item, field.struct)) for item in value}
             return items if field.is_required else _with_self(items)
-        return _with_self({"v:" + _encode(item).decode(): {} for item in value})
+        return _with_self({element_key(item): {} for item in value})
 
     def _added_struct(self, value: Document, type_name: str | None) -> FieldSet:
         out: FieldSet = {}
@@ -277,6 +280,11 @@ _FREE: Final = FieldType(FieldShape.MAP)
 _FREE.inner = _FREE
 
 
+def element_key(item: Json) -> str:
+    """The path element of an element of a set."""
+    return "v:" + _encode(item).decode()
+
+
 def shape_of(value: Json, field: FieldType) -> FieldShape:
     """The field's shape, or LEAF when the value does not have it."""
     wanted = field.shape
@@ -295,8 +303,9 @@ def _is_implied(name: str, member: Json) -> bool:
 
 
 def _diff_set(new: list[Json], old: list[Json]) -> tuple[FieldSet, FieldSet]:
-    changed: FieldSet = {"v:" + _encode(item).decode(): {} for item in new if item not in old}
-    removed: FieldSet = {"v:" + _encode(item).decode(): {} for item in old if item not in new}
+    after, before = dict.fromkeys(map(element_key, new)), dict.fromkeys(map(element_key, old))
+    changed: FieldSet = {element: {} for element in after if element not in before}
+    removed: FieldSet = {element: {} for element in before if element not in after}
     return changed, removed
 
 

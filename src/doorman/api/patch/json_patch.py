@@ -5,12 +5,16 @@ from typing import Any, Final
 
 import jsonpatch
 import jsonpointer
+import msgspec
 
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.schema import Document
+from doorman.api.nesting import is_deeper
+from doorman.base.bounds import NESTING_MAX, PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
 from doorman.base.errors import bad_request, rejected, too_large
 
-OPERATIONS_MAX: Final = 10_000
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
 
 
 def merge_patch(live: Document, patch: Document) -> Document:
@@ -33,14 +37,14 @@ def merge_patch(live: Document, patch: Document) -> Document:
 
 def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
     operations = _operations(operations)
-    if len(operations) > OPERATIONS_MAX:
-        allowed = f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}"
+    if len(operations) > PATCH_OPERATIONS_MAX:
+        allowed = f"The allowed maximum operations in a JSON patch is {PATCH_OPERATIONS_MAX}, got {len(operations)}"
         raise too_large(allowed)
     try:
-        patched = _Operations(operations).apply(live)
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, KeyError, TypeError, IndexError) as error:
+        patched = _Operations(operations).apply(_decode(_encode(live)), in_place=True)
+    except _REFUSED as error:
         raise rejected() from error
-    if not isinstance(patched, dict):
+    if not isinstance(patched, dict) or is_deeper(patched, NESTING_MAX):
         raise rejected()
     return patched
 
@@ -71,5 +75,44 @@ class _Test(jsonpatch.TestOperation):
         return super().apply(obj)
 
 
+class _Copied:
+    """How much the operations of one patch have copied: twice as much each time, if nobody counts."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+class _Copy(jsonpatch.CopyOperation):
+    copied: _Copied
+
+    def apply(self, obj: Any) -> Any:  # any JSON value
+        encoded = _encode(self.pointer_cls(self.operation["from"]).resolve(obj))
+        self.copied.bytes += len(encoded)
+        if self.copied.bytes > PATCH_COPY_BYTES_MAX:
+            raise jsonpatch.JsonPatchConflict(f"more than {PATCH_COPY_BYTES_MAX} bytes are copied")
+        add = jsonpatch.AddOperation({"op": "add", "path": self.location})
+        return add._add(obj, _decode(encoded))  # type: ignore[attr-defined]  # without another copy
+
+
 class _Operations(jsonpatch.JsonPatch):
-    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test})
+    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test, "copy": _Copy})
+
+    def __init__(self, operations: list[Document]) -> None:
+        self._copied = _Copied()
+        super().__init__(operations)
+
+    def _get_operation(self, operation: Document) -> Any:  # an operation of the library's
+        found = super()._get_operation(operation)  # type: ignore[misc]  # the stubs leave it out
+        if isinstance(found, _Copy):
+            found.copied = self._copied
+        return found
+
+
+_REFUSED = (
+    jsonpatch.JsonPatchException,
+    jsonpointer.JsonPointerException,
+    KeyError,
+    TypeError,
+    IndexError,
+    RecursionError,
+)

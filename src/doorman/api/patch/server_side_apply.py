@@ -12,7 +12,7 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document, Schema
-from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, shape_of
+from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, element_key, shape_of
 from doorman.api.patch.field_set import (
     SELF,
     FieldSet,
@@ -142,7 +142,8 @@ class Applier:
             inner = field.inner or FieldType(FieldShape.LEAF)
             return {**live, **{name: self._merge(inner, live.get(name), item) for name, item in value.items()}}
         if shape is FieldShape.SET:
-            return [*live, *(item for item in value if item not in live)]
+            known = set(map(element_key, live))
+            return [*live, *(item for item in value if element_key(item) not in known)]
         return self._merge_keyed(field, live, value)
 
     def _merge_keyed(self, field: FieldType, live: list[Json], value: list[Json]) -> list[Json]:
@@ -251,7 +252,8 @@ def with_empty_lists(walker: FieldWalker, type_name: str | None, cleaned: Docume
         elif field.shape is FieldShape.STRUCT and isinstance(value, dict):
             if inner := with_empty_lists(walker, field.struct, out.get(name, {}), value):
                 out[name] = inner
-        elif field.shape is FieldShape.KEYED and isinstance(value, list) and len(out.get(name, ())) == len(value):
+        elif field.shape is FieldShape.KEYED and isinstance(value, list) and len(out.get(name, ())) == len(value) > 0:
+            # An empty one says nothing: there is no element that somebody could own.
             pairs = zip(out[name], value, strict=True)
             out[name] = [with_empty_lists(walker, field.struct, *pair) for pair in pairs]
     return out

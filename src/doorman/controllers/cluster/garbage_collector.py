@@ -11,6 +11,9 @@ owner waits and the object has dependents of its own, else as its own finalizers
 An owner that is deleted in the foreground goes when no dependent blocks it any more; one that leaves orphans goes when
 none refers to it.
 
+Owners may go in a circle: then each would wait for the others. An object that waits, directly or by others, for what it
+owns itself no longer blocks that owner, which goes and takes the rest with it.
+
 An owner that is merely not in the cache is asked for before anything is deleted: an empty patch of it with the expected
 uid fails exactly when it is gone.
 
@@ -111,6 +114,12 @@ def decide_owner(resource: str, meta: ObjectMeta, dependents: Sequence[tuple[str
 
 def remove_references(resource: str, meta: ObjectMeta, uids: Sequence[str]) -> Patch:
     references = [{"$patch": "delete", "uid": uid} for uid in uids]
+    body = {"metadata": {"uid": meta.uid, "ownerReferences": references}}
+    return Patch(resource=resource, namespace=meta.namespace, name=meta.name, body=body)
+
+
+def unblock_owners(resource: str, meta: ObjectMeta, uids: Sequence[str]) -> Patch:
+    references = [{"uid": uid, "blockOwnerDeletion": False} for uid in uids]
     body = {"metadata": {"uid": meta.uid, "ownerReferences": references}}
     return Patch(resource=resource, namespace=meta.namespace, name=meta.name, body=body)
 
@@ -216,6 +225,10 @@ class GarbageCollector:
             wakes.extend(self._look_again(key, now))
         else:
             self._looks.pop(key, None)
+        if circular := self._circular(meta, owners):
+            # The change wakes whoever waited; what becomes of the object is decided then.
+            actions.append(unblock_owners(resource, meta, circular))
+            return Result(actions=actions, wakes=wakes)
         decision = decide_dependent(resource, meta, owners, has_dependents=bool(dependents))
         if decision is not None:
             actions.extend(_invalid_references(resource, meta, owners, self._find_kind))
@@ -250,6 +263,17 @@ class GarbageCollector:
             else:
                 solid.append(reference)
         return Owners(solid=tuple(solid), waiting=tuple(waiting), dangling=tuple(dangling)), asked
+
+    def _circular(self, meta: ObjectMeta, owners: Owners) -> list[str]:
+        """The owners that wait for this object and that it owns itself, directly or by others."""
+        if not owners.waiting:
+            return []
+        owned, new = set[str](), [meta.uid]
+        while new:
+            below = {dependent.uid for uid in new for _, dependent in self._dependents(uid)} - owned
+            owned |= below
+            new = sorted(below)
+        return [reference.uid for reference in owners.waiting if reference.uid in owned]
 
     def _look_again(self, key: str, now: Instant) -> Iterable[tuple[str, Instant]]:
         looks = self._looks.get(key, 0)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from heapq import merge
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -170,14 +171,19 @@ class Collection:
 
         To be read at once, before anything changes.
         """
+        candidates = self._candidates(selection, after, self._undone(revision) if revision is not None else {})
+        yield from candidates if selection.is_everything else filter(selection.admits, candidates)
+
+    def scan_at(
+        self, selection: Selection, revision: int | None, *, after: str = ""
+    ) -> Iterator[tuple[str, list[Stored]]]:
+        """The same, some at a time, each time with the key that was looked at last: there a reader may stop, and go on
+        behind that key later, at the revision it has begun with.
+        """
         undone = self._undone(revision) if revision is not None else {}
-        candidates = self._candidates(selection, after, undone)
-        if selection.is_everything:
-            yield from candidates
-            return
-        for stored in candidates:
-            if selection.admits(stored):
-                yield stored
+        candidates = iter(self._candidates(selection, after, undone))
+        while window := list(islice(candidates, WINDOW_KEYS)):
+            yield window[-1].key, window if selection.is_everything else list(filter(selection.admits, window))
 
     def count_after(self, selection: Selection, key: str, revision: int | None) -> int:
         """How many follow a key, for a selection without selectors."""
@@ -280,8 +286,6 @@ class Collection:
             if node is not None and self._by_node is not None:
                 filed = self._by_node.get(node, {})
                 return [filed[key] for key in sorted(filed)]
-            if not selection.namespace:
-                return list(map(self.objects.__getitem__, self.objects))  # quicker than its values()
         return self._in_range(selection.namespace, after, undone)
 
     def _in_range(self, namespace: str, after: str, undone: Mapping[str, Stored | None]) -> Iterator[Stored]:

@@ -11,6 +11,7 @@ On the way in it is converted to the version that is stored. Kinds with one vers
 their definition need none of this, and cost nothing.
 """
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from doorman.admission.plugin_contract import ClusterReader
 from doorman.admission.webhooks.webhook_dispatch import Post, Unanswered
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document, Schema
-from doorman.api.machinery.structural_schema import Structural, fill_defaults, prune
+from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults, prune
 from doorman.api.views.admissionregistration import ClientConfig
 from doorman.base.errors import ApiError, internal, no_such_resource
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
@@ -89,7 +90,8 @@ class CustomVersions:
         was = self._structural(kind, version)
         if was is not None:
             doc = prune(doc, was, [])
-            fill_defaults(doc, was)
+            with contextlib.suppress(TooMuch):  # it is shown with as many as there is room for
+                fill_defaults(doc, was)
         return version, doc
 
     async def to_write(self, kind: Kind, doc: Document) -> Document:

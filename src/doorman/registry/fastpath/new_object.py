@@ -10,6 +10,7 @@ from doorman.api.well_known import JOBS
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid_object
 from doorman.base.instants import to_time
+from doorman.base.turns import in_turn
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.fastpath.create_cache import CachedCreate
 from doorman.registry.kinds.job_strategy import forget_selector
@@ -47,8 +48,11 @@ class ProposedObject:
         attributes: Attributes,
         cluster: ClusterReader,
         now: Instant,
+        *,
+        weight_bytes: int,
     ) -> None:
         self._proposer = proposer
+        self._weight_bytes = weight_bytes
         self._kind = kind
         self._doc = doc
         self._attributes = attributes
@@ -66,7 +70,7 @@ class ProposedObject:
             metadata["name"] = name
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(self._now)
-        self._proposer.settle(self._kind, self._doc, self._now)
+        await in_turn(self._weight_bytes, self._proposer.settle, self._kind, self._doc, self._now)
         await self._proposer.check(self._attributes, self._doc, self._cluster, self._now)
         if self._kind.storage == SERVICES:
             self._undo = self._proposer.numbers.assign(self._doc, None)

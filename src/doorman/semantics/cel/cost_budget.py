@@ -5,10 +5,8 @@ Expressions run in the one loop that serves everybody, so the limit is what keep
 
 from typing import Final
 
+from doorman.base.bounds import CEL_COST_MAX
 from doorman.semantics.cel.cel_errors import CostExceeded
-
-COST_MAX: Final = 1_000_000
-"""Of all expressions about one request together: the limit Kubernetes sets for one expression, well under a second."""
 
 _UNITS_A_SIZE: Final = 10
 
@@ -16,7 +14,7 @@ _UNITS_A_SIZE: Final = 10
 class CostBudget:
     __slots__ = ("left",)
 
-    def __init__(self, left: int = COST_MAX) -> None:
+    def __init__(self, left: int = CEL_COST_MAX) -> None:
         self.left = left
 
     def charge(self, units: int) -> None:

@@ -7,6 +7,7 @@ from doorman.api.kinds import Kind, builtin_kinds
 from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.errors import bad_request, invalid_object, not_supported
 from doorman.base.go_format import quote
 from doorman.server.codec.negotiation import go_package
@@ -105,7 +106,7 @@ def decode_posted(
         cleaned, unknown = schema.clean(doc, type_name)
     except DecodeError as error:
         raise bad_request(head + str(error)) from error
-    _tell(head, [*problems, *unknown], validation, warnings)
+    _tell(head, [*problems, *unknown][:STRICT_FAULTS_MAX], validation, warnings)
     return cleaned
 
 
@@ -131,7 +132,7 @@ def clean_object(
         except DecodeError as error:
             raise bad_request(head + str(error)) from error
         problems += unknown
-    _tell(head, problems, validation, warnings)
+    _tell(head, problems if kind.is_custom else problems[:STRICT_FAULTS_MAX], validation, warnings)
     doc.pop("kind", None)
     doc.pop("apiVersion", None)
     return to_stored(kind.conversion, doc)

@@ -3,14 +3,24 @@
 How long it will be is told in advance: some clients read twice as fast when they know.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any, Final
 
+import msgspec
+import yaml
+
+from doorman.api.machinery.schema import Document
 from doorman.registry.cache.stored_object import AFTER_REVISION, ITEM_HEAD, Stored
 
 PIECE_BYTES: Final = 256 * 1024
 """About so much is joined at once: enough to be fast, little enough not to hold the loop or double the memory."""
 
+MADE_PIECE_BYTES: Final = 64 * 1024
+"""The same of what is decoded, changed and encoded again for it, which takes much longer."""
+
+_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_encode: Final = msgspec.json.Encoder().encode
 _SEPARATOR: Final = b","
 _NEXT_ITEM: Final = _SEPARATOR + ITEM_HEAD
 _ITEM_FRAME_BYTES: Final = len(_NEXT_ITEM) + len(AFTER_REVISION)
@@ -50,11 +60,64 @@ def _items_bytes(items: Sequence[Stored]) -> int:
     return values + revision_bytes + len(items) * _ITEM_FRAME_BYTES - len(_SEPARATOR)
 
 
-def encoded_list(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
-    """The same of items that are encoded on the way: how long it will be is not known."""
-    yield head
-    separator = b""
+class Form(Enum):
+    """How a list that is made on the way is written."""
+
+    COMPACT = 0
+    INDENTED = 1
+    YAML = 2
+
+
+def list_pieces(head: Document, member: str, items: Iterable[Document], form: Form) -> Iterator[bytes]:
+    """A list of items that are made one by one, as they are asked for: how long it will be is not known.
+
+    `head` is all there is beside the items, which are the last member.
+    """
+    first, separator, last, write = _WRITERS[form](head, member)
+    gathered, size = [first], len(first)
+    is_empty = True
     for item in items:
-        yield separator + item
-        separator = _SEPARATOR
-    yield _END
+        piece = write(item)
+        if not is_empty:
+            gathered.append(separator)
+        is_empty = False
+        gathered.append(piece)
+        size += len(piece)
+        if size >= MADE_PIECE_BYTES:
+            yield b"".join(gathered)
+            gathered, size = [], 0
+    gathered.append(_EMPTY[form] if is_empty else last)
+    yield b"".join(gathered)
+
+
+Writer = tuple[bytes, bytes, bytes, Callable[[Document], bytes]]
+"""What comes first, between items and last, and how an item is written."""
+
+
+def _compact(head: Document, member: str) -> Writer:
+    return _encode(head)[:-1] + b',"%s":[' % member.encode(), _SEPARATOR, _END, _encode
+
+
+def _indented(head: Document, member: str) -> Writer:
+    shown = msgspec.json.format(_encode(head), indent=2).removesuffix(b"\n}")
+    return shown + b',\n  "%s": [' % member.encode(), _SEPARATOR, b"\n  ]\n}\n", _indented_item
+
+
+def _indented_item(item: Document) -> bytes:
+    return b"\n    " + msgspec.json.format(_encode(item), indent=2).replace(b"\n", b"\n    ")
+
+
+def _yaml(head: Document, member: str) -> Writer:
+    return to_yaml(head) + b"%s:" % member.encode(), b"", b"\n", _yaml_item
+
+
+def _yaml_item(item: Document) -> bytes:
+    return b"\n" + to_yaml([item]).removesuffix(b"\n")
+
+
+_WRITERS: Final = {Form.COMPACT: _compact, Form.INDENTED: _indented, Form.YAML: _yaml}
+_EMPTY: Final = {Form.COMPACT: _END, Form.INDENTED: b"]\n}\n", Form.YAML: b" []\n"}
+
+
+def to_yaml(value: Any) -> bytes:  # any JSON value
+    return bytes(yaml.dump(value, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, encoding="utf-8"))

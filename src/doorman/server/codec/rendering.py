@@ -4,11 +4,11 @@ The plain JSON forms join kept bytes and encode nothing. Other forms (tables, me
 versions that look different from what is stored decode first.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
@@ -16,12 +16,14 @@ from doorman.api.machinery.schema import Document
 from doorman.api.well_known import META_V1
 from doorman.base.clock import Instant
 from doorman.registry.cache.stored_object import Stored, head_of
-from doorman.server.codec.list_bodies import ListBody, encoded_list
+from doorman.server.codec.list_bodies import Form, ListBody, list_pieces, to_yaml
 from doorman.server.codec.negotiation import JSON, YAML, Accepted, unusable_for_list, unusable_for_object
 from doorman.server.listing import Page
 from doorman.server.request import Response
 from doorman.server.tables import table_of
 
+AT_ONCE_MAX: Final = 100
+"""Items of a list that are made at once."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -68,14 +70,17 @@ class Renderer:
     def page(self, kind: Kind, page: Page) -> Response:
         match self._accepted.conversion:
             case "":
-                if self._is_plain():
+                if self._is_plain() and not kind.conversion:
                     return _list(kind, page)
-                items = [_item(document_of(kind, stored)) for stored in page.items]
+                items = (_item(document_of(kind, stored)) for stored in page.items)
                 return self._list_document(f"{kind.kind}List", kind.group_version, page, items)
             case "Table":
-                return self._document(self._table(kind, [stored.document() for stored in page.items], _list_meta(page)))
+                table = self._table(kind, [], _list_meta(page))
+                table.pop("rows")
+                rows = (self._table(kind, [stored.document()], {})["rows"][0] for stored in page.items)
+                return self._made(table, "rows", rows, len(page.items))
             case "PartialObjectMetadataList":
-                items = [_partial(document_of(kind, stored)) for stored in page.items]
+                items = (_partial(document_of(kind, stored)) for stored in page.items)
                 return self._list_document("PartialObjectMetadataList", META_V1, page, items)
             case other:
                 raise unusable_for_list(other, kind)
@@ -135,8 +140,19 @@ class Renderer:
             doc = _partial(doc)
         return _line("BOOKMARK", doc)
 
-    def _list_document(self, kind: str, api_version: str, page: Page, items: list[Document]) -> Response:
-        return self._document({"kind": kind, "apiVersion": api_version, "metadata": _list_meta(page), "items": items})
+    def _list_document(self, kind: str, api_version: str, page: Page, items: Iterable[Document]) -> Response:
+        head = {"kind": kind, "apiVersion": api_version, "metadata": _list_meta(page)}
+        return self._made(head, "items", items, len(page.items))
+
+    def _made(self, head: Document, member: str, items: Iterable[Document], count: int) -> Response:
+        """A list whose items are made for this answer: a short one at once, a long one while it is written."""
+        is_yaml = self._accepted.media_type == YAML
+        form = Form.YAML if is_yaml else Form.INDENTED if self._pretty else Form.COMPACT
+        pieces = list_pieces(head, member, items, form)
+        content_type = YAML if is_yaml else JSON
+        if count <= AT_ONCE_MAX:
+            return Response(content_type=content_type, body=b"".join(pieces))
+        return Response(content_type=content_type, chunks=pieces)
 
     def _is_plain(self) -> bool:
         return self._accepted.media_type == JSON and not self._pretty
@@ -153,8 +169,7 @@ class Renderer:
 
     def _document(self, doc: Any, status: int = 200) -> Response:
         if self._accepted.media_type == YAML:
-            text = yaml.safe_dump(doc, sort_keys=False, allow_unicode=True)
-            return Response(status=status, content_type=YAML, body=text.encode())
+            return Response(status=status, content_type=YAML, body=to_yaml(doc))
         body = _encode(doc)
         return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if self._pretty else body)
 
@@ -165,9 +180,6 @@ def _list(kind: Kind, page: Page) -> Response:
         kind.group_version.encode(),
         _encode(_list_meta(page)),
     )
-    if kind.conversion:
-        shown = (_encode(_item(document_of(kind, stored))) for stored in page.items)
-        return Response(chunks=encoded_list(head, shown))
     body = ListBody(head, page.items)
     return Response(chunks=body, length=body.length)
 

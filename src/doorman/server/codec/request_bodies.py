@@ -4,18 +4,21 @@ import json
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.schema import Document
+from doorman.api.nesting import is_deeper
+from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
-from doorman.front.connection_limits import BODY_BYTES_MAX
 from doorman.server.codec.negotiation import JSON, PROTOBUF, YAML
+from doorman.server.yaml_bodies import YamlError, load_yaml
 
 _VERSION_AND_KIND: Final = (
     r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 )
 """The type that Kubernetes reads first of every body: its messages name it."""
+
+_TOO_DEEP: Final = "exceeded max depth"
 
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
@@ -61,20 +64,20 @@ def read_body(body: bytes, content_type: str) -> Body:
 def read_json(body: bytes) -> Body:
     try:
         value = _decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BodyError(_json_fault(body, error)) from error
+    if body.count(b"{") + body.count(b"[") > NESTING_MAX and is_deeper(value, NESTING_MAX):
+        raise BodyError(_TOO_DEEP)
     if isinstance(value, dict) and _may_repeat(body, value):
         return Body(value, tuple(_repeated(body)))
     return Body(value)
 
 
 def read_yaml(body: bytes) -> Body:
-    """YAML as Kubernetes takes it: one document, JSON's types, no aliases (they can blow up)."""
-    repeated: list[str] = []
     try:
-        value = yaml.load(body, Loader=_loader(repeated))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise BodyError(f"error converting YAML to JSON: yaml: {_first_line(error)}") from error
+        value, repeated = load_yaml(body)
+    except YamlError as error:
+        raise BodyError(f"error converting YAML to JSON: yaml: {error}") from error
     return Body(value, tuple(repeated))
 
 
@@ -104,6 +107,8 @@ def _excerpt(raw: bytes) -> str:
 def _json_fault(body: bytes, error: Exception) -> str:
     if not body:
         return "unexpected end of JSON input"
+    if isinstance(error, RecursionError):
+        return _TOO_DEEP
     try:
         json.loads(body)
     except json.JSONDecodeError as found:
@@ -112,7 +117,9 @@ def _json_fault(body: bytes, error: Exception) -> str:
         return f"invalid character {_character(body, found.pos)} looking for beginning of value"
     except (UnicodeDecodeError, RecursionError):
         return "invalid character in body"
-    return str(error)
+    except ValueError:
+        return "a number has too many digits"
+    return "invalid character in string escape code" if "truncated" in str(error) else str(error)
 
 
 def _character(body: bytes, at: int) -> str:
@@ -128,13 +135,13 @@ def _may_repeat(body: bytes, value: Document) -> bool:
 
 
 def _repeated(body: bytes) -> list[str]:
-    found: list[str] = []
+    found: dict[str, None] = {}
 
     def check(pairs: list[tuple[str, Any]]) -> _Members:
         return _Members(pairs)
 
     _walk_members(json.loads(body, object_pairs_hook=check), "", found)
-    return found
+    return list(found)
 
 
 class _Members:
@@ -142,58 +149,16 @@ class _Members:
         self.pairs = pairs
 
 
-def _walk_members(value: Any, path: str, found: list[str]) -> None:
+def _walk_members(value: Any, path: str, found: dict[str, None]) -> None:
     if isinstance(value, _Members):
         seen: set[str] = set()
         for name, member in value.pairs:
             here = f"{path}.{name}" if path else name
-            if name in seen and here not in found:
-                found.append(here)
+            if name in seen:
+                found[here] = None
             seen.add(name)
-            _walk_members(member, here, found)
+            if isinstance(member, _Members | list):
+                _walk_members(member, here, found)
     elif isinstance(value, list):
         for i, item in enumerate(value):
             _walk_members(item, f"{path}[{i}]", found)
-
-
-def _loader(repeated: list[str]) -> type[yaml.SafeLoader]:
-    class Loader(_PlainLoader):
-        found = repeated
-
-    return Loader
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """The safe loader without timestamps (Kubernetes' times are strings) and without aliases."""
-
-    found: list[str] = []
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            raise yaml.YAMLError("aliases are not supported")
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            if key_node.value in seen:
-                self.found.append(str(key_node.value))
-            seen.add(key_node.value)
-        made = super().construct_mapping(node, deep=deep)
-        return {key if isinstance(key, str) else _plain_key(key): value for key, value in made.items()}
-
-
-_PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def _plain_key(key: Any) -> str:
-    if isinstance(key, bool):
-        return "true" if key else "false"
-    return str(key)
-
-
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -6,8 +6,9 @@ import pytest
 
 from doorman.api.kinds import type_table
 from doorman.api.machinery.schema import DecodeError, Schema
-from doorman.api.machinery.structural_schema import DEPTH_MAX, compile_schema, fill_defaults, prune
+from doorman.api.machinery.structural_schema import compile_schema, fill_defaults, prune
 from doorman.api.patch.field_paths import FieldWalker
+from doorman.base.bounds import SCHEMA_DEPTH_MAX
 from support.widgets import WIDGET_SCHEMA
 
 WIDGET = compile_schema(WIDGET_SCHEMA)
@@ -62,7 +63,7 @@ def test_defaults_are_nobodys_shared_object() -> None:
 
 def test_schema_without_end_is_refused() -> None:
     source: dict[str, Any] = {"type": "object"}
-    for _ in range(DEPTH_MAX + 2):
+    for _ in range(SCHEMA_DEPTH_MAX + 2):
         source = {"type": "object", "properties": {"a": source}}
     with pytest.raises(ValueError, match="nested"):
         compile_schema(source)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from doorman.api.patch.json_patch import OPERATIONS_MAX, json_patch, merge_patch
+from doorman.api.patch.json_patch import json_patch, merge_patch
+from doorman.base.bounds import PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
 from doorman.base.errors import ApiError
 
 
@@ -51,10 +52,29 @@ def test_json_patch(operations: Any, expected: Any) -> None:
         pytest.param([{"op": "replace", "path": "", "value": 1}], 422, id="document-becomes-scalar"),
         pytest.param({"op": "add"}, 400, id="no-list"),
         pytest.param([1], 400, id="no-objects"),
-        pytest.param([{"op": "test", "path": "/l"}] * (OPERATIONS_MAX + 1), 413, id="too-many"),
+        pytest.param([{"op": "test", "path": "/l"}] * (PATCH_OPERATIONS_MAX + 1), 413, id="too-many"),
+        pytest.param(
+            [{"op": "copy", "from": "/l", "path": f"/l/{i}"} for i in range(2)] * 20,
+            422,
+            id="copies-double-without-end",
+        ),
+        pytest.param([{"op": "copy", "from": "", "path": "/l/0"}] * 40, 422, id="document-copied-into-itself"),
+        pytest.param([{"op": "copy", "from": "/none", "path": "/l/0"}], 422, id="copy-of-nothing"),
+        pytest.param(
+            [{"op": "add", "path": "/l" + "/0" * i, "value": [[]]} for i in range(400)], 422, id="ever-deeper"
+        ),
+        pytest.param([{"op": "copy", "path": "/l/0"}], 422, id="copy-from-nowhere"),
     ],
 )
 def test_json_patch_refused(operations: Any, code: int) -> None:
     with pytest.raises(ApiError) as error:
         json_patch({"l": [1]}, operations)
     assert error.value.code == code
+
+
+def test_copies_within_the_bound_are_made() -> None:
+    value = "x" * (PATCH_COPY_BYTES_MAX // 2 - 2)
+    operations = [{"op": "copy", "from": "/a", "path": f"/b{i}"} for i in range(2)]
+    assert json_patch({"a": value}, operations) == {"a": value, "b0": value, "b1": value}
+    with pytest.raises(ApiError):
+        json_patch({"a": value}, [*operations, {"op": "copy", "from": "/a", "path": "/b2"}])

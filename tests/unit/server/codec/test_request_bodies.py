@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from doorman.base.bounds import BODY_BYTES_MAX
 from doorman.base.errors import ApiError
-from doorman.front.connection_limits import BODY_BYTES_MAX
 from doorman.server.codec.request_bodies import BodyError, as_document, check_size, read_body, read_json, read_yaml
 
 
@@ -32,6 +32,10 @@ def test_members_that_occur_twice(text: bytes, duplicates: tuple[str, ...]) -> N
         pytest.param(b"nope", "invalid character 'n' looking for beginning of value", id="no-json"),
         pytest.param(b"[" * 200_000, "unexpected end|invalid character|depth", id="too-deep"),
         pytest.param(b"\xff", "invalid character in body", id="no-text"),
+        pytest.param(b'{"a":"\xff"}', "invalid character in body", id="no-text-in-a-string"),
+        pytest.param(rb'{"a":"\ud800"}', "invalid character in string", id="half-a-character"),
+        pytest.param(b'{"a":' * 201 + b"1" + b"}" * 201, "exceeded max depth", id="one-too-deep"),
+        pytest.param(b"1" * 5000, "too many digits", id="a-number-of-5000-digits"),
     ],
 )
 def test_what_cannot_be_read(text: bytes, fault: str) -> None:
@@ -46,6 +50,18 @@ def test_what_cannot_be_read(text: bytes, fault: str) -> None:
         pytest.param(b"a: yes\nb: 'yes'\n", {"a": True, "b": "yes"}, id="booleans"),
         pytest.param(b"5: a\ntrue: b\n", {"5": "a", "true": "b"}, id="keys-are-texts"),
         pytest.param(b'{"a": [1, 2]}', {"a": [1, 2]}, id="json-is-yaml"),
+        pytest.param(b"a: 0x1f\nb: 0o17\nc: 017\nd: 0b11\n", {"a": 31, "b": 15, "c": 15, "d": 3}, id="bases"),
+        pytest.param(b"a: 1e3\nb: .5\nc: -1_000\n", {"a": 1000.0, "b": 0.5, "c": -1000}, id="numbers"),
+        pytest.param(b"a: 1:30\nb: 1.2.3\nc: 1a\n", {"a": "1:30", "b": "1.2.3", "c": "1a"}, id="no-numbers"),
+        pytest.param(b"a: " + b"9" * 20, {"a": 1e20}, id="beyond-64-bits-is-a-float"),
+        pytest.param(b"a: " + b"9" * 5000, {"a": "9" * 5000}, id="beyond-a-float-is-a-text"),
+        pytest.param(b"a:\nb: ~\nc: ''\n", {"a": None, "b": None, "c": ""}, id="nulls"),
+        pytest.param(b"a: !!str 1\nb: !!int '1'\nc: !!float 1\n", {"a": "1", "b": 1, "c": 1.0}, id="tags"),
+        pytest.param(b"a: !!binary aGk=\n", {"a": "hi"}, id="binary"),
+        pytest.param(b"a:\n  <<: {b: 1, c: 2}\n  b: 3\n", {"a": {"b": 3, "c": 2}}, id="merge"),
+        pytest.param(b"'<<': a\n", {"<<": "a"}, id="quoted-merge-is-a-key"),
+        pytest.param(b"", None, id="nothing"),
+        pytest.param(b"- - 1\n  - []\n- {}\n", [[1, []], {}], id="lists"),
     ],
 )
 def test_yaml(text: bytes, value: Any) -> None:
@@ -58,6 +74,18 @@ def test_yaml(text: bytes, value: Any) -> None:
         pytest.param(b"a: &x [1]\nb: *x\n", id="alias"),
         pytest.param(b"a: !!python/object:os.system x\n", id="tag"),
         pytest.param(b"a: [", id="cut"),
+        pytest.param(b"? [1]\n: a\n", id="list-as-key"),
+        pytest.param(b"? {a: b}\n: a\n", id="map-as-key"),
+        pytest.param(b"~: a\n", id="null-as-key"),
+        pytest.param(b'a: "\\ud800"\n', id="half-a-character"),
+        pytest.param(b"a: \xff\n", id="no-text"),
+        pytest.param(b"[" * 400 + b"]" * 400, id="too-deep"),
+        pytest.param(b"a: .inf\n", id="no-number-of-json"),
+        pytest.param(b"a: !!int x\n", id="tag-does-not-fit"),
+        pytest.param(b"a: !!map [1]\n", id="tag-of-another-collection"),
+        pytest.param(b"a: !!binary '*'\n", id="no-base64"),
+        pytest.param(b"a: 1\n---\nb: 1\n", id="two-documents"),
+        pytest.param(b"<<: 1\n", id="merge-of-no-map"),
     ],
 )
 def test_yaml_that_is_not_taken(text: bytes) -> None:
@@ -89,3 +117,9 @@ def test_size() -> None:
     check_size(BODY_BYTES_MAX)
     with pytest.raises(ApiError, match="limit is 3145728"):
         check_size(BODY_BYTES_MAX + 1)
+
+
+def test_members_by_the_thousand_that_all_occur_twice_are_found_in_linear_time() -> None:
+    """Quadratic time would be minutes here."""
+    names = [f'"k{i}":1' for i in range(60_000)]
+    assert len(read_json(("{" + ",".join(names * 2) + "}").encode()).duplicates) == 60_000

@@ -1,0 +1,43 @@
+"""Turns on the event loop: nobody holds it for longer than `TURN_SECONDS_MAX`, whatever is asked.
+
+What is light is done here and now. What is heavy and touches nothing but what it is given goes to a thread, one such
+work at a time; what is heavy and can be cut is cut, and the loop has its turn in between.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
+
+from doorman.base.bounds import TURN_BYTES_MAX, TURN_SECONDS_MAX
+from doorman.base.clock import spent
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_heavy: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="heavy")
+"""One: two would take the interpreter from the loop twice as often, and be done no sooner."""
+
+
+async def in_turn(weight_bytes: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `work` gives, which must be a function of its arguments alone. `weight_bytes` is how much it works on."""
+    if weight_bytes <= TURN_BYTES_MAX:
+        return work(*args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_heavy, partial(work, *args, **kwargs))
+
+
+class Turn:
+    """A stretch of work on the loop: `if turn.is_over(): await turn.next()`."""
+
+    __slots__ = ("_ends",)
+
+    def __init__(self) -> None:
+        self._ends = spent() + TURN_SECONDS_MAX
+
+    def is_over(self) -> bool:
+        return spent() >= self._ends
+
+    async def next(self) -> None:
+        await asyncio.sleep(0)
+        self._ends = spent() + TURN_SECONDS_MAX
