@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from doorman.api.meta import Object
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
-from doorman.registry.watchcache import PAST_VIEWS_MAX, Change, Collection
+from doorman.registry.streams import Change
+from doorman.registry.watchcache import PAST_VIEWS_MAX, Collection
 from doorman.store.contract import Entry
 
 DECODE = msgspec.json.Decoder(Object).decode

@@ -18,10 +18,13 @@ from doorman.api.structural import compile_schema
 from doorman.registry.custom_versions import converter_of
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
-from doorman.registry.watchcache import EventType, Stream, WatchCache
+from doorman.registry.streams import EventType, Stream, StreamEvent
+from doorman.registry.watchcache import WatchCache
 
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _READ_AND_WRITE: Final = ("get", "patch", "update")
+
+READER: Final = "customkinds"
 
 Listener = Callable[[str], None]
 """Told the group resource of a kind that is served from now on."""
@@ -38,25 +41,37 @@ class CustomKinds:
         """What each definition says of its versions, and since which revision: older objects may look different."""
         self._listeners: list[Listener] = []
         self._editions = 0
-        selection = Selection(storage=RESOURCE)
-        collection = cache.collection(RESOURCE)
-        for stored in collection.select(selection):
-            self._serve(stored)
-        self._stream: Stream = collection.follow(selection, None)
-        self._stream.on_event(self._drain)
+        self._definitions = cache.collection(RESOURCE)
+        self._is_closed = False
+        self._stream = self._follow()
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
 
     def close(self) -> None:
+        self._is_closed = True
         self._stream.close()
 
+    def _follow(self) -> Stream:
+        """Take what is there, and what changes from now on."""
+        stream = self._definitions.follow(Selection(storage=RESOURCE), None, reader=READER)
+        self._definitions.read(READER, self._serve)
+        stream.on_event(self._drain)
+        return stream
+
     def _drain(self) -> None:
-        for event in self._stream.take():
-            if event.type is EventType.DELETED:
-                self._withdraw(event.object.name)
-            else:
-                self._serve(event.object)
+        if not self._stream.is_closed:
+            self._stream.drain(self._take)
+        elif not self._is_closed:
+            for name in [name for name in self._types if self._definitions.get(name) is None]:
+                self._withdraw(name)
+            self._stream = self._follow()
+
+    def _take(self, event: StreamEvent) -> None:
+        if event.type is EventType.DELETED:
+            self._withdraw(event.object.name)
+        else:
+            self._serve(event.object)
 
     def _serve(self, stored: Stored) -> None:
         doc = stored.document()
@@ -99,8 +114,8 @@ class CustomKinds:
 
 
 def is_established(doc: Document) -> bool:
-    conditions = doc.get("status", {}).get("conditions", ())
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+    conditions = (doc.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
 
 
 def kind_of(

@@ -25,7 +25,6 @@ from doorman.api.schema import Document, Schema
 from doorman.api.views import VIEWS
 from doorman.api.webhooks import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.base.clock import Clock
-from doorman.base.errors import ApiError
 from doorman.base.names import Names
 from doorman.client.actions import Create
 from doorman.client.client import Client, Renewer
@@ -54,8 +53,9 @@ from doorman.registry.custom import CustomKinds
 from doorman.registry.registry import Registry
 from doorman.registry.renewals import Renewals
 from doorman.registry.selection import Selection
+from doorman.registry.stored import Unreadable
 from doorman.registry.watchcache import WatchCache
-from doorman.runtime.bootstrap import api_service, bootstrap
+from doorman.runtime.bootstrap import api_service, attempt, bootstrap
 from doorman.runtime.components import RESOURCE as COMPONENTS
 from doorman.runtime.components import component_statuses
 from doorman.runtime.controllers import CONTROLLERS, Parts, identity_of
@@ -86,7 +86,7 @@ from doorman.server.flow import FlowControl
 from doorman.server.health import Health
 from doorman.server.impersonation import account_groups
 from doorman.server.issuer import IssuerDiscovery
-from doorman.server.metrics import Metrics, flow_source, storage_source
+from doorman.server.metrics import Metrics, flow_source, reader_source, storage_source
 from doorman.server.node_authorizer import NODE_PREFIX, NODES_GROUP, NodeAuthorizer
 from doorman.server.pipeline import Pipeline
 from doorman.server.pods import PodOperations
@@ -210,8 +210,10 @@ class Cluster:
             self.kinds,
             flow_source(flow),
             storage_source(self.cache, self.kinds),
+            reader_source(self.cache.faults),
             controller_source(self.runners),
             scheduler_source(lambda: self.scheduler),
+            faults=self.cache.faults,
         )
         return Pipeline(
             self.registry,
@@ -227,7 +229,8 @@ class Cluster:
             metrics=metrics,
             audit=audit,
             health=Health(
-                {"ping": lambda: True, "log": lambda: True, "etcd": lambda: self._store.is_well, **self._start_hooks()}
+                {"ping": lambda: True, "log": lambda: True, "etcd": lambda: self._store.is_well, **self._start_hooks()},
+                self.cache.faults,
             ),
             clock=self._clock,
             names=self._names,
@@ -296,16 +299,17 @@ class Cluster:
             hostname=HOST,
             plugins=find_plugins(),
             stopwatch=time.perf_counter,
+            faults=self.cache.faults,
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
-        recorder = EventRecorder(client, self._clock, host=HOST)
+        recorder = EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         extenders = settings.scheduler.extenders
         self._extenders = ExtenderCaller(self._existing, scheduler.pod_on) if extenders else None
         self.scheduler = SchedulerRunner(
             scheduler, client, recorder, self._clock, time.perf_counter, extenders=extenders, caller=self._extenders
         )
         for resource in ("nodes", *WATCHED, "pods"):
-            self.informers.of(resource).listen(self.scheduler.changed)
+            self.informers.of(resource).listen(self.scheduler.changed, "scheduler")
         self._custom.listen(self._follow_custom)
         for informer in self.informers.all():
             informer.start()
@@ -334,6 +338,7 @@ class Cluster:
             runner.stop()
         for informer in self.informers.all():
             informer.stop()
+        self._custom.close()
         self.cache.close_streams()
         await self._webhooks.close()
         if self._extenders is not None:
@@ -382,16 +387,19 @@ class Cluster:
                 controller.add(resource, informer.cache)
             elif isinstance(controller, GarbageCollector):
                 runner.follow(controller.add(resource, informer.cache))
-                informer.listen(runner.listener(resource))
+                informer.listen(runner.listener(resource), controller.name)
             elif isinstance(controller, ResourceQuotaController) and kind.namespaced:
                 runner.follow(controller.add(resource))
-                informer.listen(runner.listener(resource))
+                informer.listen(runner.listener(resource), controller.name)
         self._followed[resource] = None
         informer.start()
         informer.announce()
 
     def _existing(self, resource: str, namespace: str, name: str) -> Document | None:
-        return self.registry.newest(self.kinds.named(resource), namespace, name)
+        try:
+            return self.registry.newest(self.kinds.named(resource), namespace, name)
+        except Unreadable:
+            return None
 
     def _kubelet(self, node: str) -> LoopbackClient:
         return self.client_as(f"{NODE_PREFIX}{node}", "kubelet", NODES_GROUP)
@@ -405,7 +413,7 @@ class Cluster:
             client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
-        recorder = EventRecorder(client, self._clock, host=HOST)
+        recorder = EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         runner = ControllerRunner(
             controller,
             Executor(client, recorder, renewer),
@@ -413,18 +421,15 @@ class Cluster:
             lambda resource: self.informers.lister(resource).objects,
             queue_names=QUEUE_NAMES.get(controller.name),
             stopwatch=time.perf_counter,
+            faults=self.cache.faults,
         )
         for resource in dict.fromkeys(source.resource for source in controller.sources):
-            self.informers.of(resource).listen(runner.listener(resource))
+            self.informers.of(resource).listen(runner.listener(resource), controller.name)
         self.runners.append(runner)
 
 
 async def _create_if_absent(client: Client, manifest: Document) -> None:
-    try:
-        await client.create(Create(resource="nodes", body=manifest))
-    except ApiError as error:
-        if error.reason != "AlreadyExists":
-            raise
+    await attempt(client.create(Create(resource="nodes", body=manifest)), f"nodes {manifest['metadata']['name']}")
 
 
 def _seed_at(seed: int | None, revision: int) -> int | str | None:

@@ -16,6 +16,7 @@ from doorman.api.nodes import Node
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget
 from doorman.api.pods import Pod
 from doorman.base.clock import Instant
+from doorman.base.reader_faults import ReaderFaults
 from doorman.scheduler.attempts import Candidate, Fit, Misfit
 from doorman.scheduler.cluster import Cluster, PodRecord
 from doorman.scheduler.config import SchedulerConfig
@@ -62,12 +63,14 @@ class Scheduler:
         hostname: str = "doorman",
         plugins: Mapping[str, Factory] | None = None,
         stopwatch: Callable[[], float] = float,
+        faults: ReaderFaults | None = None,
     ) -> None:
         """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them.
 
         `stopwatch` gives seconds from any beginning, for the measures of how long deciding takes.
         """
         self.measures = SchedulerMeasures()
+        self._faults = faults or ReaderFaults()
         self._stopwatch = stopwatch
         self.hostname = hostname
         resources = ResourceNames()
@@ -159,7 +162,11 @@ class Scheduler:
             if queued is None:
                 break
             queued.began = began = self._stopwatch()
-            outcomes.append(self._try(queued, now))
+            try:
+                outcomes.append(self._try(queued, now))
+            except Exception as error:  # noqa: BLE001  of one pod: the others are decided
+                self._faults.caught("scheduler", error, about=f"pod {queued.key} is tried again later")
+                outcomes.append(self._broken(queued, f"{type(error).__name__}: {error}", now))
             self.measures.algorithm_seconds.observe(self._stopwatch() - began)
         return outcomes
 

@@ -1,17 +1,20 @@
 """`/healthz`, `/livez`, `/readyz`: plain text, as probes and kubectl read it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from doorman.base.reader_faults import ReaderFaults, SetAside
 from doorman.server.request import Request, Response
 
 Check = Callable[[], bool]
 
 
 class Health:
-    def __init__(self, checks: Mapping[str, Check]) -> None:
+    def __init__(self, checks: Mapping[str, Check], faults: ReaderFaults | None = None) -> None:
         self._checks = dict(checks)
+        self._faults = faults or ReaderFaults()
 
-    def answer(self, request: Request) -> Response | None:
+    def answer(self, request: Request, *, names_objects: bool = False) -> Response | None:
+        """`names_objects`: whether who asks may know what objects are called."""
         root, _, name = request.path.strip("/").partition("/")
         if root not in ("healthz", "livez", "readyz"):
             return None
@@ -36,8 +39,16 @@ class Health:
             lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
         if is_well and not request.query.has("verbose"):
             return _text("ok", is_well)
+        lines += _warnings(self._faults.set_aside, names_objects=names_objects)
         lines.append(f"{root} check {'passed' if is_well else 'failed'}")
         return _text("\n".join(lines) + "\n", is_well)
+
+
+def _warnings(aside: Sequence[SetAside], *, names_objects: bool) -> list[str]:
+    """What was set aside keeps nobody from serving the rest."""
+    if names_objects:
+        return [f"warn: {one.key} at revision {one.revision} is set aside ({one.reader})" for one in aside]
+    return [f"warn: {len(aside)} stored objects are set aside"] if aside else []
 
 
 def _text(body: str, is_well: bool) -> Response:

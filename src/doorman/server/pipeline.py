@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.identity import User
+from doorman.api.identity import AUTHENTICATED, User
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, internal, method_not_allowed, no_such_resource
 from doorman.base.names import Names
@@ -28,7 +28,6 @@ from doorman.server.openapi import OpenApi
 from doorman.server.rendering import Renderer
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.version import VERSION
-from doorman.store.contract import Failed
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _READING: Final = ("GET", "HEAD")
@@ -75,8 +74,6 @@ class Pipeline:
             response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
-        except Failed as error:
-            response = self._refused(internal(str(error)), request)
         for text in dict.fromkeys(warnings):
             response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
@@ -118,7 +115,7 @@ class Pipeline:
         if entry is not None:
             entry.is_allowed = True
         if not info.is_resource:
-            return self._plain(request)
+            return self._plain(request, user)
         kind = self._registry.kinds.at(info.group, info.version, info.resource)
         if kind is None:
             if self._discovery.has_version(info.group, info.version):
@@ -144,12 +141,14 @@ class Pipeline:
         is_watch = info.verb == "watch" or (info.verb == "get" and request.query.flag("watch"))
         return negotiate(request.headers.get("accept", ""), is_watch=is_watch)
 
-    def _plain(self, request: Request) -> Response:
+    def _plain(self, request: Request, user: User) -> Response:
         """Paths that are no resources."""
         path = request.path.rstrip("/") or "/"
         if (found := self._discovery.answer(request)) is not None:
             return _discovered(request, found)
-        if (found := self._health.answer(request) or self._openapi.answer(request)) is not None:
+        if (found := self._health.answer(request, names_objects=AUTHENTICATED in user.groups)) is not None:
+            return found
+        if (found := self._openapi.answer(request)) is not None:
             return found
         if path.startswith(("/.well-known", "/openid")):
             return self._issuer.answer(request) or _page_not_found()

@@ -11,7 +11,8 @@ from doorman.api.kinds import Kind
 from doorman.base.errors import ApiError, FieldError, expired, forbidden, invalid_object, not_supported
 from doorman.registry.registry import Registry
 from doorman.registry.stored import Stored
-from doorman.registry.watchcache import EventType, Stream, StreamEvent, TooOld
+from doorman.registry.streams import EventType, Stream, StreamEvent
+from doorman.registry.watchcache import TooOld
 from doorman.server.listing import parse_revision, parse_selection, too_new
 from doorman.server.rendering import Renderer
 from doorman.server.request import Query

@@ -5,7 +5,7 @@ import pytest
 
 from doorman.api.meta import Object
 from doorman.registry.stored import Stored
-from doorman.registry.watchcache import EventType, StreamEvent
+from doorman.registry.streams import EventType, StreamEvent
 from doorman.runtime.informers import newest_of
 from doorman.store.contract import Entry
 
