@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.labels import Selector, matches, selector_of
+from doorman.api.labels import Selector, matches, selector_or_nothing
 from doorman.api.meta import ObjectMeta, controller_of
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod
@@ -238,8 +238,8 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
 
 def _selector_or_none(daemon_set: DaemonSet) -> Selector | None:
     """None when it would select everything."""
-    selector = selector_of(daemon_set.spec.selector)
-    return None if selector.is_everything else selector
+    selector = selector_or_nothing(daemon_set.spec.selector)
+    return None if selector.is_everything or selector.nothing else selector
 
 
 def _pinned_node(body: dict[str, Any]) -> str:  # a pod as JSON

@@ -17,7 +17,7 @@ Keys: `budget/<namespace>/<name>` and `pod/<namespace>/<name>`.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.labels import Selector, matches, selector_of
+from doorman.api.labels import matches, selector_or_nothing
 from doorman.api.meta import Condition, controller_of
 from doorman.api.poddisruptionbudgets import PodDisruptionBudget, PodDisruptionBudgetStatus
 from doorman.api.pods import Pod
@@ -242,10 +242,7 @@ class DisruptionController:
         return Result(actions=(_status_patch(budget, status),), wakes=wakes)
 
     def _pods_of(self, budget: PodDisruptionBudget) -> list[Pod]:
-        try:
-            selector: Selector = selector_of(budget.spec.selector)
-        except ValueError:
-            return []
+        selector = selector_or_nothing(budget.spec.selector)
         pods = self._pods.by(BY_NAMESPACE, budget.metadata.namespace)
         return [pod for pod in pods if selector.matches(pod.metadata.labels) and not pod.is_finished]
 

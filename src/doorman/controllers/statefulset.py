@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.labels import matches, selector_of
+from doorman.api.labels import matches, selector_or_nothing
 from doorman.api.meta import Object, ObjectMeta
 from doorman.api.pods import Pod
 from doorman.api.workloads import ControllerRevision, StatefulSet, StatefulSetStatus
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, ObjectReference, Patch, RecordEvent
-from doorman.client.controller import Result, Source
+from doorman.client.controller import DONE, Result, Source
 from doorman.client.informer import ListerOf
 from doorman.controllers.claims import Claimant, candidates_of, decide_claim, owned_keys, set_keys
 from doorman.controllers.pod_control import Owner, PodControl, Texts
@@ -113,13 +113,15 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
         return is_namesake and matches(owner.spec.selector, pod.metadata.labels)
 
     def _manage(self, key: str, found: StatefulSet, now: Instant) -> Result:
+        selector = selector_or_nothing(found.spec.selector)
+        if selector.nothing:
+            return DONE  # what it made it would not find again
         stateful_set, meta = found, found.metadata
         claimant = Claimant(resource=RESOURCE, api_version=API_VERSION, kind=KIND, meta=meta)
         owner = Owner(key=f"set/{key}", meta=meta, reference=_reference(meta))
         candidates = [
             pod for pod in self._candidates.of(key, meta) if ordinal_of(stateful_set, pod.metadata.name) is not None
         ]
-        selector = selector_of(stateful_set.spec.selector)
         claim = decide_claim(claimant, selector, "pods", candidates)
         pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
         kept = decide_claim(claimant, selector, REVISIONS, candidates_of(self._revisions, meta))

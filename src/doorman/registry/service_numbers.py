@@ -43,7 +43,7 @@ class ServiceNumbers:
         """Give the document the numbers it lacks, in place. Called when it is valid; `Undo` when it is not stored."""
         spec: _Spec = new["spec"]
         uid: str = new["metadata"]["uid"]
-        before = set(numbers_of(old["spec"])) if old is not None else set()
+        before = set(numbers_of(old.get("spec") or {})) if old is not None else set()
         taken: list[Number] = []
 
         def undo() -> None:
@@ -156,7 +156,7 @@ class ServiceNumbers:
     def _note(self, doc: Document) -> None:
         uid = doc["metadata"]["uid"]
         self._forget(uid)
-        self._numbers[uid] = numbers = tuple(numbers_of(doc["spec"]))
+        self._numbers[uid] = numbers = tuple(numbers_of(doc.get("spec") or {}))
         for number in numbers:
             self._owners[number] = uid
 

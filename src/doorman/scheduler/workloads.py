@@ -7,8 +7,7 @@ ReplicationController, ReplicaSet or StatefulSet that controls it. Without any t
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.labels import Operator, Requirement, Selector
-from doorman.scheduler.relations import selector_or_nothing
+from doorman.api.labels import Operator, Requirement, Selector, selector_or_nothing
 from doorman.scheduler.shapes import Shape
 
 CONTROLLERS: Final = {

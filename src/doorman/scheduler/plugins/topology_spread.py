@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from doorman.api.labels import NOTHING, Operator, Requirement, Selector
+from doorman.api.labels import NOTHING, Operator, Requirement, Selector, selector_or_nothing
 from doorman.api.nodes import Node
 from doorman.api.pods import Pod, TopologySpreadConstraint
 from doorman.scheduler.cluster import Cluster
@@ -39,7 +39,7 @@ from doorman.scheduler.framework import (
     Scope,
 )
 from doorman.scheduler.node_selection import NodeSelection
-from doorman.scheduler.relations import PodMatcher, selector_or_nothing
+from doorman.scheduler.relations import PodMatcher
 from doorman.scheduler.shapes import Shape
 from doorman.scheduler.topology import sums_by_domain
 from doorman.scheduler.workloads import Workloads
