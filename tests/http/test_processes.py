@@ -99,6 +99,29 @@ def test_server_whose_writer_dies_says_so_and_can_still_be_read(tmp_path: Path) 
         assert fetch(server, "GET", f"{MAPS}/lost")[0] == 404
 
 
+def test_writer_that_stands_still_holds_up_nobody_for_ever(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
+        assert create(server, "kept") == 201
+        writer = Child(server, "doorman.store.writer")
+        os.kill(writer.pid, signal.SIGSTOP)
+        status, _, body = fetch(server, "POST", f"{MAPS}?timeout=1s", body=b'{"metadata": {"name": "late"}}')
+        assert (status, json.loads(body)["reason"]) == (504, "Timeout")
+        assert fetch(server, "GET", f"{MAPS}/kept")[0] == 200, "who reads does not wait"
+        assert fetch(server, "GET", f"{MAPS}/late")[0] == 404
+        status, _, body = fetch(server, "GET", "/readyz")
+        assert (status, b"[-]etcd failed" in body) == (500, True)
+        os.kill(writer.pid, signal.SIGCONT)
+        assert create(server, "after") == 201
+        assert fetch(server, "GET", "/readyz")[0] == 200
+        os.kill(writer.pid, signal.SIGSTOP)
+        status, _, body = fetch(server, "GET", "/readyz")
+        assert status == 500, "also when nobody writes"
+        assert server.stop(seconds_max=PATIENCE_SECONDS) == 0
+        assert writer.has_ended()
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as again:
+        assert fetch(again, "GET", f"{MAPS}/after")[0] == 200
+
+
 def test_list_says_how_long_it_is(tmp_path: Path) -> None:
     with Server(tmp_path, "--nodes", "0") as server:
         _, headers, body = fetch(server, "GET", "/api/v1/configmaps")

@@ -229,7 +229,7 @@ class Cluster:
             metrics=metrics,
             audit=audit,
             health=Health(
-                {"ping": lambda: True, "log": lambda: True, "etcd": lambda: self._store.is_well, **self._start_hooks()},
+                {"ping": lambda: True, "log": lambda: True, "etcd": self._store.answers, **self._start_hooks()},
                 self.cache.faults,
             ),
             clock=self._clock,

@@ -1,5 +1,6 @@
 """The way of every request: authenticate, authorize, route, handle; an `ApiError` becomes a Status in one place."""
 
+import asyncio
 import random
 from collections.abc import Mapping
 from typing import Final
@@ -17,6 +18,7 @@ from doorman.server.authentication import Authenticator
 from doorman.server.authorization import Authorizer
 from doorman.server.bodies import check_size
 from doorman.server.call import Call
+from doorman.server.deadlines import Deadlines
 from doorman.server.discovery import Discovery
 from doorman.server.flow import FlowControl
 from doorman.server.handlers import Compute, ResourceHandlers
@@ -54,6 +56,7 @@ class Pipeline:
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._flow = flow
+        self._deadlines = Deadlines()
         self._audit = audit
         self._health = health
         self._metrics = metrics
@@ -71,7 +74,7 @@ class Pipeline:
         info = parse_request_info(request.method, request.path, request.query)
         entry = self._audit.begin(request) if self._audit is not None else None
         try:
-            response = await self._handle(request, info, warnings, entry)
+            response = await self._in_time(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
         for text in dict.fromkeys(warnings):
@@ -85,6 +88,20 @@ class Pipeline:
         if not any(name == "Cache-Control" for name, _ in response.headers):
             response.headers.append(("Cache-Control", "no-cache, private"))
         return response
+
+    async def _in_time(
+        self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
+    ) -> Response:
+        """A watch is answered at once, and lasts as long as it likes."""
+        deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
+        try:
+            return await self._handle(request, info, warnings, entry)
+        except asyncio.CancelledError:
+            if (late := deadline.explain()) is not None:
+                raise late from None
+            raise
+        finally:
+            deadline.end()
 
     async def _handle(
         self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
@@ -115,7 +132,7 @@ class Pipeline:
         if entry is not None:
             entry.is_allowed = True
         if not info.is_resource:
-            return self._plain(request, user)
+            return await self._plain(request, user)
         kind = self._registry.kinds.at(info.group, info.version, info.resource)
         if kind is None:
             if self._discovery.has_version(info.group, info.version):
@@ -141,12 +158,12 @@ class Pipeline:
         is_watch = info.verb == "watch" or (info.verb == "get" and request.query.flag("watch"))
         return negotiate(request.headers.get("accept", ""), is_watch=is_watch)
 
-    def _plain(self, request: Request, user: User) -> Response:
+    async def _plain(self, request: Request, user: User) -> Response:
         """Paths that are no resources."""
         path = request.path.rstrip("/") or "/"
         if (found := self._discovery.answer(request)) is not None:
             return _discovered(request, found)
-        if (found := self._health.answer(request, names_objects=AUTHENTICATED in user.groups)) is not None:
+        if (found := await self._health.answer(request, names_objects=AUTHENTICATED in user.groups)) is not None:
             return found
         if (found := self._openapi.answer(request)) is not None:
             return found

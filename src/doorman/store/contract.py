@@ -112,6 +112,10 @@ class Store(Protocol):
         """False: something went wrong on the disk. What is published can be read, nothing more is written."""
         ...
 
+    async def answers(self) -> bool:
+        """Whether a write would be made durable before long. It may take a moment to find out."""
+        ...
+
     def add_waker(self, waker: Callable[[], None]) -> None:
         """Have `waker` called after each publication. What it raises reaches neither the writer nor other wakers."""
         ...

@@ -138,6 +138,9 @@ class LedgerReader:
     def is_well(self) -> bool:
         return True
 
+    async def answers(self) -> bool:
+        return self.is_well
+
     def peek(self, key: str) -> Entry | None:
         return self._ledger.newest.get(key)
 

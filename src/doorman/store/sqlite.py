@@ -8,6 +8,7 @@ after that everything that is read is read from memory.
 import asyncio
 import contextlib
 import fcntl
+import logging
 import os
 import socket
 import sqlite3
@@ -30,9 +31,17 @@ GATHER_SECONDS: Final = 0.0007
 """Under load the next group is waited for so long, or until it is as large as the last one: then everybody who writes
 is probably back. Larger groups are fewer syncs, and fewer words between processes: it is quicker than writing at once.
 """
+ANSWER_SECONDS_MAX: Final = 2.0
+"""So long the writer may take with a group before the store is not well: kube-apiserver's --etcd-readycheck-timeout."""
+CLOSE_SECONDS_MAX: Final = 5.0
+END_STEPS: Final = 100
+END_STEP_SECONDS: Final = 0.01
 FAREWELL_STEPS: Final = 50
 FAREWELL_STEP_SECONDS: Final = 0.01
 """How long the directory may still be held: the writer of a server that was killed is at its last group."""
+
+
+_log: Final = logging.getLogger("doorman.store")
 
 
 class _Group:
@@ -144,11 +153,34 @@ class SqliteStore(LedgerReader):
         group.waiting.append(durable)
         return durable
 
+    async def answers(self) -> bool:
+        """Whether the writer is through with what it has, or with nothing, before long."""
+        if self._failure is None and self._writing is None:
+            self._writing = _Group()
+            self._writer.send(self._writing.encode())
+        if self._failure is not None or self._writing is None:
+            return False
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS_MAX):
+                await self._until_durable(self._writing)
+        except (TimeoutError, Failed):
+            return False
+        return True
+
     async def close(self) -> None:
-        while self._failure is None and (self._writing is not None or self._gathering.events):
-            with contextlib.suppress(Failed):
-                await self._until_durable(self._writing or self._gathering)
-        await self._writer.close()
+        """When everything is durable; or when that takes too long, and then nothing of the rest was acknowledged."""
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS_MAX):
+                while self._failure is None and (self._writing is not None or self._gathering.events):
+                    with contextlib.suppress(Failed):
+                        await self._until_durable(self._writing or self._gathering)
+                await self._writer.close()
+        except TimeoutError:
+            _log.error(
+                "the process that writes does not answer: ending it; what it has not written was not acknowledged"
+            )
+            self._failure = "the store is closed"
+            await self._writer.abandon()
         os.close(self._lock_file)
 
     def _flush(self) -> None:
@@ -222,7 +254,19 @@ class _Writer(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
             await self._lost.wait()
-        await asyncio.to_thread(self._process.wait)
+        while self._process.poll() is None:  # no thread: one that waits for ever would keep this process
+            await asyncio.sleep(END_STEP_SECONDS)
+
+    async def abandon(self) -> None:
+        """At once, and without waiting long: a process in the middle of a disk's work cannot be ended."""
+        self._is_closing = True
+        if self._transport is not None:
+            self._transport.abort()
+        self._process.kill()
+        for _ in range(END_STEPS):
+            if self._process.poll() is not None:
+                return
+            await asyncio.sleep(END_STEP_SECONDS)
 
     def end(self) -> None:
         """At once."""

@@ -43,7 +43,9 @@ def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
         try:
             if connection is None:
                 connection = connect(file.decode())
-            write(connection, *_decode(group))
+            rows, garbage = _decode(group)
+            if rows:  # an empty group asks whether anybody is here
+                write(connection, rows, garbage)
         except Exception as error:  # noqa: BLE001  whatever it is, those who wait must hear of it
             fault = str(error).encode() or type(error).__name__.encode()
         answers.sendall(LENGTH.pack(len(fault)) + fault)
