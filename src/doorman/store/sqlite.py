@@ -19,10 +19,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from doorman.base.errors import internal
 from doorman.store import database
 from doorman.store.contract import Entry, Event, Failed, Unusable, Write
 from doorman.store.database import OtherFormat, Row
 from doorman.store.ledger import Ledger, LedgerReader
+from doorman.store.place import DATABASE, PRIVATE_FILE, check_mark, make_private
 from doorman.store.writer import LENGTH, encode_group
 
 GARBAGE_ROWS_PER_GROUP = 2048
@@ -90,15 +94,19 @@ class SqliteStore(LedgerReader):
         try:
             writer = _Writer(lock_file)
             try:
-                entries, revision, garbage = _read(directory / "store.db")
-                await writer.attach(directory / "store.db")
+                found = _read(directory / DATABASE)
+                check_mark(directory, found.revision)
+                await writer.attach(directory / DATABASE)
             except BaseException:
                 writer.end()
                 raise
         except BaseException:
             os.close(lock_file)
             raise
-        store = cls(writer, lock_file, Ledger(entries, revision=revision), garbage)
+        store = cls(writer, lock_file, Ledger(found.entries, revision=found.revision), found.garbage)
+        for row in found.damaged:
+            error = internal(f"the key of row {row} of {directory / DATABASE} is damaged")
+            store.faults.caught("store", error, key=f"{DATABASE} row {row}", revision=row)
         writer.on_answer = store._written
         return store
 
@@ -296,8 +304,10 @@ class _Writer(asyncio.Protocol):
 def _hold(directory: Path) -> int:
     """Lock the directory for this process and its writer; the lock goes when they do, however they end."""
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        make_private(directory)
+        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, PRIVATE_FILE)
     except OSError as error:
         raise Unusable(
             f"cannot use the data directory {directory}: {error.strerror}",
@@ -323,7 +333,15 @@ def _hold(directory: Path) -> int:
     return descriptor
 
 
-def _read(file: Path) -> tuple[list[Entry], int, list[int]]:
+class _Found(msgspec.Struct, frozen=True):
+    entries: list[Entry]
+    revision: int
+    garbage: list[int]
+    damaged: list[int]
+    """Rows of which the key cannot be read."""
+
+
+def _read(file: Path) -> _Found:
     try:
         connection = database.connect(str(file))
         try:
@@ -335,14 +353,22 @@ def _read(file: Path) -> tuple[list[Entry], int, list[int]]:
             f"{file} was written by another version (format {other.found}, this one reads {database.FORMAT})",
             "use the version that wrote it, or another --data-dir",
         ) from other
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError, TypeError) as error:
         raise Unusable(
-            f"the database {file} cannot be read: {error}",
-            "restore it from a backup, or move it away to start afresh",
+            f"the database {file} is damaged: {error}",
+            f"restore it from a backup, or move {file}* away to start afresh",
         ) from error
     newest: dict[str, Entry] = {}
     garbage: list[int] = []
-    for row_revision, key, created, value in rows:
+    damaged: list[int] = []
+    for row_revision, raw_key, created, value in rows:
+        try:
+            key = raw_key.decode()
+        except UnicodeDecodeError:
+            damaged.append(row_revision)
+            continue
+        if not (value is None or isinstance(value, bytes)):
+            value = repr(value).encode()  # a damage that whoever decodes it will find
         superseded = newest.pop(key, None)
         if superseded is not None:
             garbage.append(superseded.revision)
@@ -350,4 +376,4 @@ def _read(file: Path) -> tuple[list[Entry], int, list[int]]:
             garbage.append(row_revision)
         else:
             newest[key] = Entry(key, value, row_revision, created)
-    return list(newest.values()), revision, sorted(garbage)
+    return _Found(list(newest.values()), revision, sorted(garbage), damaged)
