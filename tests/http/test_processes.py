@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,23 @@ def test_writer_that_stands_still_holds_up_nobody_for_ever(tmp_path: Path) -> No
         assert writer.has_ended()
     with Server(tmp_path, "--nodes", "0", in_memory=False) as again:
         assert fetch(again, "GET", f"{MAPS}/after")[0] == 200
+
+
+@pytest.mark.parametrize("module", ["doorman.store.writer", "doorman.front"])
+def test_process_that_is_killed_under_load_is_one_line(tmp_path: Path, module: str) -> None:
+    with Server(tmp_path, "--nodes", "3", in_memory=False) as server:
+        with ThreadPoolExecutor(8) as clients:
+            started = [clients.submit(create, server, f"map-{number}") for number in range(60)]
+            started[10].result()
+            child = Child(server, module)
+            os.kill(child.pid, signal.SIGKILL)
+            assert child.has_ended()
+            wait(started)
+        assert server.stop() == 0
+        assert server.process.stderr is not None
+        lines = [line for line in server.process.stderr.read().splitlines() if not line.startswith(("try:", " "))]
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("ERROR doorman.")
 
 
 def damage_database(data: Path) -> None:

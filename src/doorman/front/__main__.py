@@ -7,6 +7,7 @@ import sys
 
 import uvloop
 
+from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.memory import keep_memory
 from doorman.front.hall import Hall
 from doorman.front.limits import Limits
@@ -15,6 +16,7 @@ from doorman.front.limits import Limits
 async def attend(link: socket.socket, listener: socket.socket, limits: Limits) -> None:
     """Until the server has said its last word, or is gone."""
     hall = Hall(listener, limits)
+    asyncio.get_running_loop().set_exception_handler(tell_in_one_line)
     await asyncio.get_running_loop().create_connection(lambda: hall, sock=link)
     await hall.is_over.wait()
 

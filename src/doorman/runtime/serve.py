@@ -15,6 +15,7 @@ from typing import Final
 import uvloop
 
 from doorman.base.clock import Clock, SystemClock
+from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.memory import keep_memory
 from doorman.front.hall import BACKLOG
 from doorman.runtime.cluster import Cluster
@@ -56,6 +57,7 @@ def _allow_many_files() -> None:
 async def _serve(settings: Settings, announce: Announce, scratch: Path, front: Front, port: int) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(tell_in_one_line)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     clock = SystemClock()

@@ -210,6 +210,7 @@ class SqliteStore(LedgerReader):
         if fault:
             # Nothing of the group is acknowledged, and nothing later may be: it was decided upon it.
             self._failure = fault
+            _log.error("the store has failed, nothing more is written: %s", fault)
             for durable in (*(group.waiting if group is not None else ()), *self._gathering.waiting):
                 if not durable.done():
                     durable.set_exception(Failed(f"could not write: {fault}"))
