@@ -101,3 +101,15 @@ def test_nothing_here_resolves_to_the_strangers_distribution() -> None:
 def test_locks_are_made_by_a_locked_tool() -> None:
     assert re.search(r"^pip-tools==", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
     assert ".venv/bin/pip-compile" in (ROOT / "scripts" / "lock").read_text()
+
+
+def test_every_guarantee_is_held_by_tests_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    section = text.partition("## Guarantees")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ") and not line.startswith("| guarantee")]
+    assert len(rows) >= 10
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", row.rpartition(" | ")[2])
+        assert named, row
+        for file, test in named:
+            assert f"def {test}(" in (ROOT / "tests" / file).read_text(), f"{file}::{test}"
