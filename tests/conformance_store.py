@@ -92,6 +92,20 @@ class StoreSuite:
         event = await store.commit(Write("pods/a", b"1", ABSENT))
         assert seen == [event.revision]
 
+    async def test_reader_that_raises_reaches_neither_the_writer_nor_other_readers(self, store: Store) -> None:
+        woken: list[int] = []
+
+        def broken() -> None:
+            raise KeyError("type")
+
+        store.add_waker(broken)
+        store.add_waker(lambda: woken.append(store.revision))
+        await store.commit(Write("a", b"1", ABSENT))
+        await store.commit(Write("b", b"1", ABSENT))
+        assert woken == [1, 2]
+        assert store.is_well
+        assert store.faults.counts == {"waker": 2}
+
     async def test_entries_come_in_order_of_keys(self, store: Store) -> None:
         for key in ("b", "a", "c"):
             await store.commit(Write(f"pods/{key}", b"", ABSENT))

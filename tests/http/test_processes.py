@@ -6,7 +6,12 @@ import os
 import select
 import signal
 import socket
+import sqlite3
 import ssl
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -97,6 +102,97 @@ def test_server_whose_writer_dies_says_so_and_can_still_be_read(tmp_path: Path) 
         assert (status, b"[-]etcd failed" in body) == (500, True)
         assert fetch(server, "GET", f"{MAPS}/kept")[0] == 200
         assert fetch(server, "GET", f"{MAPS}/lost")[0] == 404
+
+
+def test_writer_that_stands_still_holds_up_nobody_for_ever(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
+        assert create(server, "kept") == 201
+        writer = Child(server, "doorman.store.writer_process")
+        os.kill(writer.pid, signal.SIGSTOP)
+        status, _, body = fetch(server, "POST", f"{MAPS}?timeout=1s", body=b'{"metadata": {"name": "late"}}')
+        assert (status, json.loads(body)["reason"]) == (504, "Timeout")
+        assert fetch(server, "GET", f"{MAPS}/kept")[0] == 200, "who reads does not wait"
+        assert fetch(server, "GET", f"{MAPS}/late")[0] == 404
+        status, _, body = fetch(server, "GET", "/readyz")
+        assert (status, b"[-]etcd failed" in body) == (500, True)
+        os.kill(writer.pid, signal.SIGCONT)
+        assert create(server, "after") == 201
+        assert fetch(server, "GET", "/readyz")[0] == 200
+        os.kill(writer.pid, signal.SIGSTOP)
+        status, _, body = fetch(server, "GET", "/readyz")
+        assert status == 500, "also when nobody writes"
+        assert server.stop(seconds_max=PATIENCE_SECONDS) == 0
+        assert writer.has_ended()
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as again:
+        assert fetch(again, "GET", f"{MAPS}/after")[0] == 200
+
+
+@pytest.mark.parametrize("module", ["doorman.store.writer_process", "doorman.front"])
+def test_process_that_is_killed_under_load_is_one_line(tmp_path: Path, module: str) -> None:
+    with Server(tmp_path, "--nodes", "3", in_memory=False) as server:
+        with ThreadPoolExecutor(8) as clients:
+            started = [clients.submit(create, server, f"map-{number}") for number in range(60)]
+            started[10].result()
+            child = Child(server, module)
+            os.kill(child.pid, signal.SIGKILL)
+            assert child.has_ended()
+            wait(started)
+        assert server.stop() == 0
+        assert server.process.stderr is not None
+        lines = [line for line in server.process.stderr.read().splitlines() if not line.startswith(("try:", " "))]
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("ERROR doorman.")
+
+
+def damage_database(data: Path) -> None:
+    os.truncate(data / "store.db", 20_000)
+
+
+def damage_key(data: Path) -> None:
+    (data / "pki" / "ca.key").write_text("garbage")
+
+
+def damage_certificate(data: Path) -> None:
+    (data / "pki" / "ca.crt").write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [damage_database, damage_key, damage_certificate])
+def test_damage_is_told_in_one_line_with_what_to_do(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
+        assert server.stop() == 0
+    damage(tmp_path / "data")
+    command = [sys.executable, "-m", "doorman", "up", "--secure-port", "0", "--data-dir", str(tmp_path / "data")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    error, hint = ended.stderr.splitlines()
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert error.startswith("error: ")
+    assert "damaged" in error
+    assert hint.startswith("hint: ")
+
+
+def test_damaged_object_is_named_listed_around_and_deleted(tmp_path: Path) -> None:
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as server:
+        assert create(server, "whole") == 201
+        assert create(server, "bad") == 201
+        assert server.stop() == 0
+    rows = sqlite3.connect(tmp_path / "data" / "store.db")
+    rows.execute("UPDATE log SET value = x'00ff' WHERE key = 'configmaps/default/bad'")
+    rows.commit()
+    rows.close()
+    with Server(tmp_path, "--nodes", "0", in_memory=False) as again:
+        status, _, body = fetch(again, "GET", "/readyz?verbose")
+        assert status == 200
+        assert "warn: configmaps/default/bad at revision" in body.decode()
+        assert b"configmaps" not in fetch(again, "GET", "/readyz?verbose", token=None)[2]
+        assert b'doorman_reader_faults_total{reader="watchcache"} 1.0' in fetch(again, "GET", "/metrics")[2]
+        names = [item["metadata"]["name"] for item in json.loads(fetch(again, "GET", MAPS)[2])["items"]]
+        assert "whole" in names
+        assert "bad" not in names
+        assert fetch(again, "GET", f"{MAPS}/bad")[0] == 500
+        assert fetch(again, "DELETE", f"{MAPS}/bad")[0] == 200
+        assert fetch(again, "GET", f"{MAPS}/bad")[0] == 404
+        assert b"warn:" not in fetch(again, "GET", "/readyz?verbose")[2]
+        assert create(again, "bad") == 201
 
 
 def test_list_says_how_long_it_is(tmp_path: Path) -> None:

@@ -104,8 +104,17 @@ class Story:
         assert self.pod(name) is None, f"pod {name} is still there"
 
 
-def run_story(story: Callable[[Story], Coroutine[Any, Any, None]], **settings: Any) -> None:
-    """Run one story in virtual time on a fresh cluster with simulated nodes node-1 to node-N (3 by default)."""
+def run_story(
+    story: Callable[[Story], Coroutine[Any, Any, None]],
+    *,
+    allowed_faults: dict[str, int] | None = None,
+    **settings: Any,
+) -> None:
+    """Run one story in virtual time on a fresh cluster with simulated nodes node-1 to node-N (3 by default).
+
+    No reader may meet anything it cannot take but for `allowed_faults`.
+    """
+    allowed_faults = allowed_faults or {}
     clock = ManualClock()
     chosen = Settings(**{"seed": 7, "data_dir": None, **settings})
     loop = VirtualLoop(clock)
@@ -117,6 +126,8 @@ def run_story(story: Callable[[Story], Coroutine[Any, Any, None]], **settings: A
             await story(told)
         finally:
             await told.cluster.stop()
+        faults = told.cluster.cache.faults
+        assert faults.counts == allowed_faults, faults.set_aside
 
     try:
         loop.run_until_complete(main())

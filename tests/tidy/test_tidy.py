@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,3 +194,45 @@ def test_no_test_sleeps() -> None:
         and path.name != Path(__file__).name
     ]
     assert sleeping == []
+
+
+STRANGERS = "doorman"
+"""Another project's distribution on PyPI. Ours is `kube-doorman`."""
+
+
+def test_nothing_here_resolves_to_the_strangers_distribution() -> None:
+    manifests = [path for path in ROOT.rglob("pyproject.toml") if "/." not in f"/{path.relative_to(ROOT)}"]
+    assert len(manifests) > 1, "the examples have some too"
+    wanted = [
+        requirement
+        for path in manifests
+        for project in [tomllib.loads(path.read_text())]
+        for requirement in (
+            *project["build-system"]["requires"],
+            *project["project"].get("dependencies", ()),
+            *(one for extra in project["project"].get("optional-dependencies", {}).values() for one in extra),
+        )
+    ]
+    wanted += [line for path in ROOT.glob("requirements*") for line in path.read_text().splitlines()]
+    named = {re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", line.strip())[0]).lower() for line in wanted}
+    assert STRANGERS not in named
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["name"] == f"kube-{STRANGERS}"
+    texts = [path.read_text() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.*"))]
+    assert not [text for text in texts if re.search(rf"pip install[^\n`]* {STRANGERS}\b", text)]
+
+
+def test_locks_are_made_by_a_locked_tool() -> None:
+    assert re.search(r"^pip-tools==", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
+    assert ".venv/bin/pip-compile" in (ROOT / "scripts" / "lock").read_text()
+
+
+def test_every_guarantee_is_held_by_tests_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    section = text.partition("## Guarantees")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ") and not line.startswith("| guarantee")]
+    assert len(rows) >= 10
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", row.rpartition(" | ")[2])
+        assert named, row
+        for file, test in named:
+            assert f"def {test}(" in (ROOT / "tests" / file).read_text(), f"{file}::{test}"

@@ -12,6 +12,7 @@ from typing import Final
 
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
+from doorman.base.reader_faults import ReaderFaults
 from doorman.base.timers import TimerHeap
 from doorman.client.controller_contract import Controller, FailureListener, ObjectChange, Result, Source
 from doorman.client.executor import Executor
@@ -36,6 +37,7 @@ class ControllerRunner:
         *,
         queue_names: Mapping[str, str] | None = None,
         stopwatch: Callable[[], float] = float,
+        faults: ReaderFaults | None = None,
     ) -> None:
         """`lister` gives what holds the objects of a kind, however many there will be.
 
@@ -43,6 +45,7 @@ class ControllerRunner:
         `stopwatch` gives seconds from any beginning.
         """
         self.controller = controller
+        self._faults = faults or ReaderFaults()
         self._executor = executor
         self._clock = clock
         self._stopwatch = stopwatch
@@ -97,7 +100,15 @@ class ControllerRunner:
         return found
 
     def start(self) -> None:
-        self._take(self.controller.start(self._clock.now()), "")
+        try:
+            result = self.controller.start(self._clock.now())
+        except Exception as error:  # noqa: BLE001  a server starts whatever is stored
+            self._caught(error, "")
+            return
+        self._take(result, "")
+
+    def _caught(self, error: Exception, key: str) -> None:
+        self._faults.caught(self.controller.name, error, about=f"key {key!r} is left" if key else "")
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -149,8 +160,8 @@ class ControllerRunner:
             self._metrics_of(key).waited.observe(began - since)
             try:
                 result = self.controller.reconcile(key, now)
-            except Exception:  # noqa: BLE001  a bug with one key must not stop the others
-                _log.exception("%s failed on %s", self.controller.name, key)
+            except Exception as error:  # noqa: BLE001  a bug with one key must not stop the others
+                self._caught(error, key)
                 continue
             self._take(result, key)
             if result.actions:
@@ -179,11 +190,14 @@ class ControllerRunner:
         try:
             await self._executor.run(result.actions)
         except ApiError as error:
-            self._failed(result, key, error)
+            try:
+                self._failed(result, key, error)
+            except Exception as fault:  # noqa: BLE001  the same: what it makes of a failure is its own
+                self._caught(fault, key)
         except asyncio.CancelledError:
             return
-        except Exception:  # noqa: BLE001  a bug in one controller must not stop the others
-            _log.exception("%s failed on %s", self.controller.name, key)
+        except Exception as error:  # noqa: BLE001  a bug in one controller must not stop the others
+            self._caught(error, key)
         else:
             self._attempts.pop(key, None)
         finally:

@@ -19,6 +19,7 @@ import msgspec
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_micro_time, to_time
+from doorman.base.reader_faults import ReaderFaults
 from doorman.client.actions import Create, ObjectReference, Patch, RecordEvent
 from doorman.client.client import Client
 
@@ -54,8 +55,9 @@ class _Bucket(msgspec.Struct):
 
 
 class EventRecorder:
-    def __init__(self, client: Client, clock: Clock, *, host: str = "") -> None:
+    def __init__(self, client: Client, clock: Clock, *, host: str = "", faults: ReaderFaults | None = None) -> None:
         self._client = client
+        self._faults = faults or ReaderFaults()
         self._clock = clock
         self._host = host
         self._known: OrderedDict[tuple[str, ...], _Known] = OrderedDict()
@@ -89,10 +91,15 @@ class EventRecorder:
         try:
             while self._waiting:
                 action, now = self._waiting.popleft()
-                write = self._series(action, now) if action.action else self._classic(action, now)
-                if write is not None:
+                try:
+                    write = self._series(action, now) if action.action else self._classic(action, now)
+                    if write is None:
+                        continue
                     with contextlib.suppress(ApiError):
                         await write()
+                except Exception as error:  # noqa: BLE001  of one event: the next one is written
+                    self._faults.caught("recorder", error, about=f"{action.reason} of {action.regarding.name} is left")
+                else:
                     # A store that answers at once leaves nobody else a turn.
                     await asyncio.sleep(0)
         finally:

@@ -7,6 +7,7 @@ import sys
 
 import uvloop
 
+from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.process_memory import keep_memory
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.connections import Connections
@@ -15,6 +16,7 @@ from doorman.front.connections import Connections
 async def attend(link: socket.socket, listener: socket.socket, limits: ConnectionLimits) -> None:
     """Until the server has said its last word, or is gone."""
     connections = Connections(listener, limits)
+    asyncio.get_running_loop().set_exception_handler(tell_in_one_line)
     await asyncio.get_running_loop().create_connection(lambda: connections, sock=link)
     await connections.is_over.wait()
 

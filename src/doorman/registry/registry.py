@@ -26,7 +26,7 @@ from doorman.base.errors import (
 from doorman.base.generated_names import NameGenerator
 from doorman.base.turns import in_turn
 from doorman.registry.cache.admission_reader import AdmissionReader
-from doorman.registry.cache.stored_object import Stored, store_key, to_kept_bytes, unstored
+from doorman.registry.cache.stored_object import Stored, Unreadable, store_key, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import Collection, WatchCache
 from doorman.registry.custom.custom_versions import CustomVersions
 from doorman.registry.deletion import (
@@ -104,8 +104,11 @@ class Registry:
     # Reading
 
     def get(self, kind: Kind, namespace: str, name: str) -> Stored:
-        found = self.collection(kind).get(_key(kind, namespace, name))
+        collection, key = self.collection(kind), _key(kind, namespace, name)
+        found = collection.get(key)
         if found is None:
+            if key in collection.aside:
+                collection.aside[key].check()  # it raises and says what is wrong
             raise not_found(kind.named, name)
         return found
 
@@ -305,6 +308,8 @@ class Registry:
             if entry is None:
                 raise not_found(kind.named, name)
             before = self._stored(entry, kind, namespace, name)
+            if not _is_readable(before):
+                before = _nameplate(kind, namespace, name, entry.revision)
             pod_bytes = pod_bytes_of(before) if kind.storage == PODS else None
             doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else before.document()
             check_preconditions(kind, name, doc, options.preconditions)
@@ -338,7 +343,8 @@ class Registry:
 
     def _exists(self, kind: Kind, namespace: str, name: str, current: Entry | None) -> ApiError:
         prefix = ""
-        if current is not None and "deletionTimestamp" in self._document(current, kind, namespace, name)["metadata"]:
+        stored = self._stored(current, kind, namespace, name) if current is not None else None
+        if stored is not None and _is_readable(stored) and "deletionTimestamp" in stored.document()["metadata"]:
             prefix = "object is being deleted: "
         return already_exists(kind.named, name, prefix=prefix)
 
@@ -351,7 +357,26 @@ class Registry:
         return Stored(entry, key, collection.decoder)
 
     def _document(self, entry: Entry, kind: Kind, namespace: str, name: str) -> Document:
-        return self._stored(entry, kind, namespace, name).document()
+        stored = self._stored(entry, kind, namespace, name)
+        if stored.key in self.collection(kind).aside:
+            stored.check()  # it raises and says what is wrong
+        return stored.document()
+
+
+def _is_readable(stored: Stored) -> bool:
+    try:
+        stored.check()
+    except Unreadable:
+        return False
+    return True
+
+
+def _nameplate(kind: Kind, namespace: str, name: str, revision: int) -> Stored:
+    """In the place of an object that cannot be read, for whoever deletes it: it has a name, and nothing holds it."""
+    metadata: Document = {"name": name, "uid": ""}
+    if namespace:
+        metadata["namespace"] = namespace
+    return unstored(to_kept_bytes({"metadata": metadata}), _key(kind, namespace, name), revision)
 
 
 def _marked_bytes(marked: Document, pod_bytes: PodBytes | None) -> bytes:

@@ -255,8 +255,9 @@ def _note_stored_version(doc: Document) -> None:
     status = dict(doc.get("status", {}))
     stored = list(status.get("storedVersions", ()))
     for version in doc.get("spec", {}).get("versions", ()):
-        if version.get("storage") and version["name"] not in stored:
-            stored.append(version["name"])
+        name = version.get("name", "")
+        if version.get("storage") and name and name not in stored:
+            stored.append(name)
     doc["status"] = {**status, "storedVersions": stored}
 
 

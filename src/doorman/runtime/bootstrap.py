@@ -2,7 +2,8 @@
 
 import asyncio
 import copy
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
@@ -10,6 +11,9 @@ from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.semantics.service_ranges import API_SERVICE_ADDRESS, SERVICE_RANGE
+from doorman.store.store_contract import Failed
+
+_log: Final = logging.getLogger("doorman.runtime")
 
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 API_SERVICE: Final = "kubernetes"
@@ -95,14 +99,21 @@ async def _publish(client: Client, manifests: Mapping[str, Document]) -> None:
         body = manifests[resource]
         await _ensure(client, resource, "default", copy.deepcopy(body))
         change = {member: body[member] for member in members}
-        await client.patch(
-            Patch(resource=resource, namespace="default", name=API_SERVICE, body=change, type=PatchType.MERGE)
-        )
+        patch = Patch(resource=resource, namespace="default", name=API_SERVICE, body=change, type=PatchType.MERGE)
+        await attempt(client.patch(patch), f"{resource} {API_SERVICE}")
 
 
 async def _ensure(client: Client, resource: str, namespace: str, body: dict[str, Any]) -> None:  # a manifest
+    create = Create(resource=resource, namespace=namespace, body=body)
+    await attempt(client.create(create), f"{resource} {body['metadata']['name']}")
+
+
+async def attempt(write: Awaitable[object], what: str) -> None:
+    """A write without which a server can do: what is stored, or a policy in it, may be in the way, and it starts."""
     try:
-        await client.create(Create(resource=resource, namespace=namespace, body=body))
+        await write
+    except Failed:
+        raise
     except ApiError as error:
         if error.reason != "AlreadyExists":
-            raise
+            _log.warning("%s is not as every cluster has it: %s", what, error)

@@ -26,7 +26,6 @@ from doorman.api.views.meta import Object
 from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
-from doorman.base.errors import ApiError
 from doorman.base.generated_names import NameGenerator
 from doorman.client.actions import Create
 from doorman.client.client import Client, Renewer
@@ -52,11 +51,12 @@ from doorman.nodes.agent import SimulatedNodes, agent_settings_for
 from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
 from doorman.registry.cache.selection import Selection
+from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.custom.custom_kinds import CustomKinds
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
 from doorman.registry.registry import Registry
-from doorman.runtime.bootstrap import api_service, bootstrap
+from doorman.runtime.bootstrap import api_service, attempt, bootstrap
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.components.component_metrics import controller_source, scheduler_source
@@ -90,7 +90,7 @@ from doorman.server.auth.rbac_authorizer import RbacAuthorizer
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
 from doorman.server.flow_control import FlowControl
 from doorman.server.health_checks import HealthChecks
-from doorman.server.metrics import Metrics, flow_source, storage_source
+from doorman.server.metrics import Metrics, flow_source, reader_source, storage_source
 from doorman.server.pipeline import Pipeline
 from doorman.server.subresources.certificate_requests import CertificateRequests
 from doorman.server.subresources.pod_subresources import PodOperations
@@ -211,8 +211,10 @@ class ControlPlane:
             self.kinds,
             flow_source(flow),
             storage_source(self.cache, self.kinds),
+            reader_source(self.cache.faults),
             controller_source(self.runners),
             scheduler_source(lambda: self.scheduler),
+            faults=self.cache.faults,
         )
         return Pipeline(
             self.registry,
@@ -228,7 +230,8 @@ class ControlPlane:
             metrics=metrics,
             audit=audit,
             health=HealthChecks(
-                {"ping": lambda: True, "log": lambda: True, "etcd": lambda: self._store.is_well, **self._start_hooks()}
+                {"ping": lambda: True, "log": lambda: True, "etcd": self._store.answers, **self._start_hooks()},
+                self.cache.faults,
             ),
             clock=self._clock,
             names=self._names,
@@ -297,16 +300,17 @@ class ControlPlane:
             hostname=HOST,
             plugins=find_plugins(),
             stopwatch=time.perf_counter,
+            faults=self.cache.faults,
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
-        recorder = EventRecorder(client, self._clock, host=HOST)
+        recorder = EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         extenders = settings.scheduler.extenders
         self._extenders = ExtenderCaller(self._existing, scheduler.pod_on) if extenders else None
         self.scheduler = SchedulerRunner(
             scheduler, client, recorder, self._clock, time.perf_counter, extenders=extenders, caller=self._extenders
         )
         for resource in ("nodes", *WATCHED, "pods"):
-            self.informers.of(resource).listen(self.scheduler.changed)
+            self.informers.of(resource).listen(self.scheduler.changed, "scheduler")
         self._custom.listen(self._follow_custom)
         for informer in self.informers.all():
             informer.start()
@@ -335,6 +339,7 @@ class ControlPlane:
             runner.stop()
         for informer in self.informers.all():
             informer.stop()
+        self._custom.close()
         self.cache.close_streams()
         await self._webhooks.close()
         if self._extenders is not None:
@@ -383,16 +388,19 @@ class ControlPlane:
                 controller.add(resource, informer.cache)
             elif isinstance(controller, GarbageCollector):
                 runner.follow(controller.add(resource, informer.cache))
-                informer.listen(runner.listener(resource))
+                informer.listen(runner.listener(resource), controller.name)
             elif isinstance(controller, ResourceQuotaController) and kind.namespaced:
                 runner.follow(controller.add(resource))
-                informer.listen(runner.listener(resource))
+                informer.listen(runner.listener(resource), controller.name)
         self._followed[resource] = None
         informer.start()
         informer.announce()
 
     def _existing(self, resource: str, namespace: str, name: str) -> Document | None:
-        return self.registry.newest(self.kinds.named(resource), namespace, name)
+        try:
+            return self.registry.newest(self.kinds.named(resource), namespace, name)
+        except Unreadable:
+            return None
 
     def _kubelet(self, node: str) -> LoopbackClient:
         return self.client_as(f"{NODE_USER_PREFIX}{node}", "kubelet", NODES_GROUP)
@@ -406,7 +414,7 @@ class ControlPlane:
             client = self.client_as(_SYSTEM, "kube-apiserver", MASTERS)
         else:
             client = self.client_as(identity_of(controller.name), "kube-controller-manager")
-        recorder = EventRecorder(client, self._clock, host=HOST)
+        recorder = EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         runner = ControllerRunner(
             controller,
             Executor(client, recorder, renewer),
@@ -414,18 +422,15 @@ class ControlPlane:
             lambda resource: self.informers.lister(resource).objects,
             queue_names=QUEUE_NAMES.get(controller.name),
             stopwatch=time.perf_counter,
+            faults=self.cache.faults,
         )
         for resource in dict.fromkeys(source.resource for source in controller.sources):
-            self.informers.of(resource).listen(runner.listener(resource))
+            self.informers.of(resource).listen(runner.listener(resource), controller.name)
         self.runners.append(runner)
 
 
 async def _create_if_absent(client: Client, manifest: Document) -> None:
-    try:
-        await client.create(Create(resource="nodes", body=manifest))
-    except ApiError as error:
-        if error.reason != "AlreadyExists":
-            raise
+    await attempt(client.create(Create(resource="nodes", body=manifest)), f"nodes {manifest['metadata']['name']}")
 
 
 def _seed_at(seed: int | None, revision: int) -> int | str | None:

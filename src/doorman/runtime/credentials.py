@@ -1,20 +1,25 @@
 """Keys, certificates and the administrator's token: made once a data directory, never printed."""
 
 import base64
+import contextlib
 import ipaddress
 import os
 import secrets
+import stat
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from doorman.semantics.service_ranges import API_SERVICE_ADDRESS
+from doorman.store.place import PRIVATE_FILE, PRIVATE_FOLDER
+from doorman.store.store_contract import Unusable
 
 VALID_YEARS: Final = 10
 _NAMES: Final = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
@@ -46,8 +51,7 @@ def load_or_make(directory: Path | None, bind_address: str, now: datetime) -> Cr
     folder = directory / "pki"
     token_file = folder / "admin.token"
     if token_file.exists():
-        found = {field: (folder / name).read_bytes() for field, name in _FILES.items()}
-        credentials = Credentials(admin_token=token_file.read_text().strip(), **found)
+        credentials = _load(folder, token_file)
         if _covers(credentials.server_certificate, bind_address):
             return credentials
         renewed = _with_server_certificate(credentials, bind_address, now)
@@ -55,12 +59,64 @@ def load_or_make(directory: Path | None, bind_address: str, now: datetime) -> Cr
         write_private(folder / "server.key", renewed.server_key)
         return renewed
     made = _make(bind_address, now)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    folder.chmod(PRIVATE_FOLDER)
     for field, name in _FILES.items():
         write_private(folder / name, getattr(made, field))
     # The token is written last: a directory without it is made anew.
     write_private(token_file, made.admin_token.encode())
     return made
+
+
+def _load(folder: Path, token_file: Path) -> Credentials:
+    """Raises `Unusable` that names the file that is damaged."""
+    with contextlib.suppress(OSError):
+        folder.chmod(PRIVATE_FOLDER)
+    found = {field: _read(folder / name) for field, name in _FILES.items()}
+    token = _read(token_file).decode("ascii", errors="replace").strip()
+    if not token or not token.isprintable() or "\N{REPLACEMENT CHARACTER}" in token:
+        raise _damaged(token_file, "it holds no token")
+    credentials = Credentials(admin_token=token, **found)
+    for certificate, key in (("ca_certificate", "ca_key"), ("server_certificate", "server_key")):
+        public = _key_of(folder / _FILES[key], found[key]).public_key()
+        if _certificate_of(folder / _FILES[certificate], found[certificate]).public_key() != public:
+            raise _damaged(folder / _FILES[key], f"it is not the key of {_FILES[certificate]}")
+    _key_of(folder / _FILES["service_account_key"], credentials.service_account_key)
+    return credentials
+
+
+def _read(file: Path) -> bytes:
+    try:
+        content = file.read_bytes()
+        if stat.S_IMODE(file.stat().st_mode) != PRIVATE_FILE:
+            file.chmod(PRIVATE_FILE)
+    except OSError as error:
+        raise _damaged(file, f"it cannot be read: {error.strerror}") from error
+    return content
+
+
+def _key_of(file: Path, content: bytes) -> ec.EllipticCurvePrivateKey:
+    try:
+        key = serialization.load_pem_private_key(content, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise _damaged(file, "it holds no private key") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise _damaged(file, "it holds no key of an elliptic curve")
+    return key
+
+
+def _certificate_of(file: Path, content: bytes) -> x509.Certificate:
+    try:
+        return x509.load_pem_x509_certificate(content)
+    except ValueError as error:
+        raise _damaged(file, "it holds no certificate") from error
+
+
+def _damaged(file: Path, why: str) -> Unusable:
+    return Unusable(
+        f"{file} is damaged: {why}",
+        f"restore it from a backup, or remove {file.parent} to have new keys made (clients need the new kubeconfig)",
+    )
 
 
 def kubeconfig(credentials: Credentials, server: str) -> str:
@@ -94,7 +150,8 @@ def kubeconfig(credentials: Credentials, server: str) -> str:
 def write_private(file: Path, content: bytes) -> None:
     """Readable by its owner only, and whole or not at all."""
     partial = file.with_name(f".{file.name}.part")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+    os.fchmod(descriptor, PRIVATE_FILE)  # should there be one of another mode, left by a server that was killed
     with os.fdopen(descriptor, "wb") as out:
         out.write(content)
         out.flush()

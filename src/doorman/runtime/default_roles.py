@@ -19,6 +19,7 @@ from doorman.api.well_known import RBAC_GROUP
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.controllers.cluster.clusterrole_aggregation import decide_rules, rule_documents
+from doorman.runtime.bootstrap import attempt
 from doorman.server.auth.rbac_rules import missing_rights
 
 BOOTSTRAPPING: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
@@ -112,8 +113,15 @@ def default_objects() -> Iterator[Default]:
 
 async def ensure_roles(client: Client, existing: Existing) -> None:
     """Create what is missing and add what was taken from what is there, unless its annotation says to leave it."""
-    writes = [_write(client, default, existing) for default in default_objects()]
-    await asyncio.gather(*(write for write in writes if write is not None))
+    defaults = list(default_objects())
+    writes = [(default, _write(client, default, existing)) for default in defaults]
+    await asyncio.gather(
+        *(
+            attempt(write, f"{default.resource} {default.body['metadata']['name']}")
+            for default, write in writes
+            if write is not None
+        )
+    )
 
 
 def _write(client: Client, default: Default, existing: Existing) -> Any:  # an awaitable or nothing
@@ -121,7 +129,7 @@ def _write(client: Client, default: Default, existing: Existing) -> Any:  # an a
     found = existing(default.resource, default.namespace, name)
     if found is None:
         return client.create(Create(resource=default.resource, namespace=default.namespace, body=default.body))
-    if found["metadata"].get("annotations", {}).get(AUTOUPDATE) == "false":
+    if (found["metadata"].get("annotations") or {}).get(AUTOUPDATE) == "false":
         return None
     change = _additions(default.body, found)
     if not change:
@@ -139,14 +147,15 @@ def _write(client: Client, default: Default, existing: Existing) -> Any:  # an a
 
 def _additions(wanted: Document, found: Document) -> Document:
     if "roleRef" in wanted:
-        subjects = found.get("subjects", [])
+        subjects = found.get("subjects") or []
         missing = [subject for subject in wanted["subjects"] if subject not in subjects]
         return {"subjects": [*subjects, *missing]} if missing else {}
     if "aggregationRule" in wanted:
         return {}  # the controller's to fill
-    held = msgspec.convert(found.get("rules", []), tuple[PolicyRule, ...])
+    rules = found.get("rules") or []
+    held = msgspec.convert(rules, tuple[PolicyRule, ...])
     lacking = missing_rights(held, msgspec.convert(wanted["rules"], tuple[PolicyRule, ...]))
-    return {"rules": [*found.get("rules", []), *rule_documents(lacking)]} if lacking else {}
+    return {"rules": [*rules, *rule_documents(lacking)]} if lacking else {}
 
 
 def _role(namespace: str, name: str, rules: Iterable[PolicyRule], *, label: str | None = None) -> Default:

@@ -7,7 +7,7 @@ import resource
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -15,10 +15,11 @@ from typing import Final
 import uvloop
 
 from doorman.base.clock import Clock, SystemClock
+from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.process_memory import keep_memory
 from doorman.front.connections import BACKLOG
 from doorman.runtime.control_plane import ControlPlane
-from doorman.runtime.credentials import kubeconfig, load_or_make, write_private
+from doorman.runtime.credentials import Credentials, kubeconfig, load_or_make, write_private
 from doorman.runtime.front_process import Front
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
@@ -56,29 +57,54 @@ def _allow_many_files() -> None:
 async def _serve(settings: Settings, announce: Announce, scratch: Path, front: Front, port: int) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(tell_in_one_line)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    store = await _open_store(settings)
     clock = SystemClock()
-    credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(clock.now(), UTC))
-    cluster = ControlPlane(store, settings, clock)
-    await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
-    cluster.start()
-    await cluster.add_nodes()
-    audit = _open_audit_log(settings, clock, loop)
-    await front.begin(cluster.pipeline(credentials, audit), credentials, scratch)
-    address = f"https://{_host(settings.bind_address)}:{port}"
-    file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
-    _write_kubeconfig(file, kubeconfig(credentials, address))
-    gc.freeze()
-    announce(address, file)
+    store = await _open_store(settings)
     try:
-        await stop.wait()
+        credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(clock.now(), UTC))
+        cluster = ControlPlane(store, settings, clock)
+    except BaseException:
+        await store.close()
+        raise
+    audit = _open_audit_log(settings, clock, loop)
+    try:
+        is_started = await _unless(stop, _start(cluster, credentials, audit, scratch, front, port))
+        if is_started:
+            address = f"https://{_host(settings.bind_address)}:{port}"
+            file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
+            _write_kubeconfig(file, kubeconfig(credentials, address))
+            gc.freeze()
+            announce(address, file)
+            await stop.wait()
     finally:
         await front.stop()
         await cluster.stop()
         if audit is not None:
             audit.close()
+
+
+async def _start(
+    cluster: ControlPlane, credentials: Credentials, audit: AuditLog | None, scratch: Path, front: Front, port: int
+) -> None:
+    await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
+    cluster.start()
+    await cluster.add_nodes()
+    await front.begin(cluster.pipeline(credentials, audit), credentials, scratch)
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[object, object, None]) -> bool:
+    """Do the work, unless it is stopped: a disk that does not answer must not keep a server from ending."""
+    doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    await asyncio.wait((doing, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not doing.done():
+        doing.cancel()
+        await asyncio.wait((doing,))
+        return False
+    doing.result()
+    return True
 
 
 def _open_audit_log(settings: Settings, clock: Clock, loop: asyncio.AbstractEventLoop) -> AuditLog | None:

@@ -16,6 +16,7 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.base.clock import Instant
+from doorman.base.reader_faults import ReaderFaults
 from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
 from doorman.scheduler.cache.pod_cache import PodCache, on_node
 from doorman.scheduler.cache.pod_shapes import ShapeTable
@@ -61,12 +62,14 @@ class Scheduler:
         hostname: str = "doorman",
         plugins: Mapping[str, Factory] | None = None,
         stopwatch: Callable[[], float] = float,
+        faults: ReaderFaults | None = None,
     ) -> None:
         """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them.
 
         `stopwatch` gives seconds from any beginning, for the measures of how long deciding takes.
         """
         self.metrics = SchedulerMetrics()
+        self._faults = faults or ReaderFaults()
         self._stopwatch = stopwatch
         self.hostname = hostname
         resources = ResourceIds()
@@ -158,7 +161,11 @@ class Scheduler:
             if queued is None:
                 break
             queued.began = began = self._stopwatch()
-            outcomes.append(self._try(queued, now))
+            try:
+                outcomes.append(self._try(queued, now))
+            except Exception as error:  # noqa: BLE001  of one pod: the others are decided
+                self._faults.caught("scheduler", error, about=f"pod {queued.key} is tried again later")
+                outcomes.append(self._broken(queued, f"{type(error).__name__}: {error}", now))
             self.metrics.algorithm_seconds.observe(self._stopwatch() - began)
         return outcomes
 

@@ -243,7 +243,7 @@ class ResourceHandlers:
         if kind.returns_deleted or not deleted.is_removed:
             return await self._one(kind, deleted.stored, renderer)
         metadata = deleted.stored.document()["metadata"]
-        details = {"name": info.name, "group": kind.group, "kind": kind.resource, "uid": metadata["uid"]}
+        details = {"name": info.name, "group": kind.group, "kind": kind.resource, "uid": metadata.get("uid")}
         return renderer.document(
             {
                 "kind": "Status",

@@ -1,31 +1,35 @@
 """`/healthz`, `/livez`, `/readyz`: plain text, as probes and kubectl read it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from doorman.base.reader_faults import ReaderFaults, SetAside
 from doorman.server.request import Request, Response
 
-Check = Callable[[], bool]
+Check = Callable[[], bool | Awaitable[bool]]
 
 
 class HealthChecks:
-    def __init__(self, checks: Mapping[str, Check]) -> None:
+    def __init__(self, checks: Mapping[str, Check], faults: ReaderFaults | None = None) -> None:
         self._checks = dict(checks)
+        self._faults = faults or ReaderFaults()
 
-    def answer(self, request: Request) -> Response | None:
+    async def answer(self, request: Request, *, names_objects: bool = False) -> Response | None:
+        """`names_objects`: whether who asks may know what objects are called."""
         root, _, name = request.path.strip("/").partition("/")
         if root not in ("healthz", "livez", "readyz"):
             return None
         if name:
             if name not in self._checks:
                 return None
-            return _text("ok" if self._checks[name]() else "failed", self._checks[name]())
+            is_well = await _is_well(self._checks[name])
+            return _text("ok" if is_well else "failed", is_well)
         excluded = request.query.all("exclude")
         lines = []
         is_well = True
         for check_name, check in self._checks.items():
             if check_name in excluded:
                 lines.append(f"[+]{check_name} excluded: ok")
-            elif check():
+            elif await _is_well(check):
                 lines.append(f"[+]{check_name} ok")
             else:
                 is_well = False
@@ -36,8 +40,21 @@ class HealthChecks:
             lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
         if is_well and not request.query.has("verbose"):
             return _text("ok", is_well)
+        lines += _warnings(self._faults.set_aside, names_objects=names_objects)
         lines.append(f"{root} check {'passed' if is_well else 'failed'}")
         return _text("\n".join(lines) + "\n", is_well)
+
+
+async def _is_well(check: Check) -> bool:
+    found = check()
+    return found if isinstance(found, bool) else await found
+
+
+def _warnings(aside: Sequence[SetAside], *, names_objects: bool) -> list[str]:
+    """What was set aside keeps nobody from serving the rest."""
+    if names_objects:
+        return [f"warn: {one.key} at revision {one.revision} is set aside ({one.reader})" for one in aside]
+    return [f"warn: {len(aside)} stored objects are set aside"] if aside else []
 
 
 def _text(body: str, is_well: bool) -> Response:

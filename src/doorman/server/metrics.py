@@ -13,6 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import generate_latest
 
 from doorman.api.kinds import Kinds
+from doorman.base.reader_faults import ReaderFaults
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.server.flow_control import FlowControl
 from doorman.server.request import RequestInfo, Response
@@ -46,8 +47,9 @@ class _Durations:
 
 
 class Metrics:
-    def __init__(self, kinds: Kinds, *sources: Source) -> None:
+    def __init__(self, kinds: Kinds, *sources: Source, faults: ReaderFaults | None = None) -> None:
         self._kinds = kinds
+        self._faults = faults or ReaderFaults()
         self._sources = sources
         self._counts: dict[tuple[Key, int], int] = {}
         self._durations: dict[Key, _Durations] = {}
@@ -72,7 +74,10 @@ class Metrics:
         yield self._request_total()
         yield self._request_durations()
         for source in self._sources:
-            yield from source()
+            try:
+                yield from list(source())
+            except Exception as error:  # noqa: BLE001  the others are told
+                self._faults.caught("metrics", error)
 
     def _key(self, info: RequestInfo) -> Key:
         verb = _VERBS.get(info.verb, "other")
@@ -129,6 +134,22 @@ def flow_source(flow: FlowControl) -> Source:
         watches = GaugeMetricFamily("apiserver_longrunning_requests", "Open watches.", labels=("verb", "component"))
         watches.add_metric(("WATCH", "apiserver"), flow.watches)
         return (running, waiting, watches)
+
+    return collect
+
+
+def reader_source(faults: ReaderFaults) -> Source:
+    """How often readers could not take what is stored, and how many objects are set aside for it."""
+
+    def collect() -> Iterable[Metric]:
+        family = CounterMetricFamily(
+            "doorman_reader_faults_total", "What readers of stored objects could not take.", labels=("reader",)
+        )
+        for reader, count in sorted(faults.counts.items()):
+            family.add_metric((reader,), count)
+        aside = GaugeMetricFamily("doorman_objects_set_aside", "Stored objects that some reader could not take.")
+        aside.add_metric((), len(faults.set_aside))
+        return (family, aside)
 
     return collect
 

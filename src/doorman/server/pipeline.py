@@ -1,12 +1,13 @@
 """The way of every request: authenticate, authorize, route, handle; an `ApiError` becomes a Status in one place."""
 
+import asyncio
 import random
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from doorman.api.identity import User
+from doorman.api.identity import AUTHENTICATED, User
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
@@ -19,6 +20,7 @@ from doorman.server.auth.impersonation import impersonated
 from doorman.server.codec.negotiation import JSON, Accepted, negotiate
 from doorman.server.codec.rendering import Renderer
 from doorman.server.codec.request_bodies import check_size
+from doorman.server.deadlines import Deadlines
 from doorman.server.discovery.discovery import Discovery
 from doorman.server.discovery.openapi import OpenApi
 from doorman.server.discovery.server_version import VERSION
@@ -29,7 +31,6 @@ from doorman.server.metrics import Metrics
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.request_context import RequestContext
 from doorman.server.warnings import warning_headers
-from doorman.store.store_contract import Failed
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _READING: Final = ("GET", "HEAD")
@@ -56,6 +57,7 @@ class Pipeline:
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._flow = flow
+        self._deadlines = Deadlines()
         self._audit = audit
         self._health = health
         self._metrics = metrics
@@ -73,11 +75,9 @@ class Pipeline:
         info = parse_request_info(request.method, request.path, request.query)
         entry = self._audit.begin(request) if self._audit is not None else None
         try:
-            response = await self._handle(request, info, warnings, entry)
+            response = await self._in_time(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
-        except Failed as error:
-            response = self._refused(internal(str(error)), request)
         except RecursionError:
             # What is too deep for one of the many walks over a document: the document's fault, not the server's.
             response = self._refused(bad_request("the object is nested too deeply"), request)
@@ -91,6 +91,20 @@ class Pipeline:
         if not any(name == "Cache-Control" for name, _ in response.headers):
             response.headers.append(("Cache-Control", "no-cache, private"))
         return response
+
+    async def _in_time(
+        self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
+    ) -> Response:
+        """A watch is answered at once, and lasts as long as it likes."""
+        deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
+        try:
+            return await self._handle(request, info, warnings, entry)
+        except asyncio.CancelledError:
+            if (late := deadline.explain()) is not None:
+                raise late from None
+            raise
+        finally:
+            deadline.end()
 
     async def _handle(
         self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
@@ -121,7 +135,7 @@ class Pipeline:
         if entry is not None:
             entry.is_allowed = True
         if not info.is_resource:
-            return self._plain(request)
+            return await self._plain(request, user)
         kind = self._registry.kinds.at(info.group, info.version, info.resource)
         if kind is None:
             if self._discovery.has_version(info.group, info.version):
@@ -149,12 +163,14 @@ class Pipeline:
         is_watch = info.verb == "watch" or (info.verb == "get" and request.query.flag("watch"))
         return negotiate(request.headers.get("accept", ""), is_watch=is_watch)
 
-    def _plain(self, request: Request) -> Response:
+    async def _plain(self, request: Request, user: User) -> Response:
         """Paths that are no resources."""
         path = request.path.rstrip("/") or "/"
         if (found := self._discovery.answer(request)) is not None:
             return _discovered(request, found)
-        if (found := self._health.answer(request) or self._openapi.answer(request)) is not None:
+        if (found := await self._health.answer(request, names_objects=AUTHENTICATED in user.groups)) is not None:
+            return found
+        if (found := self._openapi.answer(request)) is not None:
             return found
         if path.startswith(("/.well-known", "/openid")):
             return self._issuer.answer(request) or _page_not_found()

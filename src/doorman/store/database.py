@@ -21,6 +21,8 @@ FORMAT: Final = 1
 ROWS_PER_STATEMENT_MAX: Final = 1024
 
 Row: TypeAlias = tuple[int, str, int, bytes | None]
+FoundRow: TypeAlias = tuple[int, bytes, int, object]
+"""As it was found: of a key nothing is known but its bytes, and of a value not even that it is bytes."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB);
@@ -48,8 +50,9 @@ def connect(file: str) -> sqlite3.Connection:
     return connection
 
 
-def read(connection: sqlite3.Connection) -> tuple[list[Row], int]:
+def read(connection: sqlite3.Connection) -> tuple[list[FoundRow], int]:
     """All rows in order, and the last revision that is known of. Makes the tables where there are none."""
+    connection.text_factory = bytes  # one text that is no text would make the others unreadable
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found not in (0, FORMAT):
         raise OtherFormat(found)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from doorman.base.reader_faults import ReaderFaults
 from doorman.store.store_contract import ABSENT, Compacted, Conflict, Entry, StoreEvent, Write
 
 HISTORY_EVENTS_MAX = 1000
@@ -39,6 +40,7 @@ class KeyIndex:
         self.oldest = revision
         """Events after this revision are kept."""
         self._wakers: list[Callable[[], None]] = []
+        self.faults = ReaderFaults()
 
     def append(self, write: Write) -> StoreEvent:
         """Take the write, or raise `Conflict`."""
@@ -77,7 +79,10 @@ class KeyIndex:
             self._history.append(event)
             self._history_bytes += _weight(event)
         for waker in self._wakers:
-            waker()
+            try:
+                waker()
+            except Exception as error:  # noqa: BLE001  a reader's fault is not the writer's
+                self.faults.caught("waker", error)
         self._forget()
 
     def entries(self) -> Iterator[Entry]:
@@ -126,8 +131,15 @@ class KeyIndexReader:
         return self._index.revision
 
     @property
+    def faults(self) -> ReaderFaults:
+        return self._index.faults
+
+    @property
     def is_well(self) -> bool:
         return True
+
+    async def answers(self) -> bool:
+        return self.is_well
 
     def peek(self, key: str) -> Entry | None:
         return self._index.newest.get(key)

@@ -8,6 +8,7 @@ after that everything that is read is read from memory.
 import asyncio
 import contextlib
 import fcntl
+import logging
 import os
 import socket
 import sqlite3
@@ -18,9 +19,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from doorman.base.errors import internal
 from doorman.store import database
 from doorman.store.database import OtherFormat, Row
 from doorman.store.key_index import KeyIndex, KeyIndexReader
+from doorman.store.place import DATABASE, PRIVATE_FILE, check_mark, make_private
 from doorman.store.store_contract import Entry, Failed, StoreEvent, Unusable, Write
 from doorman.store.writer_process import LENGTH, encode_group
 
@@ -30,9 +35,17 @@ GATHER_SECONDS: Final = 0.0007
 """Under load the next group is waited for so long, or until it is as large as the last one: then everybody who writes
 is probably back. Larger groups are fewer syncs, and fewer words between processes: it is quicker than writing at once.
 """
+ANSWER_SECONDS_MAX: Final = 2.0
+"""So long the writer may take with a group before the store is not well: kube-apiserver's --etcd-readycheck-timeout."""
+CLOSE_SECONDS_MAX: Final = 5.0
+END_STEPS: Final = 100
+END_STEP_SECONDS: Final = 0.01
 FAREWELL_STEPS: Final = 50
 FAREWELL_STEP_SECONDS: Final = 0.01
 """How long the directory may still be held: the writer of a server that was killed is at its last group."""
+
+
+_log: Final = logging.getLogger("doorman.store")
 
 
 class _Group:
@@ -81,15 +94,19 @@ class SqliteStore(KeyIndexReader):
         try:
             writer = _Writer(lock_file)
             try:
-                entries, revision, garbage = _read(directory / "store.db")
-                await writer.attach(directory / "store.db")
+                found = _read(directory / DATABASE)
+                check_mark(directory, found.revision)
+                await writer.attach(directory / DATABASE)
             except BaseException:
                 writer.end()
                 raise
         except BaseException:
             os.close(lock_file)
             raise
-        store = cls(writer, lock_file, KeyIndex(entries, revision=revision), garbage)
+        store = cls(writer, lock_file, KeyIndex(found.entries, revision=found.revision), found.garbage)
+        for row in found.damaged:
+            error = internal(f"the key of row {row} of {directory / DATABASE} is damaged")
+            store.faults.caught("store", error, key=f"{DATABASE} row {row}", revision=row)
         writer.on_answer = store._written
         return store
 
@@ -144,11 +161,34 @@ class SqliteStore(KeyIndexReader):
         group.waiting.append(durable)
         return durable
 
+    async def answers(self) -> bool:
+        """Whether the writer is through with what it has, or with nothing, before long."""
+        if self._failure is None and self._writing is None:
+            self._writing = _Group()
+            self._writer.send(self._writing.encode())
+        if self._failure is not None or self._writing is None:
+            return False
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS_MAX):
+                await self._until_durable(self._writing)
+        except (TimeoutError, Failed):
+            return False
+        return True
+
     async def close(self) -> None:
-        while self._failure is None and (self._writing is not None or self._gathering.events):
-            with contextlib.suppress(Failed):
-                await self._until_durable(self._writing or self._gathering)
-        await self._writer.close()
+        """When everything is durable; or when that takes too long, and then nothing of the rest was acknowledged."""
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS_MAX):
+                while self._failure is None and (self._writing is not None or self._gathering.events):
+                    with contextlib.suppress(Failed):
+                        await self._until_durable(self._writing or self._gathering)
+                await self._writer.close()
+        except TimeoutError:
+            _log.error(
+                "the process that writes does not answer: ending it; what it has not written was not acknowledged"
+            )
+            self._failure = "the store is closed"
+            await self._writer.abandon()
         os.close(self._lock_file)
 
     def _flush(self) -> None:
@@ -170,6 +210,7 @@ class SqliteStore(KeyIndexReader):
         if fault:
             # Nothing of the group is acknowledged, and nothing later may be: it was decided upon it.
             self._failure = fault
+            _log.error("the store has failed, nothing more is written: %s", fault)
             for durable in (*(group.waiting if group is not None else ()), *self._gathering.waiting):
                 if not durable.done():
                     durable.set_exception(Failed(f"could not write: {fault}"))
@@ -222,7 +263,19 @@ class _Writer(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
             await self._lost.wait()
-        await asyncio.to_thread(self._process.wait)
+        while self._process.poll() is None:  # no thread: one that waits for ever would keep this process
+            await asyncio.sleep(END_STEP_SECONDS)
+
+    async def abandon(self) -> None:
+        """At once, and without waiting long: a process in the middle of a disk's work cannot be ended."""
+        self._is_closing = True
+        if self._transport is not None:
+            self._transport.abort()
+        self._process.kill()
+        for _ in range(END_STEPS):
+            if self._process.poll() is not None:
+                return
+            await asyncio.sleep(END_STEP_SECONDS)
 
     def end(self) -> None:
         """At once."""
@@ -252,8 +305,10 @@ class _Writer(asyncio.Protocol):
 def _hold(directory: Path) -> int:
     """Lock the directory for this process and its writer; the lock goes when they do, however they end."""
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        make_private(directory)
+        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, PRIVATE_FILE)
     except OSError as error:
         raise Unusable(
             f"cannot use the data directory {directory}: {error.strerror}",
@@ -279,7 +334,15 @@ def _hold(directory: Path) -> int:
     return descriptor
 
 
-def _read(file: Path) -> tuple[list[Entry], int, list[int]]:
+class _Found(msgspec.Struct, frozen=True):
+    entries: list[Entry]
+    revision: int
+    garbage: list[int]
+    damaged: list[int]
+    """Rows of which the key cannot be read."""
+
+
+def _read(file: Path) -> _Found:
     try:
         connection = database.connect(str(file))
         try:
@@ -291,14 +354,22 @@ def _read(file: Path) -> tuple[list[Entry], int, list[int]]:
             f"{file} was written by another version (format {other.found}, this one reads {database.FORMAT})",
             "use the version that wrote it, or another --data-dir",
         ) from other
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError, TypeError) as error:
         raise Unusable(
-            f"the database {file} cannot be read: {error}",
-            "restore it from a backup, or move it away to start afresh",
+            f"the database {file} is damaged: {error}",
+            f"restore it from a backup, or move {file}* away to start afresh",
         ) from error
     newest: dict[str, Entry] = {}
     garbage: list[int] = []
-    for row_revision, key, created, value in rows:
+    damaged: list[int] = []
+    for row_revision, raw_key, created, value in rows:
+        try:
+            key = raw_key.decode()
+        except UnicodeDecodeError:
+            damaged.append(row_revision)
+            continue
+        if not (value is None or isinstance(value, bytes)):
+            value = repr(value).encode()  # a damage that whoever decodes it will find
         superseded = newest.pop(key, None)
         if superseded is not None:
             garbage.append(superseded.revision)
@@ -306,4 +377,4 @@ def _read(file: Path) -> tuple[list[Entry], int, list[int]]:
             garbage.append(row_revision)
         else:
             newest[key] = Entry(key, value, row_revision, created)
-    return list(newest.values()), revision, sorted(garbage)
+    return _Found(list(newest.values()), revision, sorted(garbage), damaged)

@@ -14,6 +14,9 @@ from typing import Final, Protocol
 
 import msgspec
 
+from doorman.base.errors import ApiError, internal
+from doorman.base.reader_faults import ReaderFaults
+
 ABSENT: Final = 0
 """The revision of a key that holds nothing: `expected=ABSENT` creates."""
 
@@ -65,8 +68,12 @@ class Unusable(StoreError):
         self.hint = hint
 
 
-class Failed(StoreError):
+class Failed(StoreError, ApiError):
     """A write could not be made durable. The store takes no more writes: what is on disk is the truth."""
+
+    def __init__(self, message: str) -> None:
+        known = internal(message)
+        ApiError.__init__(self, known.code, known.reason, known.message, details=known.details, causes=known.causes)
 
 
 class Write(msgspec.Struct, frozen=True, gc=False):
@@ -78,6 +85,11 @@ class Write(msgspec.Struct, frozen=True, gc=False):
 
 
 class Store(Protocol):
+    @property
+    def faults(self) -> ReaderFaults:
+        """Where the exceptions of those who read from this store end."""
+        ...
+
     @property
     def revision(self) -> int:
         """The newest published revision."""
@@ -100,8 +112,12 @@ class Store(Protocol):
         """False: something went wrong on the disk. What is published can be read, nothing more is written."""
         ...
 
+    async def answers(self) -> bool:
+        """Whether a write would be made durable before long. It may take a moment to find out."""
+        ...
+
     def add_waker(self, waker: Callable[[], None]) -> None:
-        """Have `waker` called after each publication."""
+        """Have `waker` called after each publication. What it raises reaches neither the writer nor other wakers."""
         ...
 
     async def commit(self, write: Write) -> StoreEvent: ...

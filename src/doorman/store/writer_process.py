@@ -11,11 +11,13 @@ import socket
 import sqlite3
 import struct
 import sys
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from doorman.store.database import Row, connect, write
+from doorman.store.place import MARK, Mark
 
 LENGTH: Final = struct.Struct("<I")
 BUFFER_BYTES: Final = 256 * 1024
@@ -38,17 +40,25 @@ def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
     if file is None:
         return
     connection: sqlite3.Connection | None = None
+    mark: Mark | None = None
     while (group := _take(stream)) is not None:
         fault = b""
         try:
             if connection is None:
                 connection = connect(file.decode())
-            write(connection, *_decode(group))
+                mark = Mark(Path(file.decode()).with_name(MARK))
+            rows, garbage = _decode(group)
+            if rows:  # an empty group asks whether anybody is here
+                write(connection, rows, garbage)
+                if mark is not None:
+                    mark.note(rows[-1][0])
         except Exception as error:  # noqa: BLE001  whatever it is, those who wait must hear of it
             fault = str(error).encode() or type(error).__name__.encode()
         answers.sendall(LENGTH.pack(len(fault)) + fault)
     if connection is not None:
         connection.close()
+    if mark is not None:
+        mark.close()
 
 
 def _take(stream: io.BufferedReader) -> bytes | None:

@@ -171,7 +171,7 @@ def test_bug_with_one_key_does_not_stop_the_others(caplog: pytest.LogCaptureFixt
 
     run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["bad", "good"]
-    assert "fake failed on bad" in caplog.text
+    assert "fake: key 'bad' is left: ZeroDivisionError" in caplog.text
 
 
 def test_one_more_source_can_be_followed() -> None:

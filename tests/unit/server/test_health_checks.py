@@ -2,6 +2,8 @@
 
 import pytest
 
+from doorman.base.errors import internal
+from doorman.base.reader_faults import ReaderFaults
 from doorman.server.health_checks import HealthChecks
 from doorman.server.request import Query, Request
 
@@ -38,12 +40,29 @@ BAD = HealthChecks({"ping": lambda: True, "etcd": lambda: False})
         pytest.param(BAD, "/healthz/etcd", "", 500, "failed", id="one-that-is-sick"),
     ],
 )
-def test_answer(health: HealthChecks, path: str, query: str, status: int, body: str) -> None:
-    found = health.answer(Request(method="GET", path=path, query=Query(query), headers={}))
+async def test_answer(health: HealthChecks, path: str, query: str, status: int, body: str) -> None:
+    found = await health.answer(Request(method="GET", path=path, query=Query(query), headers={}))
     assert found is not None
     assert (found.status, found.body.decode(), found.content_type) == (status, body, "text/plain; charset=utf-8")
 
 
 @pytest.mark.parametrize("path", ["/healthz/nothing", "/health", "/api"])
-def test_other_paths_are_not_its_own(path: str) -> None:
-    assert GOOD.answer(Request(method="GET", path=path, query=Query(""), headers={})) is None
+async def test_other_paths_are_not_its_own(path: str) -> None:
+    assert await GOOD.answer(Request(method="GET", path=path, query=Query(""), headers={})) is None
+
+
+@pytest.mark.parametrize(
+    ("names_objects", "line"),
+    [
+        pytest.param(True, "warn: secrets/default/a at revision 7 is set aside (watchcache)\n", id="to-who-is-known"),
+        pytest.param(False, "warn: 1 stored objects are set aside\n", id="to-anybody-without-names"),
+    ],
+)
+async def test_what_is_set_aside_is_told_and_keeps_nobody_from_serving(names_objects: bool, line: str) -> None:
+    faults = ReaderFaults()
+    faults.caught("watchcache", internal("damaged"), key="secrets/default/a", revision=7)
+    health = HealthChecks({"ping": lambda: True}, faults)
+    request = Request(method="GET", path="/readyz", query=Query("verbose"), headers={})
+    found = await health.answer(request, names_objects=names_objects)
+    assert found is not None
+    assert (found.status, found.body.decode()) == (200, f"[+]ping ok\n{line}readyz check passed\n")

@@ -130,7 +130,7 @@ async def test_second_opener_is_told_who_holds_the_directory(tmp_path: Path) -> 
 
 async def test_corrupt_database_is_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "store.db").write_bytes(b"this is no database" * 100)
-    with pytest.raises(Unusable, match="cannot be read") as refused:
+    with pytest.raises(Unusable, match="is damaged") as refused:
         await SqliteStore.open(tmp_path)
     assert "backup" in refused.value.hint
 

@@ -78,7 +78,7 @@ class LimitRanger:
         assert attributes.obj is not None, "a write has an object"
         spec: Mapping[str, Any] = attributes.obj.get("spec") or {}
         for one in cluster.list("limitranges", attributes.namespace):
-            said = (_faults_of(limit, attributes.resource, spec) for limit in one["spec"].get("limits") or ())
+            said = (_faults_of(limit, attributes.resource, spec) for limit in _limits_of(one))
             # Two containers that break the same bound are told once.
             faults = list(dict.fromkeys(fault for each in said for fault in each))
             if faults:
@@ -103,7 +103,12 @@ def _faults_of(limit: _Limit, resource: str, spec: Mapping[str, Any]) -> list[st
 
 
 def _limits(cluster: ClusterReader, namespace: str) -> list[_Limit]:
-    return [limit for one in cluster.list("limitranges", namespace) for limit in one["spec"].get("limits") or ()]
+    return [limit for one in cluster.list("limitranges", namespace) for limit in _limits_of(one)]
+
+
+def _limits_of(limit_range: Mapping[str, Any]) -> Sequence[_Limit]:  # a LimitRange as JSON
+    """Those of one without a spec are none."""
+    return (limit_range.get("spec") or {}).get("limits") or ()
 
 
 def _merge(

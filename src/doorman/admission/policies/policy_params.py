@@ -56,9 +56,10 @@ async def prepare_params(
 async def prepare_all_params(attributes: Attributes, cluster: ClusterReader) -> None:
     """Those of all validating policies."""
     for raw in cluster.list(BINDINGS):
-        if not raw["spec"].get("paramRef"):
+        spec = raw.get("spec") or {}
+        if not spec.get("paramRef"):
             continue
-        policy = cluster.get(POLICIES, "", raw["spec"].get("policyName", ""))
+        policy = cluster.get(POLICIES, "", spec.get("policyName", ""))
         if policy is not None:
             kind = msgspec.convert(policy, Policy).spec.param_kind
             await prepare_params(kind, msgspec.convert(raw, Binding).spec.param_ref, attributes, cluster)

@@ -133,17 +133,25 @@ def selector_of(selector: LabelSelector | None) -> Selector:
     return Selector(tuple(requirements)) if requirements else EVERYTHING
 
 
+def selector_or_nothing(selector: LabelSelector | None) -> Selector:
+    """The same for whoever reads what is stored: an invalid selector selects nothing."""
+    try:
+        return selector_of(selector)
+    except ValueError:
+        return NOTHING
+
+
 def matches(selector: LabelSelector | None, labels: Labels) -> bool:
     """Whether an object's selector selects these labels; an invalid selector selects nothing."""
-    try:
-        return selector_of(selector).matches(labels)
-    except ValueError:
-        return False
+    return selector_or_nothing(selector).matches(labels)
 
 
 def format_selector(selector: LabelSelector | None) -> str:
-    """As kubectl and status fields show it: `app=web,tier in (a,b)`, or `<none>`."""
-    return str(selector_of(selector)) or "<none>"
+    """As kubectl and status fields show it: `app=web,tier in (a,b)`, `<none>`, or `<error>` for an invalid one."""
+    try:
+        return str(selector_of(selector)) or "<none>"
+    except ValueError:
+        return "<error>"
 
 
 def _never(_labels: Labels) -> bool:

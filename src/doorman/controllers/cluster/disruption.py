@@ -17,7 +17,7 @@ Keys: `budget/<namespace>/<name>` and `pod/<namespace>/<name>`.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.label_selectors import Selector, matches, selector_of
+from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from doorman.api.views.meta import Condition, controller_of
 from doorman.api.views.pods import Pod
@@ -245,10 +245,7 @@ class DisruptionController:
         return Result(actions=(_status_patch(budget, status),), wakes=wakes)
 
     def _pods_of(self, budget: PodDisruptionBudget) -> list[Pod]:
-        try:
-            selector: Selector = selector_of(budget.spec.selector)
-        except ValueError:
-            return []
+        selector = selector_or_nothing(budget.spec.selector)
         pods = self._pods.by(BY_NAMESPACE, budget.metadata.namespace)
         return [pod for pod in pods if selector.matches(pod.metadata.labels) and not pod.is_finished]
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.label_selectors import Selector, matches, selector_of
+from doorman.api.machinery.label_selectors import Selector, matches, selector_or_nothing
 from doorman.api.views.apps import ControllerRevision, DaemonSet, DaemonSetStatus
 from doorman.api.views.meta import ObjectMeta, controller_of
 from doorman.api.views.nodes import Node
@@ -239,8 +239,8 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
 
 def _selector_or_none(daemon_set: DaemonSet) -> Selector | None:
     """None when it would select everything."""
-    selector = selector_of(daemon_set.spec.selector)
-    return None if selector.is_everything else selector
+    selector = selector_or_nothing(daemon_set.spec.selector)
+    return None if selector.is_everything or selector.nothing else selector
 
 
 def _pinned_node(body: dict[str, Any]) -> str:  # a pod as JSON

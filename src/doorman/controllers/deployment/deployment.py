@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.label_selectors import matches, selector_of
+from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import Deployment, DeploymentStatus, ReplicaSet, Template
 from doorman.api.views.meta import ObjectMeta, controller_of
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
@@ -202,7 +202,9 @@ class DeploymentController:
         if deployment is None:
             self._candidates.forget(key)
             return DONE
-        selector = selector_of(deployment.spec.selector)
+        selector = selector_or_nothing(deployment.spec.selector)
+        if selector.nothing:
+            return DONE  # what it made it would not find again
         if selector.is_everything:
             text = "This deployment is selecting all pods. A non-empty selector is required."
             return Result(actions=(_event(deployment.metadata, "SelectingAll", text, kind="Warning"),))

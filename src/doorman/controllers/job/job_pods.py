@@ -27,6 +27,8 @@ from doorman.controllers.pods.pod_state import is_active
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
+INDEXES_MAX: Final = 100_000
+"""More completions an indexed Job does not have."""
 BACKOFF_SECONDS_MIN: Final = 10.0
 BACKOFF_SECONDS_MAX: Final = 600.0
 
@@ -128,13 +130,18 @@ def free_indexes(job: Job, pods: Iterable[Pod], done: frozenset[int], count: int
 
 def parse_indexes(text: str) -> frozenset[int]:
     """
+    What is no index is none, and of the others there are not more than a Job can have.
+
     >>> sorted(parse_indexes("0-2,5"))
     [0, 1, 2, 5]
+    >>> sorted(parse_indexes("a,3,7-6,-1,1-")), len(parse_indexes("0-999999999999"))
+    ([3], 100000)
     """
     found: set[int] = set()
     for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
+        first, dash, last = part.partition("-")
+        if first.isdecimal() and (last.isdecimal() or not dash):
+            found.update(range(int(first), min(int(last or first), INDEXES_MAX - 1) + 1))
     return frozenset(found)
 
 

@@ -8,13 +8,13 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from doorman.api.machinery.label_selectors import matches, selector_of
+from doorman.api.machinery.label_selectors import Selector, matches, selector_or_nothing
 from doorman.api.views.apps import ReplicaSetStatus, Template
 from doorman.api.views.meta import LabelSelector, ObjectMeta, controller_of
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
-from doorman.client.controller_contract import Result, Source
+from doorman.client.controller_contract import DONE, Result, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.controller_refs import BY_OWNER, Claimant, owned_keys, set_keys
 from doorman.controllers.pods.pod_control import PodControl
@@ -74,16 +74,19 @@ class ReplicaController(PodOwnerController[T]):
         return matches(self._kind.selector(owner), pod.metadata.labels)
 
     def _manage(self, key: str, found: T, now: Instant) -> Result:
-        return self._engine.sync(key, self._replicated(found), self._kin(found), now)
+        selector = selector_or_nothing(self._kind.selector(found))
+        if selector.nothing:
+            return DONE  # what it made it would not find again
+        return self._engine.sync(key, self._replicated(found, selector), self._kin(found), now)
 
-    def _replicated(self, found: T) -> Replicated:
+    def _replicated(self, found: T, selector: Selector) -> Replicated:
         kind = self._kind
         return Replicated(
             claimant=Claimant(
                 resource=kind.resource, api_version=kind.api_version, kind=kind.kind, meta=found.metadata
             ),
             replicas=found.spec.replicas,
-            selector=selector_of(kind.selector(found)),
+            selector=selector,
             template=found.spec.template,
             min_ready_seconds=found.spec.min_ready_seconds,
             status=found.status,

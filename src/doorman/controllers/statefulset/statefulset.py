@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.label_selectors import matches, selector_of
+from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import ControllerRevision, StatefulSet, StatefulSetStatus
 from doorman.api.views.meta import Object, ObjectMeta
 from doorman.api.views.pods import Pod
 from doorman.api.well_known import APPS_V1, CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, ObjectReference, Patch, RecordEvent
-from doorman.client.controller_contract import Result, Source
+from doorman.client.controller_contract import DONE, Result, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.controller_refs import Claimant, candidates_of, decide_claim, owned_keys, set_keys
 from doorman.controllers.pods.controller_revisions import HASH_LABEL, History, decide_cleanup, decide_history
@@ -112,13 +112,15 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
         return is_namesake and matches(owner.spec.selector, pod.metadata.labels)
 
     def _manage(self, key: str, found: StatefulSet, now: Instant) -> Result:
+        selector = selector_or_nothing(found.spec.selector)
+        if selector.nothing:
+            return DONE  # what it made it would not find again
         stateful_set, meta = found, found.metadata
         claimant = Claimant(resource=RESOURCE, api_version=APPS_V1, kind=KIND, meta=meta)
         owner = Owner(key=f"set/{key}", meta=meta, reference=_reference(meta))
         candidates = [
             pod for pod in self._candidates.of(key, meta) if ordinal_of(stateful_set, pod.metadata.name) is not None
         ]
-        selector = selector_of(stateful_set.spec.selector)
         claim = decide_claim(claimant, selector, "pods", candidates)
         pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
         kept = decide_claim(claimant, selector, CONTROLLER_REVISIONS, candidates_of(self._revisions, meta))

@@ -22,7 +22,7 @@ from doorman.controllers.pods.pod_state import owner_reference
 
 
 def claim_name(template: dict[str, Any], set_name: str, ordinal: int) -> str:  # a PersistentVolumeClaim as JSON
-    return f"{template['metadata']['name']}-{set_name}-{ordinal}"
+    return f"{(template.get('metadata') or {}).get('name', '')}-{set_name}-{ordinal}"
 
 
 def claims_of(stateful_set: StatefulSet, ordinal: int, claims: ListerOf[Object]) -> Iterable[Object]:

@@ -131,7 +131,7 @@ def stateful_pod(
     spec: Body = {"hostname": name}
     if stateful_set.spec.service_name:
         spec["subdomain"] = stateful_set.spec.service_name
-    claims = [one["metadata"]["name"] for one in stateful_set.spec.volume_claim_templates]
+    claims = [(one.get("metadata") or {}).get("name", "") for one in stateful_set.spec.volume_claim_templates]
     if claims:
         others = [one for one in (template.get("spec") or {}).get("volumes") or [] if one.get("name") not in claims]
         own = [{"name": one, "persistentVolumeClaim": {"claimName": f"{one}-{name}"}} for one in claims]
@@ -146,7 +146,7 @@ def claim_bodies(stateful_set: StatefulSet, ordinal: int) -> list[Body]:
     labels = selector.match_labels if selector is not None else {}
     bodies = []
     for template in stateful_set.spec.volume_claim_templates:
-        of_template = template["metadata"]
+        of_template = template.get("metadata") or {}
         metadata = {
             **{key: of_template[key] for key in ("annotations",) if key in of_template},
             "name": claim_name(template, meta.name, ordinal),

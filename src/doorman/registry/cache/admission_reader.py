@@ -9,7 +9,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
 from doorman.api.machinery.schema import Document
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.stored_object import store_key
+from doorman.registry.cache.stored_object import Unreadable, store_key
 from doorman.registry.cache.usage_totals import UsageTotals
 from doorman.registry.cache.watch_cache import Collection
 from doorman.semantics.pods.pod_resources import Amounts
@@ -45,7 +45,10 @@ class AdmissionReader:
         known = self._documents.get(key)
         if known is not None and known[0] == entry.revision:
             return known[1]
-        doc = self._registry.newest(kind, namespace, name)
+        try:
+            doc = self._registry.newest(kind, namespace, name)
+        except Unreadable:
+            return None  # it is set aside: as if it were not there
         assert doc is not None
         if len(self._documents) >= LOOKED_UP_MAX:
             self._documents.clear()
@@ -54,7 +57,10 @@ class AdmissionReader:
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         found = self._registry.newest_stored(self._registry.kinds.named(resource), namespace, name)
-        return found.labels if found is not None else None
+        try:
+            return found.labels if found is not None else None
+        except Unreadable:
+            return None
 
     def key(self, resource: str, namespace: str, name: str) -> str:
         """What `age` takes."""

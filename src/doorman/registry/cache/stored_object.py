@@ -17,6 +17,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import Object
 from doorman.api.views.pods import Pod
+from doorman.base.errors import ApiError
 from doorman.registry.cache.pod_views import PodViews
 from doorman.store.store_contract import Entry
 
@@ -26,6 +27,13 @@ _encode: Final = msgspec.json.Encoder().encode
 _REVISION: Final = b'"resourceVersion":"'
 ITEM_HEAD: Final = b'{"metadata":{' + _REVISION
 AFTER_REVISION: Final = b'",'
+
+
+class Unreadable(ApiError):
+    """The kept bytes of an object are not what they must be. It can be deleted, and nothing else."""
+
+    def __init__(self, key: str, error: Exception) -> None:
+        super().__init__(500, "InternalError", f"the stored object {key} is damaged and can only be deleted: {error}")
 
 
 def head_of(kind: str, api_version: str) -> bytes:
@@ -65,13 +73,29 @@ class Stored:
     @property
     def view(self) -> Any:  # the view type of the kind, see doorman.api.views.view_types
         if self._view is None:
-            self._view = self._decoder(self.json(ITEM_HEAD))
+            try:
+                self._view = self._decoder(self.json(ITEM_HEAD))
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                raise Unreadable(self.key, error) from error
         return self._view
+
+    def check(self) -> None:
+        """Raise `Unreadable` when there is no view of it, or no document. The view is not kept."""
+        if self._view is None:
+            try:
+                self._decoder(self.json(ITEM_HEAD))
+                if not self.value.isascii():
+                    self.value.decode()  # what a view leaves out it does not look at
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                raise Unreadable(self.key, error) from error
 
     def view_after(self, before: "Stored", views: PodViews) -> Pod:
         """The view of a pod whose version before this one is known."""
         if self._view is None and before._view is not None:
-            self._view = views.decode_after(self.json(ITEM_HEAD), before._view, before.value)
+            try:
+                self._view = views.decode_after(self.json(ITEM_HEAD), before._view, before.value)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                raise Unreadable(self.key, error) from error
         view: Pod = self.view
         return view
 
@@ -93,7 +117,10 @@ class Stored:
 
     def document(self) -> Document:
         """A fresh document, with its resourceVersion, without kind and apiVersion."""
-        doc: Document = _decode(self.json(ITEM_HEAD))
+        try:
+            doc: Document = _decode(self.json(ITEM_HEAD))
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise Unreadable(self.key, error) from error
         return doc
 
 

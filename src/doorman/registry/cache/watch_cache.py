@@ -11,7 +11,6 @@ again; a writer never waits for it.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import StrEnum
 from heapq import merge
 from itertools import islice
 from typing import Any, Final
@@ -19,16 +18,22 @@ from typing import Any, Final
 import msgspec
 from sortedcontainers import SortedDict
 
-from doorman.api.kinds import Kind
 from doorman.api.views.meta import Object
+from doorman.base.reader_faults import ReaderFaults
 from doorman.registry.cache.pod_views import PodViews
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.stored_object import Stored
-from doorman.store.store_contract import Entry, Store
-
-STREAM_EVENTS_MAX: Final = 50_000
-STREAM_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A stream that has not been read for so many events, or for events of so many bytes, ends."""
+from doorman.registry.cache.stored_object import Stored, Unreadable
+from doorman.registry.streams import (
+    STREAM_BYTES_MAX,
+    STREAM_EVENTS_MAX,
+    CacheChange,
+    EventType,
+    Stream,
+    StreamEvent,
+    event_of,
+    transition,
+)
+from doorman.store.store_contract import Entry, Store, StoreEvent
 
 CHANGES_MAX: Final = 10_000
 CHANGES_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -47,83 +52,6 @@ PINNED_FIELDS: Final = ("metadata.name", "spec.nodeName")
 """Streams that follow one name or one node are filed under it, so that others' changes do not cost them anything."""
 
 
-class EventType(StrEnum):
-    ADDED = "ADDED"
-    MODIFIED = "MODIFIED"
-    DELETED = "DELETED"
-
-
-class CacheChange(msgspec.Struct, frozen=True, gc=False):
-    """One write to one kind. `old` None: it began to exist; `new` None: it is gone."""
-
-    revision: int
-    old: Stored | None
-    new: Stored | None
-
-
-class StreamEvent:
-    """What a change is to those who follow: one for all of them, so that what is worked out for the first is there for
-    the others.
-    """
-
-    __slots__ = ("_kind", "_line", "object", "type")
-
-    def __init__(self, type_: EventType, stored: Stored) -> None:
-        self.type = type_
-        self.object = stored
-        self._kind: Kind | None = None
-        self._line = b""
-
-    def line(self, kind: Kind, write: Callable[[Kind, EventType, Stored], bytes]) -> bytes:
-        """As all who follow this kind in the plain form are told of it."""
-        if self._kind is not kind:
-            self._kind, self._line = kind, write(kind, self.type, self.object)
-        return self._line
-
-
-class Stream:
-    """A reader's place in the flow of one kind's changes."""
-
-    def __init__(self, selection: Selection, collection: "Collection") -> None:
-        self.selection = selection
-        self._collection = collection
-        self._buffer: deque[StreamEvent] = deque()
-        self._bytes = 0
-        self.is_closed = False
-        self._wake: Callable[[], None] | None = None
-
-    def on_event(self, wake: Callable[[], None]) -> None:
-        """Have `wake` called when the buffer is no longer empty, or the stream has ended."""
-        self._wake = wake
-        if self._buffer or self.is_closed:
-            wake()
-
-    def take(self) -> list[StreamEvent]:
-        """All that has gathered."""
-        taken = list(self._buffer)
-        self._buffer.clear()
-        self._bytes = 0
-        return taken
-
-    def offer(self, event: StreamEvent) -> None:
-        if len(self._buffer) >= STREAM_EVENTS_MAX or self._bytes >= STREAM_BYTES_MAX:
-            self.close()
-            return
-        self._bytes += len(event.object.value)
-        was_empty = not self._buffer
-        self._buffer.append(event)
-        if was_empty and self._wake is not None:
-            self._wake()
-
-    def close(self) -> None:
-        if not self.is_closed:
-            self.is_closed = True
-            self._buffer.clear()
-            self._collection.remove(self)
-            if self._wake is not None:
-                self._wake()
-
-
 class TooOld(Exception):
     """The changes asked for are no longer kept."""
 
@@ -135,8 +63,15 @@ class TooOld(Exception):
 class Collection:
     """The objects of one storage."""
 
-    def __init__(self, storage: str, decoder: Callable[[bytes], Any], oldest: int) -> None:
+    def __init__(
+        self, storage: str, decoder: Callable[[bytes], Any], oldest: int, faults: ReaderFaults | None = None
+    ) -> None:
         self.storage = storage
+        self._faults = faults or ReaderFaults()
+        self.aside: dict[str, Stored] = {}
+        """Objects that cannot be read: nobody sees them, and they can be deleted."""
+        self.loaded = 0
+        """Events until this revision are in `objects` already: they were read as a list."""
         self.decoder = decoder
         self.objects: SortedDict = SortedDict()
         self._changes: deque[CacheChange] = deque()
@@ -221,13 +156,31 @@ class Collection:
         wanted.reverse()
         return wanted
 
-    def follow(self, selection: Selection, after: int | None) -> Stream:
-        """A stream of what changes from now on, begun with the kept changes after `after`."""
-        stream = Stream(selection, self)
+    def read(self, reader: str, take: Callable[[Stored], None]) -> None:
+        """Hand all current objects over. One that cannot be taken does not keep the next from being."""
+        for stored in list(self.select(Selection(storage=self.storage))):
+            try:
+                take(stored)
+            except Exception as error:  # noqa: BLE001  whatever it is, it is about one object
+                self.caught(reader, error, stored)
+
+    def caught(self, reader: str, error: Exception, stored: Stored | None = None) -> None:
+        """A reader of these objects could not take one, or something else is wrong with it."""
+        if stored is None:
+            self._faults.caught(reader, error)
+        else:
+            self._faults.caught(reader, error, key=f"{self.storage}/{stored.key}", revision=stored.revision)
+
+    def follow(self, selection: Selection, after: int | None, *, reader: str = "watch") -> Stream:
+        """A stream of what changes from now on, begun with the kept changes after `after`.
+
+        `reader` is whose faults they are should it not be able to take an event.
+        """
+        stream = Stream(selection, self, reader)
         for change in self.changes_after(after) if after is not None else ():
             type_ = transition(change, selection)
             if type_ is not None:
-                stream.offer(_event(change, type_))
+                stream.offer(event_of(change, type_))
         self._place(stream)[id(stream)] = stream
         return stream
 
@@ -261,6 +214,15 @@ class Collection:
         if change.old is not None:
             self._retire(change.old)
 
+    def check(self, new: Stored, old: Stored | None) -> None:
+        """Raise `Unreadable` when a new version cannot be read. Its view is kept where somebody is going to need it."""
+        if self._by_node is not None:
+            _ = new.view_after(old, self._pod_views) if old is not None else new.view
+        elif self._streams:
+            _ = new.view
+        else:
+            new.check()
+
     def _retire(self, stored: Stored) -> None:
         self._past.append(stored)
         self._past_bytes += len(stored.value)
@@ -271,9 +233,29 @@ class Collection:
 
     def load(self, stored: Stored) -> None:
         """An object that was there before this process: no change to anybody."""
+        try:
+            node = stored.view.spec.node_name if self._by_node is not None else ""
+            stored.check()
+        except Unreadable as error:
+            self.set_aside(stored, error)
+            return
         self.objects[stored.key] = stored
         if self._by_node is not None:
-            self._by_node.setdefault(stored.view.spec.node_name, {})[stored.key] = stored
+            self._by_node.setdefault(node, {})[stored.key] = stored
+
+    def set_aside(self, stored: Stored, error: Unreadable) -> None:
+        self.aside[stored.key] = stored
+        self.caught("watchcache", error, stored)
+
+    def clear(self, revision: int) -> None:
+        """Forget everything, to be loaded again. Who follows must list again too."""
+        self.objects.clear()
+        self.aside.clear()
+        self._changes.clear()
+        self._changes_bytes = 0
+        if self._by_node is not None:
+            self._by_node.clear()
+        self.oldest = self.last_change = self.loaded = revision
 
     def _candidates(self, selection: Selection, after: str, undone: Mapping[str, Stored | None]) -> Iterable[Stored]:
         """A superset of the selected objects, as small as the indexes make it."""
@@ -350,11 +332,16 @@ class Collection:
                 streams += place.values()
         events: dict[EventType, StreamEvent] = {}
         for stream in streams:
-            type_ = transition(change, stream.selection)
+            try:
+                type_ = transition(change, stream.selection)
+            except Exception as error:  # noqa: BLE001  of one selection: the others are told
+                self.caught("watch", error, change.new or change.old)
+                stream.close()  # it lists again: a gap would go unnoticed
+                continue
             if type_ is not None:
                 event = events.get(type_)
                 if event is None:
-                    event = events[type_] = _event(change, type_)
+                    event = events[type_] = event_of(change, type_)
                 stream.offer(event)
 
     def _pins_of(self, change: CacheChange) -> Iterable[dict[int, Stream]]:
@@ -367,27 +354,12 @@ class Collection:
         return [self._pinned[pin] for pin in pins if pin in self._pinned]
 
 
-def transition(change: CacheChange, selection: Selection) -> EventType | None:
-    """What a change is to somebody who selects: an object may enter or leave the selection by being modified."""
-    had = change.old is not None and selection.admits(change.old)
-    if change.new is not None and selection.admits(change.new):
-        return EventType.MODIFIED if had else EventType.ADDED
-    return EventType.DELETED if had else None
-
-
-def _event(change: CacheChange, type_: EventType) -> StreamEvent:
-    if type_ is EventType.DELETED:
-        assert change.old is not None, "what was not there does not go"
-        return StreamEvent(type_, change.old.at_revision(change.revision))
-    assert change.new is not None, "what comes is there"
-    return StreamEvent(type_, change.new)
-
-
 class WatchCache:
     """All collections, fed from one store."""
 
     def __init__(self, store: Store, views: Mapping[str, type[Any]]) -> None:
         self._store = store
+        self.faults = store.faults
         self._views = views
         self._collections: dict[str, Collection] = {}
         self.revision = store.revision
@@ -401,7 +373,7 @@ class WatchCache:
         found = self._collections.get(storage)
         if found is None:
             decoder = msgspec.json.Decoder(self._views.get(storage, Object)).decode
-            found = self._collections[storage] = Collection(storage, decoder, self._start)
+            found = self._collections[storage] = Collection(storage, decoder, self._start, self.faults)
         return found
 
     def close_streams(self) -> None:
@@ -410,10 +382,39 @@ class WatchCache:
 
     def _pull(self) -> None:
         for event in self._store.events_after(self.revision):
-            collection, key = self._locate(event.key)
-            new = self._stored(event.entry, key, collection) if event.entry is not None else None
-            collection.apply(CacheChange(event.revision, collection.get(key), new))
+            try:
+                self._take(event)
+            except Exception as error:  # noqa: BLE001  a fault of ours, of which nobody but readers of the kind may know
+                self.faults.caught("watchcache", error, key=event.key, revision=event.revision)
+                self._rebuild(self._locate(event.key)[0])
             self.revision = event.revision
+
+    def _take(self, event: StoreEvent) -> None:
+        collection, key = self._locate(event.key)
+        if event.revision <= collection.loaded:
+            return
+        if self.faults.counts:
+            self.faults.written(event.key)
+            collection.aside.pop(key, None)
+        old = collection.get(key)
+        new = self._stored(event.entry, key, collection) if event.entry is not None else None
+        if new is not None:
+            try:
+                collection.check(new, old)
+            except Unreadable as error:
+                collection.set_aside(new, error)
+                new = None
+        if old is not None or new is not None:
+            collection.apply(CacheChange(event.revision, old, new))
+
+    def _rebuild(self, collection: Collection) -> None:
+        """Read a kind from the store again. Streams end, and those who followed list again."""
+        collection.clear(self._store.revision)
+        for entry in self._store.entries():
+            owner, key = self._locate(entry.key)
+            if owner is collection:
+                collection.load(Stored(entry, key, collection.decoder))
+        collection.close_streams()
 
     def _locate(self, store_key: str) -> tuple[Collection, str]:
         storage, _, key = store_key.partition("/")

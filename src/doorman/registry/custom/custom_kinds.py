@@ -17,11 +17,14 @@ from doorman.api.machinery.structural_schema import compile_schema
 from doorman.api.views.apiextensions import RESOURCE
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
-from doorman.registry.cache.watch_cache import EventType, Stream, WatchCache
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.custom.custom_versions import converter_of
+from doorman.registry.streams import EventType, Stream, StreamEvent
 
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _READ_AND_WRITE: Final = ("get", "patch", "update")
+
+READER: Final = "customkinds"
 
 Listener = Callable[[str], None]
 """Told the group resource of a kind that is served from now on."""
@@ -38,31 +41,45 @@ class CustomKinds:
         """What each definition says of its versions, and since which revision: older objects may look different."""
         self._listeners: list[Listener] = []
         self._editions = 0
-        selection = Selection(storage=RESOURCE)
-        collection = cache.collection(RESOURCE)
-        for stored in collection.select(selection):
-            self._serve(stored)
-        self._stream: Stream = collection.follow(selection, None)
-        self._stream.on_event(self._drain)
+        self._definitions = cache.collection(RESOURCE)
+        self._is_closed = False
+        self._stream = self._follow()
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
 
     def close(self) -> None:
+        self._is_closed = True
         self._stream.close()
 
+    def _follow(self) -> Stream:
+        """Take what is there, and what changes from now on."""
+        stream = self._definitions.follow(Selection(storage=RESOURCE), None, reader=READER)
+        self._definitions.read(READER, self._serve)
+        stream.on_event(self._drain)
+        return stream
+
     def _drain(self) -> None:
-        for event in self._stream.take():
-            if event.type is EventType.DELETED:
-                self._withdraw(event.object.name)
-            else:
-                self._serve(event.object)
+        if not self._stream.is_closed:
+            self._stream.drain(self._take)
+        elif not self._is_closed:
+            for name in [name for name in self._types if self._definitions.get(name) is None]:
+                self._withdraw(name)
+            self._stream = self._follow()
+
+    def _take(self, event: StreamEvent) -> None:
+        if event.type is EventType.DELETED:
+            self._withdraw(event.object.name)
+        else:
+            self._serve(event.object)
 
     def _serve(self, stored: Stored) -> None:
-        doc = stored.document()
+        doc, name = stored.document(), stored.name
         if not is_established(doc):
             return
-        name = stored.name
+        if not is_servable(doc):
+            self._withdraw(name)
+            return
         self._editions += 1
         before = self._types.get(name)
         types = {version["name"]: self._describe(name, version) for version in doc["spec"]["versions"]}
@@ -76,10 +93,11 @@ class CustomKinds:
             if version.get("served")
         ]
         self._types[name] = list(types.values())
+        was_served = self._kinds.find(name) is not None
         self._kinds.replace(name, rows)
         for type_name in before or ():
             self._schema.remove(type_name)
-        if before is None:
+        if rows and not was_served:
             for listener in self._listeners:
                 listener(name)
 
@@ -93,14 +111,26 @@ class CustomKinds:
     def _describe(self, name: str, version: Document) -> str:
         """Add the type of one version, also of one that is not served: objects may be stored in it."""
         type_name = f"custom.{self._editions}.{name}.{version['name']}"
-        source = version.get("schema", {}).get("openAPIV3Schema", {"type": "object"})
+        source = (version.get("schema") or {}).get("openAPIV3Schema") or {"type": "object"}
         self._schema.add(type_name, compile_schema(source))
         return type_name
 
 
 def is_established(doc: Document) -> bool:
-    conditions = doc.get("status", {}).get("conditions", ())
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+    conditions = (doc.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
+
+
+def is_servable(doc: Document) -> bool:
+    """Whether a definition says all that takes to serve it: validation sees to it, but not to all that is stored."""
+    spec = doc.get("spec") or {}
+    names, versions = spec.get("names") or {}, spec.get("versions") or ()
+    return (
+        bool(names.get("kind"))
+        and f"{names.get('plural', '')}.{spec.get('group', '')}" == doc["metadata"]["name"]
+        and bool(versions)
+        and all(version.get("name") for version in versions)
+    )
 
 
 def kind_of(
@@ -113,9 +143,12 @@ def kind_of(
 ) -> Kind:
     """The row of one version of a definition. `types`: those of all its versions."""
     spec = doc["spec"]
-    accepted = doc.get("status", {}).get("acceptedNames", spec["names"])
+    # A status may say anything: it is heard when it names a kind, and the path is the spec's in any case.
+    accepted = (doc.get("status") or {}).get("acceptedNames") or {}
+    if not accepted.get("kind"):
+        accepted = spec["names"]
     group, kind = spec["group"], accepted["kind"]
-    below = version.get("subresources", {})
+    below = version.get("subresources") or {}
     subresources: list[Subresource] = []
     if "status" in below:
         subresources.append(Subresource("status", kind, group, version["name"], _READ_AND_WRITE))
@@ -125,10 +158,10 @@ def kind_of(
     return Kind(
         group=group,
         version=version["name"],
-        resource=accepted["plural"],
+        resource=spec["names"]["plural"],
         singular=accepted.get("singular", ""),
         kind=kind,
-        namespaced=spec["scope"] == "Namespaced",
+        namespaced=spec.get("scope") == "Namespaced",
         short_names=tuple(accepted.get("shortNames", ())),
         categories=tuple(accepted.get("categories", ())),
         verbs=_VERBS,
@@ -146,7 +179,7 @@ def kind_of(
         converter=converter_of(doc),
         columns=tuple(_column(raw) for raw in version.get("additionalPrinterColumns", ())),
         scale=_scale(below["scale"]) if "scale" in below else None,
-        selectable=tuple(one["jsonPath"].removeprefix(".") for one in version.get("selectableFields", ())),
+        selectable=tuple(one.get("jsonPath", "").removeprefix(".") for one in version.get("selectableFields", ())),
         deprecation=_deprecation(group, kind, version),
     )
 
@@ -161,9 +194,9 @@ def version_hash(group: str, version: str, kind: str) -> str:
 
 def _column(raw: dict[str, Any]) -> PrinterColumn:
     return PrinterColumn(
-        name=raw["name"],
-        type=raw["type"],
-        path=raw["jsonPath"],
+        name=raw.get("name", ""),
+        type=raw.get("type", ""),
+        path=raw.get("jsonPath", ""),
         format=raw.get("format", ""),
         description=raw.get("description", ""),
         is_wide=raw.get("priority", 0) > 0,

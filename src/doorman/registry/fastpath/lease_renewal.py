@@ -120,7 +120,10 @@ def _form_of(entry: Entry) -> _Form | None:
     value = entry.value
     if value.count(_RENEWED) != 1 or value.count(_MANAGED_AT) != 1:
         return None
-    metadata = msgspec.json.decode(b'{"metadata":{' + value, type=_Lease).metadata
+    try:
+        metadata = msgspec.json.decode(b'{"metadata":{' + value, type=_Lease).metadata
+    except (msgspec.MsgspecError, ValueError):
+        return None  # the long way says what is wrong with it
     if metadata.deletion_timestamp or len(metadata.managed_fields) != 1:
         return None
     owner = metadata.managed_fields[0]

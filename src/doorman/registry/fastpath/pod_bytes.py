@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from doorman.api.machinery.schema import Document
-from doorman.registry.cache.stored_object import ITEM_HEAD, Stored
+from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, Unreadable
 
 NOTHING: Final = Raw(b"")
 GRACE_SECONDS: Final = 30
@@ -75,7 +75,10 @@ _decode_any: Final = msgspec.json.Decoder().decode
 
 
 def pod_bytes_of(stored: Stored) -> PodBytes:
-    return _decode(stored.json(ITEM_HEAD))
+    try:
+        return _decode(stored.json(ITEM_HEAD))
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise Unreadable(stored.key, error) from error
 
 
 def read(part: Raw, empty: Any) -> Any:  # any JSON value

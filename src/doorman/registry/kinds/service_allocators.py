@@ -10,7 +10,8 @@ from typing import Any, Final
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.watch_cache import Collection, EventType
+from doorman.registry.cache.watch_cache import Collection
+from doorman.registry.streams import EventType, Stream, StreamEvent
 from doorman.semantics.service_ranges import (
     HEADLESS,
     NODE_PORTS,
@@ -35,17 +36,14 @@ class ServiceAllocators:
         """Who has a number, by uid."""
         self._numbers: dict[str, tuple[Number, ...]] = {}
         """What each stored service has."""
-        selection = Selection(storage=SERVICES)
-        for stored in services.select(selection):
-            self._note(stored.document())
-        self._stream = services.follow(selection, None)
-        self._stream.on_event(self._drain)
+        self._services = services
+        self._stream = self._follow()
 
     def assign(self, new: Document, old: Document | None) -> Undo:
         """Give the document the numbers it lacks, in place. Called when it is valid; `Undo` when it is not stored."""
         spec: _Spec = new["spec"]
         uid: str = new["metadata"]["uid"]
-        before = set(numbers_of(old["spec"])) if old is not None else set()
+        before = set(numbers_of(old.get("spec") or {})) if old is not None else set()
         taken: list[Number] = []
 
         def undo() -> None:
@@ -133,18 +131,32 @@ class ServiceAllocators:
         take(found)
         return found
 
+    def _follow(self) -> Stream:
+        """Take what is there, and what changes from now on."""
+        stream = self._services.follow(Selection(storage=SERVICES), None, reader="servicenumbers")
+        self._services.read("servicenumbers", lambda stored: self._note(stored.document()))
+        stream.on_event(self._drain)
+        return stream
+
     def _drain(self) -> None:
-        for event in self._stream.take():
-            doc = event.object.document()
-            if event.type is EventType.DELETED:
-                self._forget(doc["metadata"]["uid"])
-            else:
-                self._note(doc)
+        if self._stream.is_closed:
+            for uid in list(self._numbers):  # and not of those that are on their way
+                self._forget(uid)
+            self._stream = self._follow()
+        else:
+            self._stream.drain(self._take)
+
+    def _take(self, event: StreamEvent) -> None:
+        doc = event.object.document()
+        if event.type is EventType.DELETED:
+            self._forget(doc["metadata"]["uid"])
+        else:
+            self._note(doc)
 
     def _note(self, doc: Document) -> None:
         uid = doc["metadata"]["uid"]
         self._forget(uid)
-        self._numbers[uid] = numbers = tuple(numbers_of(doc["spec"]))
+        self._numbers[uid] = numbers = tuple(numbers_of(doc.get("spec") or {}))
         for number in numbers:
             self._owners[number] = uid
 

@@ -11,9 +11,12 @@ from doorman.api.views.services import addresses_of, selecting_in
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import Indexer, InformerCache
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.watch_cache import Collection, EventType, Stream, StreamEvent, WatchCache
+from doorman.registry.cache.stored_object import Stored
+from doorman.registry.cache.watch_cache import Collection, WatchCache
+from doorman.registry.streams import EventType, Stream, StreamEvent
 
 Listener = Callable[[ObjectChange], None]
+READER: Final = "informer"
 
 INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
     "pods": POD_INDEXERS,
@@ -61,13 +64,15 @@ class Informer:
         self.cache: InformerCache[Any] = InformerCache(indexers, ALIKE.get(resource, has_same_owners))
         self._watch_cache = cache
         self._storage = storage
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, str]] = []
         self._stream: Stream | None = None
         self._is_drain_due = False
+        self._is_stopped = False
         self._loop = asyncio.get_running_loop()
 
-    def listen(self, listener: Listener) -> None:
-        self._listeners.append(listener)
+    def listen(self, listener: Listener, reader: str = READER) -> None:
+        """`reader` is whose faults they are should it not be able to take a change."""
+        self._listeners.append((listener, reader))
 
     @property
     def is_following(self) -> bool:
@@ -76,10 +81,8 @@ class Informer:
     def start(self) -> None:
         """Fill the cache, tell everybody what is there, follow from here on."""
         collection = self._watch_cache.collection(self._storage)
-        selection = Selection(storage=self._storage)
-        self._stream = collection.follow(selection, None)
-        for stored in collection.select(selection):
-            self.cache.put(stored.key, stored.view)
+        self._stream = collection.follow(Selection(storage=self._storage), None, reader=READER)
+        collection.read(READER, lambda stored: self.cache.put(stored.key, stored.view))
         self._stream.on_event(self._soon)
 
     def announce(self) -> None:
@@ -88,6 +91,7 @@ class Informer:
             self._tell(ObjectChange(self.resource, None, view))
 
     def stop(self) -> None:
+        self._is_stopped = True
         if self._stream is not None:
             self._stream.close()
 
@@ -99,21 +103,45 @@ class Informer:
     def _drain(self) -> None:
         self._is_drain_due = False
         assert self._stream is not None
-        if self._stream.is_closed:
-            return
-        for event in newest_of(self._stream.take()):
-            stored = event.object
-            if event.type is EventType.DELETED:
-                old = self.cache.remove(stored.key)
-                if old is not None:
-                    self._tell(ObjectChange(self.resource, old, None))
-            else:
-                new = stored.view
-                self._tell(ObjectChange(self.resource, self.cache.put(stored.key, new), new))
+        if not self._stream.is_closed:
+            self._stream.drain(self._take, newest_of)
+        elif not self._is_stopped:
+            self._list_again()
+
+    def _take(self, event: StreamEvent) -> None:
+        stored = event.object
+        if event.type is EventType.DELETED:
+            old = self.cache.remove(stored.key)
+            if old is not None:
+                self._tell(ObjectChange(self.resource, old, None))
+        else:
+            self._put(stored)
+
+    def _put(self, stored: Stored) -> None:
+        new = stored.view
+        self._tell(ObjectChange(self.resource, self.cache.put(stored.key, new), new))
+
+    def _list_again(self) -> None:
+        """The stream has ended: it fell behind, or the watch cache was read again. Tell what is different now."""
+        collection = self._watch_cache.collection(self._storage)
+        self._stream = collection.follow(Selection(storage=self._storage), None, reader=READER)
+        for key in [key for key in self.cache.objects if collection.get(key) is None]:
+            self._tell(ObjectChange(self.resource, self.cache.remove(key), None))
+        collection.read(READER, self._put)
+        self._stream.on_event(self._soon)
 
     def _tell(self, change: ObjectChange) -> None:
-        for listener in self._listeners:
-            listener(change)
+        for listener, reader in self._listeners:
+            try:
+                listener(change)
+            except Exception as error:  # noqa: BLE001  the others hear of it all the same
+                meta = change.newest.metadata
+                revision = _revision_of(meta.resource_version)
+                self._watch_cache.faults.caught(reader, error, key=f"{self._storage}/{meta.key}", revision=revision)
+
+
+def _revision_of(version: str) -> int:
+    return int(version) if version.isdecimal() else 0
 
 
 class Informers:

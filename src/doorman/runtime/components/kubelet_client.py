@@ -80,7 +80,7 @@ class KubeletClient:
                 stored = self._cache.collection("events").get(f"{action.namespace}/{action.name}")
                 if stored is None:
                     raise not_found(_EVENTS, action.name)
-                return str(stored.document()["source"]["host"])
+                return str((stored.document().get("source") or {}).get("host", ""))
         return action.name
 
     def _node_of_pod(self, key: str) -> str:

@@ -151,7 +151,7 @@ class SchedulerRunner:
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            _log.error("bug in the scheduler's runner", exc_info=task.exception())
+            _log.error("bug in the scheduler's runner: %s", task.exception(), exc_info=task.exception())
         if len(self._tasks) == BINDS_IN_FLIGHT_MAX - 1:
             self.soon()
 

@@ -17,8 +17,7 @@ from typing import Final, Protocol
 import msgspec
 import numpy as np
 
-from doorman.api.machinery.label_selectors import NOTHING, Selector, selector_of
-from doorman.api.views.meta import LabelSelector
+from doorman.api.machinery.label_selectors import Selector, selector_or_nothing
 from doorman.api.views.pods import PodAffinity, PodAffinityTerm
 from doorman.scheduler.cache.node_columns import Column
 from doorman.scheduler.cache.pod_shapes import Shape
@@ -241,13 +240,6 @@ def matcher_of(term: PodAffinityTerm, namespace: str) -> PodMatcher:
         selector_or_nothing(term.namespace_selector),
         selector_or_nothing(term.label_selector),
     )
-
-
-def selector_or_nothing(selector: LabelSelector | None) -> Selector:
-    try:
-        return selector_of(selector)
-    except ValueError:
-        return NOTHING
 
 
 def required_terms(rules: PodAffinity | None) -> Sequence[PodAffinityTerm]:

@@ -7,8 +7,7 @@ ReplicationController, ReplicaSet or StatefulSet that controls it. Without any t
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.label_selectors import Requirement, Selector, SelectorOperator
-from doorman.scheduler.cache.pod_relations import selector_or_nothing
+from doorman.api.machinery.label_selectors import Requirement, Selector, SelectorOperator, selector_or_nothing
 from doorman.scheduler.cache.pod_shapes import Shape
 
 CONTROLLERS: Final = {

@@ -21,13 +21,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from doorman.api.machinery.label_selectors import NOTHING, Requirement, Selector, SelectorOperator
+from doorman.api.machinery.label_selectors import NOTHING, Requirement, Selector, SelectorOperator, selector_or_nothing
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod, TopologySpreadConstraint
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Lookup, Mask, RowArray, Rows
 from doorman.scheduler.cache.node_selection import NodeSelection
-from doorman.scheduler.cache.pod_relations import PodMatcher, selector_or_nothing
+from doorman.scheduler.cache.pod_relations import PodMatcher
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.cache.topology_domains import sums_by_domain
 from doorman.scheduler.cache.workload_selectors import WorkloadSelectors

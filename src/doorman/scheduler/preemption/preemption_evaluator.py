@@ -26,7 +26,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from doorman.api.machinery.label_selectors import NOTHING, Selector, selector_of
+from doorman.api.machinery.label_selectors import NOTHING, Selector, selector_or_nothing
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
@@ -67,10 +67,7 @@ class Budgets:
         return len(self._budgets)
 
     def put(self, budget: PodDisruptionBudget) -> None:
-        try:
-            selector = selector_of(budget.spec.selector)
-        except ValueError:
-            selector = NOTHING
+        selector = selector_or_nothing(budget.spec.selector)
         if selector.is_everything:
             selector = NOTHING
         self._budgets[budget.metadata.key] = (budget, selector)

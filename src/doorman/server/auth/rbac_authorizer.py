@@ -18,7 +18,8 @@ from doorman.api.views.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subje
 from doorman.api.well_known import RBAC_GROUP
 from doorman.base.go_format import quote
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.watch_cache import Stream, WatchCache
+from doorman.registry.cache.watch_cache import WatchCache
+from doorman.registry.streams import Stream
 from doorman.server.auth.rbac_rules import rule_allows
 from doorman.server.request import RequestInfo
 
@@ -81,11 +82,9 @@ class RbacAuthorizer:
         self._by_subject: Mapping[str, Sequence[Grant]] | None = None
         self._rights: dict[tuple[str, tuple[str, ...]], _Rights] = {}
         self._remembered = 0
-        self._streams: list[Stream] = []
+        self._streams: dict[str, Stream] = {}
         for storage in (ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
-            stream = cache.collection(storage).follow(Selection(storage=storage), None)
-            self._streams.append(stream)
-            stream.on_event(self._forget)
+            self._follow(storage)
 
     def decide(self, user: User, info: RequestInfo) -> Decision:
         rights = self._rights.get((user.name, user.groups))
@@ -170,8 +169,15 @@ class RbacAuthorizer:
             self._rights.clear()
             self._remembered = 0
 
+    def _follow(self, storage: str) -> None:
+        stream = self._cache.collection(storage).follow(Selection(storage=storage), None, reader="rbac")
+        self._streams[storage] = stream
+        stream.on_event(self._forget)
+
     def _forget(self) -> None:
-        for stream in self._streams:
+        for storage, stream in list(self._streams.items()):
+            if stream.is_closed:
+                self._follow(storage)
             stream.take()
         self._by_subject = None
         self._rights.clear()

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.machinery.label_selectors import selector_of
+from doorman.api.machinery.label_selectors import selector_or_nothing
 from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import LabelSelector
 from doorman.api.views.pods import Pod
@@ -196,7 +196,7 @@ def _selects(budget: Document, labels: dict[str, str]) -> bool:
     raw = budget.get("spec", {}).get("selector")
     if raw is None:
         return False
-    return selector_of(msgspec.convert(raw, LabelSelector)).matches(labels)
+    return selector_or_nothing(msgspec.convert(raw, LabelSelector)).matches(labels)
 
 
 def _lets_unhealthy_go(budget: Document) -> bool:

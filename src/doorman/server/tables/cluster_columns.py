@@ -101,7 +101,7 @@ def _requested_duration(doc: Document, _now: Instant) -> Cell:
 
 
 def _request_condition(doc: Document, _now: Instant) -> Cell:
-    shown = [c["type"] for c in at(doc, "status.conditions") or [] if c.get("status", "True") == "True"]
+    shown = [c.get("type", "") for c in at(doc, "status.conditions") or [] if c.get("status", "True") == "True"]
     if not shown:
         return "Pending"
     return ",".join([*shown, *(["Issued"] if at(doc, "status.certificate") else [])])
@@ -109,7 +109,7 @@ def _request_condition(doc: Document, _now: Instant) -> Cell:
 
 def _versions(doc: Document, _now: Instant) -> Cell:
     served = [v for v in at(doc, "spec.versions") or [] if v.get("served")]
-    return ",".join(sorted(v["name"] + ("(storage)" if v.get("storage") else "") for v in served))
+    return ",".join(sorted(v.get("name", "") + ("(storage)" if v.get("storage") else "") for v in served))
 
 
 CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {

@@ -17,7 +17,7 @@ class _PodState:
         spec, status = doc.get("spec", {}), doc.get("status", {})
         self._status = status
         inits = spec.get("initContainers", [])
-        self._sidecars = {c["name"] for c in inits if c.get("restartPolicy") == "Always"}
+        self._sidecars = {c.get("name") for c in inits if c.get("restartPolicy") == "Always"}
         self._init_count = len(inits)
         self.total = len(spec.get("containers", [])) + len(self._sidecars)
         self.ready = 0
@@ -157,7 +157,7 @@ def _node_roles(doc: Document, _now: Instant) -> Cell:
 def _address(kind: str) -> Column:
     def cell(doc: Document, _now: Instant) -> Cell:
         addresses = at(doc, "status.addresses") or []
-        return next((a["address"] for a in addresses if a.get("type") == kind), "<none>")
+        return next((a.get("address", "") for a in addresses if a.get("type") == kind), "<none>")
 
     return Column("Internal-IP" if kind == "InternalIP" else "External-IP", cell, wide=True)
 

@@ -37,7 +37,8 @@ def _endpoints(doc: Document, _now: Instant) -> Cell:
     for subset in doc.get("subsets", ()):
         ports = [p.get("port") for p in subset.get("ports", ())] or [None]
         for port in ports:
-            shown += [f"{a['ip']}:{port}" if port else a["ip"] for a in subset.get("addresses", ())]
+            addresses = [address.get("ip", "") for address in subset.get("addresses", ())]
+            shown += [f"{address}:{port}" if port else address for address in addresses]
     return _first(shown, "<none>")
 
 

@@ -44,12 +44,13 @@ def _controller(doc: Document, _now: Instant) -> Cell:
         if owner.get("controller"):
             group = owner.get("apiVersion", "").rpartition("/")[0]
             kind = owner.get("kind", "").lower()
-            return f"{kind}.{group}/{owner['name']}" if group else f"{kind}/{owner['name']}"
+            name = owner.get("name", "")
+            return f"{kind}.{group}/{name}" if group else f"{kind}/{name}"
     return "<none>"
 
 
 def _job_status(doc: Document, _now: Instant) -> Cell:
-    conditions = {c["type"] for c in at(doc, "status.conditions") or [] if c.get("status") == "True"}
+    conditions = {c.get("type") for c in at(doc, "status.conditions") or [] if c.get("status") == "True"}
     if "Complete" in conditions:
         return "Complete"
     if "Failed" in conditions:
