@@ -25,7 +25,7 @@ from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, internal, invalid_object, no_such_resource
 from doorman.base.instants import to_time
-from doorman.base.turns import in_turn
+from doorman.base.loop_turns import in_turn
 from doorman.registry.admission_versions import FormsOf
 from doorman.registry.cache.admission_reader import AdmissionReader
 from doorman.registry.custom.custom_versions import CustomVersions
@@ -34,7 +34,7 @@ from doorman.registry.fastpath.new_object import CachedEvent, CachedObject, NewO
 from doorman.registry.fastpath.pod_status import StatusPatches
 from doorman.registry.kinds.service_allocators import ServiceAllocators
 from doorman.registry.object_identity import check_identity, drop_repeated_owners, settle_namespace
-from doorman.registry.sizes import too_large_to_store
+from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.defaults import DEFAULTERS
@@ -57,7 +57,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Where it leaves what the audit log is to be told."""
     options: Mapping[str, Any] | None = None  # CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as JSON
     weight_bytes: int = 0
-    """About how much work what was sent is (`doorman.base.turns`)."""
+    """About how much work what was sent is (`doorman.base.loop_turns`)."""
 
 
 class Unchanged(Exception):

@@ -24,7 +24,7 @@ from doorman.base.errors import (
     stale,
 )
 from doorman.base.generated_names import NameGenerator
-from doorman.base.turns import in_turn
+from doorman.base.loop_turns import in_turn
 from doorman.registry.cache.admission_reader import AdmissionReader
 from doorman.registry.cache.stored_object import Stored, Unreadable, store_key, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import Collection, WatchCache
@@ -42,8 +42,8 @@ from doorman.registry.deletion import (
 from doorman.registry.fastpath.pod_bytes import PodBytes, apply_deletion_summary, deletion_summary_of, pod_bytes_of
 from doorman.registry.fastpath.pod_status import StatusPatch
 from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
+from doorman.registry.object_size import bounded
 from doorman.registry.proposal import Caller, Proposer, Unchanged
-from doorman.registry.sizes import bounded
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, StoreEvent, Write
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from doorman.semantics.service_ranges import API_SERVICE_ADDRESS
-from doorman.store.place import PRIVATE_FILE, PRIVATE_FOLDER
+from doorman.store.data_directory import PRIVATE_FILE, PRIVATE_FOLDER
 from doorman.store.store_contract import Unusable
 
 VALID_YEARS: Final = 10

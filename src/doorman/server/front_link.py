@@ -10,7 +10,7 @@ import re
 from collections.abc import Coroutine, Iterable
 from typing import Any, Final
 
-from doorman.base.turns import Turn
+from doorman.base.loop_turns import Turn
 from doorman.front.frames import HEAD, FrameReader, Word, frame, parts_of, unpack_certificates, unpack_headers
 from doorman.server.pipeline import Pipeline, server_fault, unreadable
 from doorman.server.request import EventStream, PeerCertificates, Query, Request, Response

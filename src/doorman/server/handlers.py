@@ -17,7 +17,7 @@ from doorman.base.errors import (
     method_not_allowed,
     no_such_resource,
 )
-from doorman.base.turns import in_turn
+from doorman.base.loop_turns import in_turn
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.object_identity import check_name, check_place, settle_namespace
 from doorman.registry.proposal import Caller

@@ -21,7 +21,7 @@ from doorman.base.errors import (
     timeout,
 )
 from doorman.base.go_format import quote
-from doorman.base.turns import Turn
+from doorman.base.loop_turns import Turn
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import Collection, TooOld

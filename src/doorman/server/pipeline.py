@@ -20,7 +20,6 @@ from doorman.server.auth.impersonation import impersonated
 from doorman.server.codec.negotiation import JSON, Accepted, negotiate
 from doorman.server.codec.rendering import Renderer
 from doorman.server.codec.request_bodies import check_size
-from doorman.server.deadlines import Deadlines
 from doorman.server.discovery.discovery import Discovery
 from doorman.server.discovery.openapi import OpenApi
 from doorman.server.discovery.server_version import VERSION
@@ -30,7 +29,8 @@ from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.request_context import RequestContext
-from doorman.server.warnings import warning_headers
+from doorman.server.request_deadlines import Deadlines
+from doorman.server.warning_headers import warning_headers
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _READING: Final = ("GET", "HEAD")

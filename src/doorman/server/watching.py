@@ -10,9 +10,9 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.base.errors import ApiError, FieldError, expired, forbidden, invalid_object, not_supported
 from doorman.registry.cache.stored_object import Stored
+from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import TooOld
 from doorman.registry.registry import Registry
-from doorman.registry.streams import EventType, Stream, StreamEvent
 from doorman.server.codec.rendering import Renderer
 from doorman.server.listing import parse_revision, parse_selection, too_new
 from doorman.server.request import Query

@@ -23,9 +23,9 @@ import msgspec
 
 from doorman.base.errors import internal
 from doorman.store import database
+from doorman.store.data_directory import DATABASE, PRIVATE_FILE, check_mark, make_private
 from doorman.store.database import OtherFormat, Row
 from doorman.store.key_index import KeyIndex, KeyIndexReader
-from doorman.store.place import DATABASE, PRIVATE_FILE, check_mark, make_private
 from doorman.store.store_contract import Entry, Failed, StoreEvent, Unusable, Write
 from doorman.store.writer_process import LENGTH, encode_group
 

@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
+from doorman.store.data_directory import MARK, Mark
 from doorman.store.database import Row, connect, write
-from doorman.store.place import MARK, Mark
 
 LENGTH: Final = struct.Struct("<I")
 BUFFER_BYTES: Final = 256 * 1024

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from doorman.base import turns
+from doorman.base import loop_turns as turns
 from doorman.base.bounds import CEL_COST_MAX
 from doorman.client.actions import Create, Delete
 from doorman.registry.fastpath import new_object as drafts

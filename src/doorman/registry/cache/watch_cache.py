@@ -23,7 +23,7 @@ from doorman.base.reader_faults import ReaderFaults
 from doorman.registry.cache.pod_views import PodViews
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored, Unreadable
-from doorman.registry.streams import (
+from doorman.registry.cache.streams import (
     STREAM_BYTES_MAX,
     STREAM_EVENTS_MAX,
     CacheChange,

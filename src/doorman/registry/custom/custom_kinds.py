@@ -17,9 +17,9 @@ from doorman.api.machinery.structural_schema import compile_schema
 from doorman.api.views.apiextensions import RESOURCE
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
+from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.custom.custom_versions import converter_of
-from doorman.registry.streams import EventType, Stream, StreamEvent
 
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _READ_AND_WRITE: Final = ("get", "patch", "update")

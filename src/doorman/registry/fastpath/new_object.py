@@ -10,7 +10,7 @@ from doorman.api.well_known import JOBS
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid_object
 from doorman.base.instants import to_time
-from doorman.base.turns import in_turn
+from doorman.base.loop_turns import in_turn
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.fastpath.create_cache import CachedCreate
 from doorman.registry.kinds.job_strategy import forget_selector

@@ -12,8 +12,8 @@ from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import Indexer, InformerCache
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
+from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import Collection, WatchCache
-from doorman.registry.streams import EventType, Stream, StreamEvent
 
 Listener = Callable[[ObjectChange], None]
 READER: Final = "informer"

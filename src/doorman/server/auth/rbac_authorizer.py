@@ -18,8 +18,8 @@ from doorman.api.views.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subje
 from doorman.api.well_known import RBAC_GROUP
 from doorman.base.go_format import quote
 from doorman.registry.cache.selection import Selection
+from doorman.registry.cache.streams import Stream
 from doorman.registry.cache.watch_cache import WatchCache
-from doorman.registry.streams import Stream
 from doorman.server.auth.rbac_rules import rule_allows
 from doorman.server.request import RequestInfo
 

@@ -11,7 +11,7 @@ from doorman.api.nesting import is_deeper
 from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
 from doorman.server.codec.negotiation import JSON, PROTOBUF, YAML
-from doorman.server.yaml_bodies import YamlError, load_yaml
+from doorman.server.codec.yaml_bodies import YamlError, load_yaml
 
 _VERSION_AND_KIND: Final = (
     r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'

@@ -5,7 +5,7 @@ import pytest
 
 from doorman.api.views.meta import Object
 from doorman.registry.cache.stored_object import Stored
-from doorman.registry.streams import EventType, StreamEvent
+from doorman.registry.cache.streams import EventType, StreamEvent
 from doorman.runtime.components.informers import newest_of
 from doorman.store.store_contract import Entry
 

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from doorman.base import turns
+from doorman.base import loop_turns as turns
 from doorman.base.bounds import TURN_BYTES_MAX, TURN_SECONDS_MAX
-from doorman.base.turns import Turn, in_turn
+from doorman.base.loop_turns import Turn, in_turn
 from doorman.runtime.virtual_time import run_virtual
 
 

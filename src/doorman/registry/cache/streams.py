@@ -1,6 +1,6 @@
 """Streams: a reader's place in the flow of one kind's changes, with a bounded buffer.
 
-    Collection ── Change ──► transition(selection) ──► Stream   ── wake ──► reader ── take, drain
+    Collection ── CacheChange ──► transition(selection) ──► Stream   ── wake ──► reader ── take, drain
                                                        buffer
 
 A reader that falls too far behind loses its stream and lists again. What a reader raises ends here.
@@ -28,7 +28,7 @@ class EventType(StrEnum):
     DELETED = "DELETED"
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class CacheChange(msgspec.Struct, frozen=True, gc=False):
     """One write to one kind. `old` None: it began to exist; `new` None: it is gone."""
 
     revision: int
@@ -126,7 +126,7 @@ class Stream:
                 self._followed.caught(self._reader, error)
 
 
-def transition(change: Change, selection: Selection) -> EventType | None:
+def transition(change: CacheChange, selection: Selection) -> EventType | None:
     """What a change is to somebody who selects: an object may enter or leave the selection by being modified."""
     had = change.old is not None and selection.admits(change.old)
     if change.new is not None and selection.admits(change.new):
@@ -134,7 +134,7 @@ def transition(change: Change, selection: Selection) -> EventType | None:
     return EventType.DELETED if had else None
 
 
-def event_of(change: Change, type_: EventType) -> StreamEvent:
+def event_of(change: CacheChange, type_: EventType) -> StreamEvent:
     if type_ is EventType.DELETED:
         assert change.old is not None, "what was not there does not go"
         return StreamEvent(type_, change.old.at_revision(change.revision))

@@ -3,7 +3,7 @@
 import pytest
 
 from doorman.base.bounds import WARNING_CHARACTERS_MAX, WARNINGS_CHARACTERS_MAX
-from doorman.server.warnings import truncated, warning_headers
+from doorman.server.warning_headers import truncated, warning_headers
 from support.api import running_api
 
 LONG = "x" * (WARNINGS_CHARACTERS_MAX - 10)

@@ -10,7 +10,7 @@ from doorman.base.bounds import STORED_BYTES_MAX
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
 from doorman.registry.cache.stored_object import to_kept_bytes
-from doorman.registry.sizes import bounded
+from doorman.registry.object_size import bounded
 from support.api import Api, running_api
 from support.cluster import Story, run_story
 from support.widgets import widget_definition

@@ -6,7 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.runtime.virtual_time import run_virtual
-from doorman.server.deadlines import Deadlines, wished_seconds
+from doorman.server.request_deadlines import Deadlines, wished_seconds
 
 
 async def handled(deadlines: Deadlines, asked: str, seconds: float) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doorman.store.place import MARK, Mark, check_mark, make_private
+from doorman.store.data_directory import MARK, Mark, check_mark, make_private
 from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Unusable, Write
 
