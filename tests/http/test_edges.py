@@ -359,7 +359,7 @@ def test_element_without_its_key(server: Server) -> None:
 )
 def test_key_that_is_applied_twice(server: Server, validation: str, status: int, warnings: int) -> None:
     apply(server, "m", node("doubled"))
-    body = b"{apiVersion: v1, kind: Node, metadata: {name: doubled, labels: {a: x, a: y}}}"
+    body = b"{apiVersion: v1, kind: Node, metadata: {name: doubled, labels: {a: x, a: z}}}"
     path = f"{NODES}/doubled?fieldManager=m&dryRun=All&fieldValidation={validation}"
     found, headers, _ = fetch(server, "PATCH", path, body=body, headers={"Content-Type": APPLY})
     assert (found, int("warning" in headers)) == (status, warnings)

@@ -16,6 +16,9 @@ from doorman.base.clock import spent
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_SLICE_SECONDS: Final = TURN_SECONDS_MAX / 4
+"""Of work that is cut: a request of somebody else takes a few turns, and is to be answered within that time."""
+
 _heavy: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="heavy")
 """One: two would take the interpreter from the loop twice as often, and be done no sooner."""
 
@@ -33,11 +36,11 @@ class Turn:
     __slots__ = ("_ends",)
 
     def __init__(self) -> None:
-        self._ends = spent() + TURN_SECONDS_MAX
+        self._ends = spent() + _SLICE_SECONDS
 
     def is_over(self) -> bool:
         return spent() >= self._ends
 
     async def next(self) -> None:
         await asyncio.sleep(0)
-        self._ends = spent() + TURN_SECONDS_MAX
+        self._ends = spent() + _SLICE_SECONDS

@@ -237,7 +237,7 @@ class ResourceHandlers:
 
     async def _delete(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
-        options = delete_options_of(call, self._registry.schema)
+        options = await in_turn(weight_of(call.request), delete_options_of, call, self._registry.schema)
         caller = caller_of(call, "DeleteOptions", given=options)
         deleted = await self._registry.delete(kind, info.namespace, info.name, options, caller)
         if kind.returns_deleted or not deleted.is_removed:
@@ -256,7 +256,7 @@ class ResourceHandlers:
 
     async def _delete_collection(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
-        options = delete_options_of(call, self._registry.schema)
+        options = await in_turn(weight_of(call.request), delete_options_of, call, self._registry.schema)
         page = await list_page(self._registry, kind, parse_list_options(kind, info.namespace, call.request.query))
         caller = caller_of(call, "DeleteOptions", given=options)
         for stored in page.items:
@@ -345,7 +345,8 @@ class ResourceHandlers:
 
     async def _scaled_by_patch(self, call: RequestContext) -> tuple[Caller, Transform]:
         info, kind, schema = call.info, call.kind, self._registry.schema
-        patch = read_patch(SCALE, call.request.body, call.request.headers.get("content-type", ""))
+        content_type, weight = call.request.headers.get("content-type", ""), weight_of(call.request)
+        patch = await in_turn(weight, read_patch, SCALE, call.request.body, content_type)
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
             validation = field_validation(call.request.query, "PatchOptions")

@@ -9,6 +9,7 @@ import msgspec
 
 from doorman.api.kinds import Kind
 from doorman.base.errors import ApiError, FieldError, expired, forbidden, invalid_object, not_supported
+from doorman.base.loop_turns import Turn
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import TooOld
@@ -116,9 +117,12 @@ class Watch:
         ends = loop.time() + self._options.timeout_seconds
         try:
             initial, self._initial = self._initial, []
+            turn = Turn()
             for start in range(0, len(initial), WRITE_EVENTS_MAX):
                 some = [StreamEvent(EventType.ADDED, stored) for stored in initial[start : start + WRITE_EVENTS_MAX]]
                 yield await self._written(some)
+                if turn.is_over():
+                    await turn.next()
             del initial
             if self._options.marks_end_of_initial:
                 yield self._renderer.bookmark(self._kind, self._start_revision, ends_initial_events=True)

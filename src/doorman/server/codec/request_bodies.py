@@ -8,7 +8,7 @@ import msgspec
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.schema import Document
 from doorman.api.nesting import is_deeper
-from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX
+from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
 from doorman.server.codec.negotiation import JSON, PROTOBUF, YAML
 from doorman.server.codec.yaml_bodies import YamlError, load_yaml
@@ -140,8 +140,18 @@ def _repeated(body: bytes) -> list[str]:
     def check(pairs: list[tuple[str, Any]]) -> _Members:
         return _Members(pairs)
 
-    _walk_members(json.loads(body, object_pairs_hook=check), "", found)
+    decoder = json.JSONDecoder if len(body) <= TURN_BYTES_MAX else _PatientDecoder
+    _walk_members(json.loads(body, cls=decoder, object_pairs_hook=check), "", found)
     return list(found)
+
+
+class _PatientDecoder(json.JSONDecoder):
+    """Written in Python throughout: large bodies are read in a thread, and no other has its turn while C code runs."""
+
+    def __init__(self, **hooks: Any) -> None:
+        super().__init__(**hooks)
+        self.parse_object = json.decoder.JSONObject  # type: ignore[attr-defined]  # not in the stubs
+        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined]  # not in the stubs
 
 
 class _Members:

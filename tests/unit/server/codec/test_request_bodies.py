@@ -48,6 +48,7 @@ def test_what_cannot_be_read(text: bytes, fault: str) -> None:
     [
         pytest.param(b"a: 2026-01-01\n", {"a": "2026-01-01"}, id="a-time-is-a-text"),
         pytest.param(b"a: yes\nb: 'yes'\n", {"a": True, "b": "yes"}, id="booleans"),
+        pytest.param(b"a: y\nb: N\ny: c\n", {"a": True, "b": False, "true": "c"}, id="booleans-of-one-letter"),
         pytest.param(b"5: a\ntrue: b\n", {"5": "a", "true": "b"}, id="keys-are-texts"),
         pytest.param(b'{"a": [1, 2]}', {"a": [1, 2]}, id="json-is-yaml"),
         pytest.param(b"a: 0x1f\nb: 0o17\nc: 017\nd: 0b11\n", {"a": 31, "b": 15, "c": 15, "d": 3}, id="bases"),
