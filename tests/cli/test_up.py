@@ -145,7 +145,7 @@ def test_corrupt_database_exits_1_and_is_left_as_it_was(tmp_path: Path) -> None:
     broken.write_bytes(b"not a database " * 1000)
     done = up("--data-dir", str(tmp_path), "--secure-port", "0")
     assert done.returncode == 1
-    assert "cannot be read" in done.stderr
+    assert "is damaged" in done.stderr
     assert broken.read_bytes().startswith(b"not a database ")
 
 

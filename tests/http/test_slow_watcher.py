@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from doorman.registry.cache import watch_cache as watchcache
+from doorman.registry.cache import streams
 from support.api import Api, running_api
 from support.front import listening as front_listening
 from support.server import Server, authority_of
@@ -99,7 +99,7 @@ def numbers(events: list[dict[str, Any]]) -> list[int]:
 
 
 async def test_watcher_that_does_not_read_loses_its_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchcache, "STREAM_BYTES_MAX", 1024 * 1024)
+    monkeypatch.setattr(streams, "STREAM_BYTES_MAX", 1024 * 1024)
     async with listening(tmp_path) as (api, port):
         await api.given("configmaps", {"metadata": {"name": "m"}}, namespace="default")
         collection = api.cluster.cache.collection("configmaps")
@@ -120,7 +120,7 @@ async def test_watcher_that_does_not_read_loses_its_stream(tmp_path: Path, monke
 
 
 async def test_watcher_goes_on_from_where_it_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchcache, "STREAM_BYTES_MAX", 1024 * 1024)
+    monkeypatch.setattr(streams, "STREAM_BYTES_MAX", 1024 * 1024)
     async with listening(tmp_path) as (api, port):
         await api.given("configmaps", {"metadata": {"name": "m"}}, namespace="default")
         slow = await watch(api, port, api.revision, ahead_bytes=1024)
