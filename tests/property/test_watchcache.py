@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from doorman.api.views.meta import Object
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
-from doorman.registry.cache.streams import Change
+from doorman.registry.cache.streams import CacheChange
 from doorman.registry.cache.watch_cache import PAST_VIEWS_MAX, Collection
 from doorman.store.store_contract import Entry
 
@@ -30,7 +30,7 @@ def history(rng: random.Random) -> tuple[Collection, dict[int, dict[str, int]]]:
         else:
             new = Stored(Entry(key, b'"name":"x"}}', revision, revision), key, DECODE)
             held[key] = revision
-        collection.apply(Change(revision, old, new))
+        collection.apply(CacheChange(revision, old, new))
         past[revision] = dict(held)
     return collection, past
 
@@ -56,7 +56,7 @@ def test_views_of_versions_past_are_kept_for_a_while_and_not_for_ever() -> None:
     versions: list[Stored] = []
     for revision in range(1, PAST_VIEWS_MAX + 10):
         new = Stored(Entry("a/b", b'"name":"x"}}', revision, 1), "a/b", DECODE)
-        collection.apply(Change(revision, versions[-1] if versions else None, new))
+        collection.apply(CacheChange(revision, versions[-1] if versions else None, new))
         assert new.view is not None
         versions.append(new)
     kept = [version.revision for version in versions if version._view is not None]

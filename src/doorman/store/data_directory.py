@@ -40,7 +40,7 @@ def _chmod(path: Path, mode: int) -> None:
             path.chmod(mode)
 
 
-class Mark:
+class RevisionMark:
     """Where the writer notes how far it has come. It is not synced: what the system loses with it is only its age."""
 
     def __init__(self, file: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.store.data_directory import MARK, Mark
+from doorman.store.data_directory import MARK, RevisionMark
 from doorman.store.database import Row, connect, write
 
 LENGTH: Final = struct.Struct("<I")
@@ -40,13 +40,13 @@ def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
     if file is None:
         return
     connection: sqlite3.Connection | None = None
-    mark: Mark | None = None
+    mark: RevisionMark | None = None
     while (group := _take(stream)) is not None:
         fault = b""
         try:
             if connection is None:
                 connection = connect(file.decode())
-                mark = Mark(Path(file.decode()).with_name(MARK))
+                mark = RevisionMark(Path(file.decode()).with_name(MARK))
             rows, garbage = _decode(group)
             if rows:  # an empty group asks whether anybody is here
                 write(connection, rows, garbage)

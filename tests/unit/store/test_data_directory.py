@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from doorman.store.data_directory import MARK, Mark, check_mark, make_private
+from doorman.store.data_directory import MARK, RevisionMark, check_mark, make_private
 from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Unusable, Write
 
@@ -123,7 +123,7 @@ async def test_damaged_row_is_left_and_the_others_are_taken(tmp_path: Path) -> N
 
 
 def test_mark_is_what_was_noted_last(tmp_path: Path) -> None:
-    mark = Mark(tmp_path / MARK)
+    mark = RevisionMark(tmp_path / MARK)
     mark.note(9)
     mark.note(10)
     mark.close()
