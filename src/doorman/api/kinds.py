@@ -249,5 +249,5 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
         orphans_by_default=name in has["orphansByDefault"],
         has_status=any(sub.name == "status" for sub in subresources),
         generation=name in has["generation"],
-        deprecation=traits()["deprecations"].get(name, ""),
+        deprecation=traits()["deprecations"].get(face, ""),
     )

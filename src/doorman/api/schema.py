@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from doorman.api.kinds import traits
 from doorman.api.misfits import json_type, member_place, unmarshal_fault
 from doorman.api.quantity import QuantityError, canonical_quantity
 from doorman.api.structural import Structural, prune, type_rows
+from doorman.api.written import Written
 from doorman.base.instants import from_time, to_micro_time, to_time
 
 Document = dict[str, Any]
@@ -30,11 +30,6 @@ _SIX_DIGITS: Final = re.compile(r"[.,]\d{6,9}(?:[Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
 _OR_STRUCT: Final = {f"{_SCHEMA}OrBool": _SCHEMA, f"{_SCHEMA}OrArray": _SCHEMA, f"{_SCHEMA}OrStringArray": _SCHEMA}
 """Types that are a struct or something else."""
-
-ZERO_MATTERS: Final = frozenset(traits()["zeroMatters"])
-"""Fields in which 0 or false says something else than absence: upstream's pointers."""
-
-EMPTY_STRING_MATTERS: Final = frozenset(traits()["emptyStringMatters"])
 
 
 class DecodeError(ValueError):
@@ -52,6 +47,7 @@ class Schema:
         self._structural: dict[str, Structural] = {}
         self._checks: dict[str, Check] = {}
         self._member_checks: dict[str, dict[str, Check]] = {}
+        self._written = Written(self._types)
 
     def add(self, type_name: str, structural: Structural) -> None:
         """A type that a CustomResourceDefinition describes. Names are used once: readers keep what they made of one."""
@@ -75,6 +71,16 @@ class Schema:
     def row(self, type_name: str) -> Mapping[str, Any]:  # a row of data/types.json
         found: Mapping[str, Any] = self._types[type_name]
         return found
+
+    def complete(self, doc: Document, type_name: str) -> None:
+        """Put in what upstream writes also when nobody gave it, in place."""
+        if type_name not in self._structural:
+            self._written.complete(doc, type_name)
+
+    def complete_head(self, doc: Document, type_name: str) -> None:
+        """The same for the document's own members alone."""
+        if type_name not in self._structural:
+            self._written.complete_head(doc, type_name)
 
     def clean(
         self,
@@ -153,7 +159,8 @@ class Schema:
         checks: dict[str, Check] = {}
         for name, field in self.fields(type_name).items():
             spec = field if isinstance(field, dict) else {"t": field}
-            checks[name] = self._compile(spec["t"], name, bool(spec.get("req")))
+            compiled = self._compile(spec["t"], is_kept(spec))
+            checks[name] = _or_null(compiled) if _may_be_null(spec) else compiled
 
         self._member_checks[type_name] = checks
 
@@ -168,18 +175,18 @@ class Schema:
 
         return check
 
-    def _compile(self, expression: Any, name: str, is_required: bool) -> Check:  # a type expression
+    def _compile(self, expression: Any, keeps_zero: bool) -> Check:  # a type expression
         if isinstance(expression, list):
             if expression[0] == "list":
-                return _list_check(self._compile(expression[1], name, True), is_required)
-            return _map_check(self._compile(expression[1], "", True), is_required)
+                return _list_check(self._compile(expression[1], True), keeps_zero)
+            return _map_check(self._compile(expression[1], True), keeps_zero)
         if expression.startswith("@"):
             struct = _OR_STRUCT.get(expression[1:])
             if struct is not None:
                 check = self._check(struct)
                 return lambda value: check(value) if type(value) is dict else value is not None
             return self._check(expression[1:])
-        return _scalar_check(expression, name, is_required)
+        return _scalar_check(expression, keeps_zero)
 
     # The slow walk: the same types with paths, changes and messages.
 
@@ -198,7 +205,7 @@ class Schema:
             if member is None:
                 continue
             cleaned = self._clean(member, spec["t"], here, member_place(type_name, place, name), problems)
-            if spec.get("req") or not _is_left_out(cleaned, spec["t"], name):
+            if is_kept(spec) or not _is_left_out(cleaned, spec["t"]):
                 out[name] = cleaned
         return out
 
@@ -224,11 +231,26 @@ class Schema:
         return _clean_scalar(value, expression, place)
 
 
-def _scalar_check(expression: str, name: str, is_required: bool) -> Check:
-    keeps_empty = is_required or name in EMPTY_STRING_MATTERS
-    keeps_zero = is_required or name in ZERO_MATTERS
+def is_kept(spec: Mapping[str, Any]) -> bool:  # a member's row in data/types.json
+    """Whether upstream writes 0, false, "" or an empty list for this member when it was given."""
+    return bool(spec.get("keep") or spec.get("always"))
+
+
+def _may_be_null(spec: Mapping[str, Any]) -> bool:
+    """Whether upstream writes null for it when there is nothing to say."""
+    always = spec.get("always")
+    return always == "null" or bool(
+        always and (isinstance(spec["t"], list) or spec["t"] in ("time", "microtime", "raw", "bytes"))
+    )
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _scalar_check(expression: str, keeps_zero: bool) -> Check:
     if expression == "string":
-        if keeps_empty:
+        if keeps_zero:
             return lambda value: type(value) is str
         return lambda value: type(value) is str and value != ""
     if expression in _INT_BOUNDS:
@@ -257,18 +279,18 @@ def _scalar_check(expression: str, name: str, is_required: bool) -> Check:
     return lambda value: type(value) is str and value != ""
 
 
-def _list_check(inner: Check, is_required: bool) -> Check:
+def _list_check(inner: Check, keeps_empty: bool) -> Check:
     def check(value: Any) -> bool:
-        if type(value) is not list or (not value and not is_required):
+        if type(value) is not list or (not value and not keeps_empty):
             return False
         return all(map(inner, value))
 
     return check
 
 
-def _map_check(inner: Check, is_required: bool) -> Check:
+def _map_check(inner: Check, keeps_empty: bool) -> Check:
     def check(value: Any) -> bool:
-        if type(value) is not dict or (not value and not is_required):
+        if type(value) is not dict or (not value and not keeps_empty):
             return False
         return all(map(inner, value.values()))
 
@@ -343,16 +365,16 @@ def _is_canonical(text: str) -> bool:
         return False
 
 
-def _is_left_out(value: Any, expression: Any, name: str) -> bool:
+def _is_left_out(value: Any, expression: Any) -> bool:
     """Whether upstream writes nothing for this value of an optional field."""
     if isinstance(expression, list):
         return not value
     if expression == "string":
-        return value == "" and name not in EMPTY_STRING_MATTERS
+        return bool(value == "")
     if expression in _INT_BOUNDS:
-        return value == 0 and name not in ZERO_MATTERS
+        return bool(value == 0)
     if expression == "bool":
-        return value is False and name not in ZERO_MATTERS
+        return value is False
     return bool(expression == "bytes" and value == "")
 
 

@@ -131,6 +131,7 @@ class Proposer:
     def settle(self, kind: Kind, doc: Document, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""
         strategy_of(kind).create(kind, doc, now)
+        self._schema.complete_head(doc, self._kinds.stored(kind).type_name)
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
@@ -171,6 +172,8 @@ class Proposer:
         drop_repeated_owners(metadata, caller.warnings)
         if subresource != "status":
             self._default(kind, new)
+        else:
+            self._schema.complete(new, self._kinds.stored(kind).type_name)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._attributes(
@@ -183,6 +186,7 @@ class Proposer:
         if part is not None:
             new = part.put(new, seen[0])
         strategy_of(kind).for_update(subresource)(kind, new, old, now)
+        self._schema.complete_head(new, self._kinds.stored(kind).type_name)
         metadata = new["metadata"]
         metadata["resourceVersion"] = before["resourceVersion"]
         self._managed.track_update(kind, new, old, self._manager(caller, asked_for, kind), now)
@@ -257,6 +261,7 @@ class Proposer:
             defaulter(doc)
         elif kind.is_custom:
             fill_defaults(doc, self._structural(kind))
+        self._schema.complete(doc, self._kinds.stored(kind).type_name)
 
     def _validator(self, kind: Kind) -> Validator:
         return custom_validator(self._structural(kind)) if kind.is_custom else validator_of(kind.storage)

@@ -222,9 +222,11 @@ def _date_conditions(new: Document, old: Document, now: Instant) -> None:
     """What says nothing of when it came about came about now, or when the same was first said."""
     before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions", ()))}
     for condition in new.get("status", {}).get("conditions", ()):
-        condition.setdefault("lastUpdateTime", to_time(now))
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = to_time(now)
         same = before.get((condition.get("type"), condition.get("status")), {})
-        condition.setdefault("lastTransitionTime", same.get("lastTransitionTime", to_time(now)))
+        if not condition.get("lastTransitionTime"):
+            condition["lastTransitionTime"] = same.get("lastTransitionTime") or to_time(now)
 
 
 # Group versions

@@ -19,7 +19,7 @@ import msgspec
 from sortedcontainers import SortedDict
 
 from doorman.api.kinds import Kind
-from doorman.api.meta import Object
+from doorman.api.meta import Object, view_decoder
 from doorman.registry.pod_views import PodViews
 from doorman.registry.selection import Selection
 from doorman.registry.stored import Stored
@@ -396,7 +396,7 @@ class WatchCache:
     def collection(self, storage: str) -> Collection:
         found = self._collections.get(storage)
         if found is None:
-            decoder = msgspec.json.Decoder(self._views.get(storage, Object)).decode
+            decoder = view_decoder(self._views.get(storage, Object))
             found = self._collections[storage] = Collection(storage, decoder, self._start)
         return found
 
