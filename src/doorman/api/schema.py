@@ -11,21 +11,23 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from doorman.api.go_scalars import MICRO_TIME_LAYOUT, TIME_LAYOUT, base64_fault, time_fault
 from doorman.api.misfits import json_type, member_place, unmarshal_fault
 from doorman.api.quantity import QuantityError, canonical_quantity
 from doorman.api.structural import Structural, prune, type_rows
 from doorman.api.written import Written
+from doorman.base.gotext import go_json
 from doorman.base.instants import from_time, to_micro_time, to_time
 
 Document = dict[str, Any]
 """A Kubernetes object as parsed JSON."""
 
 _INT_BOUNDS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
-_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ", re.ASCII)
-_MICRO_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z", re.ASCII)
+_DAY: Final = r"\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+"""Any but the 29th of February, which is looked at closer."""
+_TIME: Final = re.compile(_DAY + r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
+_MICRO_TIME: Final = re.compile(_DAY + r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z", re.ASCII)
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
-
-_SIX_DIGITS: Final = re.compile(r"[.,]\d{6,9}(?:[Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 
 _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
 _OR_STRUCT: Final = {f"{_SCHEMA}OrBool": _SCHEMA, f"{_SCHEMA}OrArray": _SCHEMA, f"{_SCHEMA}OrStringArray": _SCHEMA}
@@ -308,7 +310,7 @@ def _clean_scalar(value: Any, expression: str, place: str) -> Any:  # noqa: C901
                 return value
             raise DecodeError(unmarshal_fault(f"number {value}", expression, place))
         if type(value) is float:
-            raise DecodeError(unmarshal_fault(f"number {value:g}", expression, place))
+            raise DecodeError(unmarshal_fault(f"number {value!r}", expression, place))
     elif expression == "bool":
         if type(value) is bool:
             return value
@@ -321,8 +323,8 @@ def _clean_scalar(value: Any, expression: str, place: str) -> Any:  # noqa: C901
             return value
     elif expression == "bytes":
         if type(value) is str:
-            if _BASE64.fullmatch(value.replace("\n", "").replace("\r", "")) is None:
-                raise DecodeError("illegal base64 data at input byte 0")
+            if fault := base64_fault(value):
+                raise DecodeError(fault)
             return value.replace("\n", "").replace("\r", "")
     elif expression == "double":
         if type(value) in (float, int):
@@ -333,9 +335,8 @@ def _clean_scalar(value: Any, expression: str, place: str) -> Any:  # noqa: C901
 
 
 def _clean_quantity(value: Any) -> str:
-    text = str(value) if type(value) in (int, float) else value
-    if type(text) is not str:
-        raise DecodeError(f"unable to parse quantity's suffix: {json_type(value)}")
+    # What is no string is read as it was written.
+    text = value if type(value) is str else go_json(value)
     try:
         return canonical_quantity(text)
     except QuantityError as error:
@@ -345,16 +346,10 @@ def _clean_quantity(value: Any) -> str:
 def _clean_time(value: Any, expression: str) -> str:
     if type(value) is not str:
         raise DecodeError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
-    layout = "2006-01-02T15:04:05Z07:00" if expression == "time" else "2006-01-02T15:04:05.000000Z07:00"
-    try:
-        instant = from_time(value)
-    except ValueError as error:
-        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value}"') from error
-    if expression == "time":
-        return to_time(instant)
-    if _SIX_DIGITS.search(value) is None:
-        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value[19:]}" as ".000000"')
-    return to_micro_time(instant)
+    if fault := time_fault(value, TIME_LAYOUT if expression == "time" else MICRO_TIME_LAYOUT):
+        raise DecodeError(fault)
+    instant = from_time(value.replace(",", "."))
+    return to_time(instant) if expression == "time" else to_micro_time(instant)
 
 
 @lru_cache(maxsize=65536)

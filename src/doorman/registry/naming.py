@@ -2,7 +2,8 @@
 
 from doorman.api.kinds import Kind
 from doorman.api.schema import Document
-from doorman.base.errors import bad_request, conflict, invalid, invalid_object, stale
+from doorman.base.errors import ApiError, bad_request, conflict, invalid, invalid_object, stale
+from doorman.base.gotext import quote
 
 _TWICE = (
     ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
@@ -49,11 +50,10 @@ def check_identity(
     if version in ("", "0"):
         if kind.needs_resource_version and not is_unconditional:
             error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid_object(kind.kind, kind.group, name, [error])
-    elif not version.isdigit():
-        fault = f'strconv.ParseUint: parsing "{version}": invalid syntax'
-        error = invalid("metadata.resourceVersion", version, fault)
-        raise invalid_object(kind.kind, kind.group, name, [error])
+            # The store says so, which knows resources and no kinds.
+            raise invalid_object(kind.resource, kind.group, name, [error])
+    elif not (version.isascii() and version.isdigit()):
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: invalid syntax")
     elif version != before["resourceVersion"]:
         raise stale(kind.named, name)
 

@@ -158,6 +158,11 @@ def default_network_policy(doc: Document) -> None:
             port.setdefault("protocol", "TCP")
 
 
+def default_ingress_class(doc: Document) -> None:
+    if (parameters := (doc.get("spec") or {}).get("parameters")) is not None:
+        parameters.setdefault("scope", "Cluster")
+
+
 def default_mutating_webhooks(doc: Document) -> None:
     default_webhooks(doc)
     for webhook in doc.get("webhooks") or ():
@@ -266,6 +271,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "clusterrolebindings.rbac.authorization.k8s.io": default_role_binding,
     "horizontalpodautoscalers.autoscaling": default_autoscaler,
     "networkpolicies.networking.k8s.io": default_network_policy,
+    "ingressclasses.networking.k8s.io": default_ingress_class,
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": default_mutating_webhooks,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": default_webhooks,
     "validatingadmissionpolicies.admissionregistration.k8s.io": default_admission_policy,

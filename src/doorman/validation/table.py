@@ -13,6 +13,9 @@ from doorman.validation.event import validate_event_create, validate_event_updat
 from doorman.validation.lease import validate_lease_create, validate_lease_update
 from doorman.validation.metadata import metadata_validator
 from doorman.validation.namespace import validate_namespace_create, validate_namespace_update
+from doorman.validation.networking.ingress import INGRESS, INGRESS_CLASS
+from doorman.validation.networking.network_policy import NETWORK_POLICY
+from doorman.validation.networking.ranges import IP_ADDRESS, SERVICE_CIDR
 from doorman.validation.node import validate_node_create, validate_node_update
 from doorman.validation.pod import validate_pod_create
 from doorman.validation.pod_update import validate_pod_update
@@ -70,6 +73,11 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "rolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
     "clusterrolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
     "storageclasses.storage.k8s.io": plain.STORAGE_CLASS,
+    "ingresses.networking.k8s.io": INGRESS,
+    "ingressclasses.networking.k8s.io": INGRESS_CLASS,
+    "networkpolicies.networking.k8s.io": NETWORK_POLICY,
+    "servicecidrs.networking.k8s.io": SERVICE_CIDR,
+    "ipaddresses.networking.k8s.io": IP_ADDRESS,
     "apiservices.apiregistration.k8s.io": metadata_validator(path_segment_faults),
     "flowschemas.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
