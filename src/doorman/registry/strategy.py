@@ -5,7 +5,6 @@ changes of spec. A kind that differs has a `Strategy` with its own functions in 
 all others.
 """
 
-import base64
 from collections.abc import Mapping
 from typing import Final
 
@@ -79,11 +78,9 @@ def _update_deployment(kind: Kind, new: Document, old: Document, now: Instant) -
 
 
 def _deployment_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """Annotations may be written here: the revision is, without making a new generation of it."""
-    annotations = new["metadata"].get("annotations")
+    """Annotations may be written here: the revision is, without making a new generation of it. Labels may not."""
     prepare_status(kind, new, old, now)
-    if annotations:
-        new["metadata"]["annotations"] = annotations
+    restore(new["metadata"], old["metadata"], "labels")
 
 
 def _create_job(kind: Kind, doc: Document, now: Instant) -> None:
@@ -105,23 +102,6 @@ def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) ->
     is_new_template = new.get("spec", {}).get("template") != old.get("spec", {}).get("template")
     annotations = new["metadata"].setdefault("annotations", {})
     annotations[TEMPLATE_GENERATION] = str(was + 1 if is_new_template else was)
-
-
-def _create_secret(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
-    _merge_string_data(doc)
-
-
-def _update_secret(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    _merge_string_data(new)
-
-
-def _merge_string_data(doc: Document) -> None:
-    """stringData is for writing only."""
-    plain = doc.pop("stringData", None)
-    if plain:
-        data = doc.setdefault("data", {})
-        for name, value in plain.items():
-            data[name] = base64.b64encode(value.encode()).decode()
 
 
 # Kinds whose generation follows a rule of its own
@@ -331,7 +311,6 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "persistentvolumes": _strategy(create=_create_volume),
     "persistentvolumeclaims": _strategy(create=_create_volume),
     "events": _strategy(create=_create_event, update=_update_event),
-    "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     JOBS: _strategy(create=_create_job),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),

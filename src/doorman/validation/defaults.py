@@ -1,5 +1,6 @@
 """Which defaults are filled into which kind, by the name of its storage; each function changes a document in place."""
 
+import base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -63,7 +64,17 @@ def default_service(doc: Document) -> None:
 
 
 def default_secret(doc: Document) -> None:
+    """`stringData` is for writing only."""
     doc.setdefault("type", "Opaque")
+    if plain := doc.pop("stringData", None):
+        data = doc.get("data") or {}
+        doc["data"] = {**data, **{name: base64.b64encode(value.encode()).decode() for name, value in plain.items()}}
+
+
+def default_namespace(doc: Document) -> None:
+    if name := doc["metadata"].get("name"):
+        labels = doc["metadata"].get("labels") or {}
+        doc["metadata"]["labels"] = {**labels, "kubernetes.io/metadata.name": name}
 
 
 def default_endpoints(doc: Document) -> None:
@@ -250,6 +261,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "nodes": default_node,
     "services": default_service,
     "secrets": default_secret,
+    "namespaces": default_namespace,
     "endpoints": default_endpoints,
     "limitranges": default_limit_range,
     "persistentvolumes": default_persistent_volume,

@@ -5,6 +5,7 @@ from typing import Final
 
 from doorman.semantics.names import path_segment_faults
 from doorman.validation import claim, dedicated, device, job, plain, webhooks, workload
+from doorman.validation.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
 from doorman.validation.certificate_request import CERTIFICATE_REQUEST
 from doorman.validation.context import Context, Validator
 from doorman.validation.custom_resource_definition import DEFINITION
@@ -73,6 +74,7 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "rolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
     "clusterrolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
     "storageclasses.storage.k8s.io": plain.STORAGE_CLASS,
+    "horizontalpodautoscalers.autoscaling": HORIZONTAL_POD_AUTOSCALER,
     "ingresses.networking.k8s.io": INGRESS,
     "ingressclasses.networking.k8s.io": INGRESS_CLASS,
     "networkpolicies.networking.k8s.io": NETWORK_POLICY,
