@@ -151,6 +151,25 @@ def _create_volume(kind: Kind, doc: Document, now: Instant) -> None:
     doc["status"] = {"phase": "Pending"}
 
 
+def _create_claim(kind: Kind, doc: Document, now: Instant) -> None:
+    _create_volume(kind, doc, now)
+    _match_sources(doc.get("spec") or {})
+
+
+def _update_claim(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    _match_sources(new.get("spec") or {})
+
+
+def _match_sources(spec: Document) -> None:
+    """Two names for what a claim is filled from: the older one and the one that may name another namespace."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = {"apiGroup": None, **source}
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = {"apiGroup": None, **reference}
+
+
 # Events
 
 _EVENT_ALWAYS: Final = {
@@ -309,7 +328,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
     "services": _strategy(create=_create_service, update=_update_service),
     "persistentvolumes": _strategy(create=_create_volume),
-    "persistentvolumeclaims": _strategy(create=_create_volume),
+    "persistentvolumeclaims": _strategy(create=_create_claim, update=_update_claim),
     "events": _strategy(create=_create_event, update=_update_event),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     JOBS: _strategy(create=_create_job),

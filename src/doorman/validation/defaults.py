@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from doorman.api.schema import Document
 from doorman.validation.custom_resource_definition import default_definition
-from doorman.validation.pod_defaults import default_pod
+from doorman.validation.pod_defaults import default_pod, default_source
 from doorman.validation.workload_defaults import (
     default_cron_job,
     default_daemon_set,
@@ -104,8 +104,7 @@ def default_persistent_volume(doc: Document) -> None:
     spec = doc.setdefault("spec", {})
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
-    if "hostPath" in spec:
-        spec["hostPath"].setdefault("type", "")
+    default_source(spec)
 
 
 def default_persistent_volume_claim(doc: Document) -> None:

@@ -1,10 +1,10 @@
-"""Paths and names with a domain in front: `example.com/controller`, and paths of files in volumes."""
+"""Paths, and names with a domain in front: `example.com/controller`."""
 
 import re
 from typing import Final
 
 from doorman.base.errors import FieldError, invalid, required
-from doorman.semantics.names import subdomain_faults
+from doorman.semantics.names import qualified_name_faults, subdomain_faults
 from doorman.validation.faults import badly
 
 _HTTP_PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
@@ -24,22 +24,29 @@ def domain_path_errors(text: str, path: str) -> list[FieldError]:
     return errors
 
 
-def local_path_errors(text: str, path: str) -> list[FieldError]:
-    """A path inside something else: relative, and it stays inside."""
-    if text.startswith("/"):
-        return [invalid(path, text, "must be a relative path")]
-    return backstep_errors(text, path)
+def domain_key_errors(text: str, path: str) -> list[FieldError]:
+    """`acme.io/foo`: a label key that has a prefix."""
+    if not text:
+        return [required(path)]
+    errors = badly(path, text, qualified_name_faults(text))
+    if not errors and "/" not in text:
+        errors.append(invalid(path, text, 'must be a domain-prefixed key (such as "acme.io/foo")'))
+    return errors
+
+
+def descending_path_errors(text: str, path: str) -> list[FieldError]:
+    """A path inside something: relative, and it stays inside."""
+    errors = [invalid(path, text, "must be a relative path")] if text.startswith("/") else []
+    return [*errors, *backstep_errors(text, path)]
 
 
 def backstep_errors(text: str, path: str) -> list[FieldError]:
-    if ".." in text.split("/"):
-        return [invalid(path, text, "must not contain '..'")]
-    return []
+    return [invalid(path, text, "must not contain '..'")] if ".." in text.split("/") else []
 
 
-def local_descending_errors(text: str, path: str) -> list[FieldError]:
-    """A relative path whose first part is no hidden sign of the kubelet's own either."""
-    errors = local_path_errors(text, path)
-    if not errors and text.startswith(".."):
+def local_path_errors(text: str, path: str) -> list[FieldError]:
+    """The same, and it does not begin like the kubelet's own files."""
+    errors = descending_path_errors(text, path)
+    if text.startswith("..") and not text.startswith("../"):
         errors.append(invalid(path, text, "must not start with '..'"))
     return errors

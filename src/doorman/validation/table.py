@@ -8,6 +8,7 @@ from doorman.validation import claim, dedicated, device, job, plain, webhooks, w
 from doorman.validation.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
 from doorman.validation.certificate_request import CERTIFICATE_REQUEST
 from doorman.validation.context import Context, Validator
+from doorman.validation.core.persistent_volume import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
 from doorman.validation.custom_resource_definition import DEFINITION
 from doorman.validation.disruption_budget import validate_disruption_budget_create, validate_disruption_budget_update
 from doorman.validation.event import validate_event_create, validate_event_update
@@ -46,6 +47,8 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "configmaps": plain.CONFIG_MAP,
     "secrets": plain.SECRET,
     "services": SERVICE,
+    "persistentvolumes": PERSISTENT_VOLUME,
+    "persistentvolumeclaims": PERSISTENT_VOLUME_CLAIM,
     "resourcequotas": plain.RESOURCE_QUOTA,
     "customresourcedefinitions.apiextensions.k8s.io": DEFINITION,
     "podtemplates": job.POD_TEMPLATE,
