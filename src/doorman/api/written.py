@@ -112,7 +112,7 @@ class Written:
                     value[name] = make()
             for name, step in steps:
                 member = value.get(name)
-                if member:
+                if member is not None:
                     step(member)
 
         return fill

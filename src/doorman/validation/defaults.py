@@ -84,6 +84,9 @@ def default_endpoints(doc: Document) -> None:
 
 
 def default_endpoint_slice(doc: Document) -> None:
+    for endpoint in doc.get("endpoints") or ():
+        # Only the older version of the API has other topology than the zone.
+        endpoint.pop("deprecatedTopology", None)
     for port in doc.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
@@ -126,6 +129,7 @@ def default_csi_driver(doc: Document) -> None:
     for field, value in (
         ("attachRequired", True), ("podInfoOnMount", False), ("storageCapacity", False),
         ("fsGroupPolicy", "ReadWriteOnceWithFSType"), ("requiresRepublish", False), ("seLinuxMount", False),
+        ("preventPodSchedulingIfMissing", False),
     ):  # fmt: skip
         spec.setdefault(field, value)
     spec.setdefault("volumeLifecycleModes", ["Persistent"])

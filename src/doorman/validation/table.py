@@ -10,6 +10,8 @@ from doorman.validation.certificate_request import CERTIFICATE_REQUEST
 from doorman.validation.context import Context, Validator
 from doorman.validation.core.persistent_volume import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
 from doorman.validation.custom_resource_definition import DEFINITION
+from doorman.validation.declarative import with_declared_last
+from doorman.validation.discovery.endpoint_slice import ENDPOINT_SLICE
 from doorman.validation.disruption_budget import validate_disruption_budget_create, validate_disruption_budget_update
 from doorman.validation.event import validate_event_create, validate_event_update
 from doorman.validation.lease import validate_lease_create, validate_lease_update
@@ -22,15 +24,17 @@ from doorman.validation.node import validate_node_create, validate_node_update
 from doorman.validation.pod import validate_pod_create
 from doorman.validation.pod_update import validate_pod_update
 from doorman.validation.priority_class import validate_priority_class_create, validate_priority_class_update
+from doorman.validation.rbac import roles
 from doorman.validation.runtime_class import validate_runtime_class_create, validate_runtime_class_update
 from doorman.validation.service import SERVICE
+from doorman.validation.storage import classes, drivers
 
 __all__ = ["DEFAULT", "VALIDATORS", "Context", "Validator", "validator_of"]
 
 DEFAULT: Final = metadata_validator()
 """For every other kind: metadata is all that is checked."""
 
-VALIDATORS: Final[Mapping[str, Validator]] = {
+_CHECKS: Final[Mapping[str, Validator]] = {
     "pods": Validator(create=validate_pod_create, update=validate_pod_update),
     "nodes": Validator(create=validate_node_create, update=validate_node_update),
     "namespaces": Validator(create=validate_namespace_create, update=validate_namespace_update),
@@ -72,11 +76,17 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "deviceclasses.resource.k8s.io": device.DEVICE_CLASS,
     "resourceclaims.resource.k8s.io": claim.RESOURCE_CLAIM,
     "resourceclaimtemplates.resource.k8s.io": claim.RESOURCE_CLAIM_TEMPLATE,
-    "roles.rbac.authorization.k8s.io": plain.ROLE,
-    "clusterroles.rbac.authorization.k8s.io": plain.ROLE,
-    "rolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
-    "clusterrolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
-    "storageclasses.storage.k8s.io": plain.STORAGE_CLASS,
+    "roles.rbac.authorization.k8s.io": roles.ROLE,
+    "clusterroles.rbac.authorization.k8s.io": roles.CLUSTER_ROLE,
+    "rolebindings.rbac.authorization.k8s.io": roles.ROLE_BINDING,
+    "clusterrolebindings.rbac.authorization.k8s.io": roles.CLUSTER_ROLE_BINDING,
+    "storageclasses.storage.k8s.io": classes.STORAGE_CLASS,
+    "volumeattributesclasses.storage.k8s.io": classes.VOLUME_ATTRIBUTES_CLASS,
+    "csistoragecapacities.storage.k8s.io": classes.CSI_STORAGE_CAPACITY,
+    "csidrivers.storage.k8s.io": drivers.CSI_DRIVER,
+    "csinodes.storage.k8s.io": drivers.CSI_NODE,
+    "volumeattachments.storage.k8s.io": drivers.VOLUME_ATTACHMENT,
+    "endpointslices.discovery.k8s.io": ENDPOINT_SLICE,
     "horizontalpodautoscalers.autoscaling": HORIZONTAL_POD_AUTOSCALER,
     "ingresses.networking.k8s.io": INGRESS,
     "ingressclasses.networking.k8s.io": INGRESS_CLASS,
@@ -87,6 +97,8 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
     "flowschemas.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
 }
+
+VALIDATORS: Final[Mapping[str, Validator]] = {name: with_declared_last(name, check) for name, check in _CHECKS.items()}
 
 
 def validator_of(storage: str) -> Validator:

@@ -69,6 +69,31 @@ def _volume_errors(spec: Part, name: str) -> list[FieldError]:
     return [*errors, *_attributes_class_errors(spec)]
 
 
+def inline_volume_errors(spec: Part, path: str) -> list[FieldError]:
+    """A volume inside a VolumeAttachment: of a driver, and neither claimed nor counted."""
+    inline = "may not be specified in the context of inline volumes"
+    errors = [forbidden(f"{path}.claimRef", inline)] if spec.get("claimRef") is not None else []
+    if spec.get("capacity"):
+        errors.append(forbidden(f"{path}.capacity", inline))
+    if spec.get("csi") is None:
+        errors.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
+    modes = spec.get("accessModes") or ()
+    errors += [] if modes else [required(f"{path}.accessModes")]
+    errors += access_mode_errors(modes, f"{path}.accessModes")
+    if spec.get("persistentVolumeReclaimPolicy") not in (None, "", "Retain"):
+        text = "may only be Retain in the context of inline volumes"
+        errors.append(forbidden(f"{path}.persistentVolumeReclaimPolicy", text))
+    if spec.get("nodeAffinity") is not None:
+        errors.append(forbidden(f"{path}.nodeAffinity", inline))
+    errors += source_errors(spec, VOLUME_SOURCES, path)
+    if spec.get("storageClassName"):
+        errors.append(forbidden(f"{path}.storageClassName", inline))
+    if spec.get("volumeMode") not in (None, "Filesystem"):
+        text = "may not specify volumeMode other than Filesystem in the context of inline volumes"
+        errors.append(forbidden(f"{path}.volumeMode", text))
+    return errors
+
+
 def _attributes_class_errors(spec: Part) -> list[FieldError]:
     name, path = spec.get("volumeAttributesClassName"), "spec.volumeAttributesClassName"
     if name is None:
