@@ -5,8 +5,8 @@
 Each suite gets a Doorman of its own on a free port with no nodes. Prints passes and failures per suite. Fails when a
 case that is listed in tests/conformance-passing.txt fails; --update lists what passes now.
 
-The suite `corpus` replays recorded requests. Of each group at least as many must pass as tests/corpus-passing.json says;
---update raises the numbers.
+The suite `corpus` replays recorded requests. Of each group at least as many must pass as tests/corpus-passing.json
+says; --update raises the numbers.
 """
 
 import argparse

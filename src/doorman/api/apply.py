@@ -249,7 +249,7 @@ def with_empty_lists(walker: FieldWalker, type_name: str | None, cleaned: Docume
         elif field.shape is Shape.STRUCT and isinstance(value, dict):
             if inner := with_empty_lists(walker, field.struct, out.get(name, {}), value):
                 out[name] = inner
-        elif field.shape is Shape.KEYED and isinstance(value, list) and len(out.get(name, ())) == len(value):
+        elif field.shape is Shape.KEYED and value and isinstance(value, list) and len(out.get(name, ())) == len(value):
             pairs = zip(out[name], value, strict=True)
             out[name] = [with_empty_lists(walker, field.struct, *pair) for pair in pairs]
     return out

@@ -14,6 +14,7 @@ from doorman.api.mergepatch import json_patch, merge_patch
 from doorman.api.misfits import conversion_fault, json_type
 from doorman.api.schema import DecodeError, Document, Schema
 from doorman.api.strategic import strategic_merge
+from doorman.api.typed_config import config_faults
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
 from doorman.base.gotext import go_json, go_value, quote
@@ -227,15 +228,19 @@ def checked_config(
     if not kind.type_name:
         cleaned = dict(config)
     else:
+        walker = FieldWalker(schema)
         try:
             cleaned, unknown = schema.clean(config, kind.type_name)
         except DecodeError as error:
+            if not kind.is_custom and (faults := config_faults(schema, walker, config, kind.type_name)):
+                raise _untyped(where, faults) from error
             raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+        if unknown and not kind.is_custom:
+            raise _untyped(where, config_faults(schema, walker, config, kind.type_name))
         if unknown:
             fields = [problem.removeprefix('unknown field "').rstrip('"') for problem in unknown]
             listed = [f".{field}: field not declared in schema" for field in fields]
             raise _untyped(where, listed)
-        walker = FieldWalker(schema)
         faults = walker.repeated(cleaned, kind.type_name)
         if faults:
             raise _untyped(where, faults)
