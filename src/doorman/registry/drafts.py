@@ -14,6 +14,7 @@ from doorman.registry.jobs import JOBS, forget_selector
 from doorman.registry.service_numbers import SERVICES, Undo
 from doorman.registry.stored import to_kept_bytes
 from doorman.validation.metadata import validate_metadata
+from doorman.validation.warnings import warnings_of
 
 if TYPE_CHECKING:
     from doorman.registry.proposal import Proposer
@@ -66,6 +67,7 @@ class FreshDraft:
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(self._now)
         self._proposer.settle(self._kind, self._doc, self._now)
+        self._attributes.warnings.extend(warnings_of(self._kind.storage, self._doc, None))
         await self._proposer.check(self._attributes, self._doc, self._cluster, self._now)
         if self._kind.storage == SERVICES:
             self._undo = self._proposer.numbers.assign(self._doc, None)

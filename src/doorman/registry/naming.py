@@ -6,9 +6,10 @@ from doorman.base.errors import ApiError, bad_request, conflict, invalid, invali
 from doorman.base.gotext import quote
 
 _TWICE = (
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
-    "such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
+    ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may "
+    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
 )
+_AFTER_ADMISSION = " after mutating admission happens"
 
 
 def check_name(metadata: Document, name: str) -> None:
@@ -58,8 +59,11 @@ def check_identity(
         raise stale(kind.named, name)
 
 
-def drop_repeated_owners(metadata: Document, warnings: list[str] | None) -> None:
-    """Of equal owner references only the first stays; whoever sent them is told."""
+def drop_repeated_owners(metadata: Document, warnings: list[str] | None, *, is_patched: bool = False) -> None:
+    """Of equal owner references only the first stays; whoever sent them is told.
+
+    `is_patched`: what a patch adds is seen only after admission has made its changes, and the words say so.
+    """
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return
@@ -73,4 +77,4 @@ def drop_repeated_owners(metadata: Document, warnings: list[str] | None) -> None
     if repeated:
         metadata["ownerReferences"] = kept
         if warnings is not None:
-            warnings.append(_TWICE.format(", ".join(repeated)))
+            warnings.append(_TWICE.format(_AFTER_ADMISSION if is_patched else "", ", ".join(repeated)))

@@ -25,6 +25,7 @@ def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
                 "status": "False",
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastProbeTime": None,
                 "lastTransitionTime": to_time(now),
                 "observedGeneration": 1,
             }

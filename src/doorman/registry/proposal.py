@@ -37,6 +37,7 @@ from doorman.registry.strategy import strategy_of
 from doorman.validation.defaults import DEFAULTERS
 from doorman.validation.structural import custom_validator
 from doorman.validation.table import Context, Validator, validator_of
+from doorman.validation.warnings import warnings_of
 
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
@@ -170,7 +171,8 @@ class Proposer:
         asked_for = subresource if part is None else part.subresource
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
         check_identity(kind, namespace, name, metadata, before, is_unconditional=is_unconditional)
-        drop_repeated_owners(metadata, caller.warnings)
+        is_patched = (caller.options or {}).get("kind") == "PatchOptions"
+        drop_repeated_owners(metadata, caller.warnings, is_patched=is_patched)
         if subresource != "status":
             self._default(kind, new)
         else:
@@ -196,6 +198,8 @@ class Proposer:
         errors = self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, name, errors)
+        if not subresource:
+            attributes.warnings.extend(warnings_of(kind.storage, new, old))
         attributes.obj = new if part is None else part.show(new)
         await self._validate(attributes, self._cluster, now, is_remote=is_remote)
         self._admission.limit(attributes, self._cluster, now)

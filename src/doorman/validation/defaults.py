@@ -55,7 +55,7 @@ def default_service(doc: Document) -> None:
             port["targetPort"] = port.get("port", 0)
     if spec["sessionAffinity"] == "ClientIP":
         spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault("timeoutSeconds", 10800)
-    if kind in ("NodePort", "LoadBalancer"):
+    if kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and spec.get("externalIPs")):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)

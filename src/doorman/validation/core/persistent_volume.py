@@ -128,7 +128,8 @@ def _update_volume(new: Document, old: Document, context: Context) -> list[Field
     if after.get("volumeMode") != before.get("volumeMode"):
         errors.append(invalid("volumeMode", after.get("volumeMode"), IMMUTABLE))
     if before.get("nodeAffinity") is not None and after.get("nodeAffinity") != before["nodeAffinity"]:
-        errors.append(invalid("nodeAffinity", after.get("nodeAffinity"), IMMUTABLE))
+        text = f"{IMMUTABLE}, except for updating from beta label to GA"
+        errors.append(invalid("nodeAffinity", after.get("nodeAffinity"), text))
     if before.get("volumeAttributesClassName") is not None and after.get("volumeAttributesClassName") is None:
         text = "update from non-nil value to nil is forbidden"
         errors.append(forbidden("spec.volumeAttributesClassName", text))

@@ -279,10 +279,10 @@ def glusterfs_volume_errors(source: Part, path: str) -> list[FieldError]:
 
 
 def _image_errors(source: Part, path: str) -> list[FieldError]:
-    policy = source.get("pullPolicy") or ""
-    if not policy:
-        return [required(f"{path}.pullPolicy")]
-    return one_of(source, "pullPolicy", path, ("Always", "IfNotPresent", "Never"))
+    errors = needed(source, "reference", path)
+    if not source.get("pullPolicy"):
+        return [*errors, required(f"{path}.pullPolicy")]
+    return [*errors, *one_of(source, "pullPolicy", path, ("Always", "IfNotPresent", "Never"))]
 
 
 SIMPLE: Final[Mapping[str, Check]] = {name: _requires(*members) for name, members in REQUIRED.items()}
