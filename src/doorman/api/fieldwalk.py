@@ -90,6 +90,10 @@ class FieldWalker:
                     if item in value[:index]:
                         found.append(f"{path}: duplicate entries for key {written('v:' + _encode(item).decode())}")
 
+    def complete(self, value: Document, type_name: str) -> None:
+        """See `Schema.complete`."""
+        self._schema.complete(value, type_name)
+
     def created(self, new: Document, type_name: str) -> Difference:
         """What whoever creates an object owns of it.
 

@@ -99,7 +99,7 @@ class CustomKinds:
 
 
 def is_established(doc: Document) -> bool:
-    conditions = doc.get("status", {}).get("conditions", ())
+    conditions = doc.get("status", {}).get("conditions") or ()
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 

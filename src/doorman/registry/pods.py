@@ -64,7 +64,7 @@ def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     prepare_update(kind, new, old, now)
     if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
         status = copy.deepcopy(new.get("status", {}))
-        kept = [c for c in status.get("conditions", ()) if c.get("reason") != "SchedulingGated"]
+        kept = [c for c in status.get("conditions") or () if c.get("reason") != "SchedulingGated"]
         if kept:
             status["conditions"] = kept
         else:

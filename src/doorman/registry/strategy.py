@@ -219,8 +219,8 @@ def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: 
 
 def _date_conditions(new: Document, old: Document, now: Instant) -> None:
     """What says nothing of when it came about came about now, or when the same was first said."""
-    before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions", ()))}
-    for condition in new.get("status", {}).get("conditions", ()):
+    before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions") or ())}
+    for condition in new.get("status", {}).get("conditions") or ():
         if not condition.get("lastUpdateTime"):
             condition["lastUpdateTime"] = to_time(now)
         same = before.get((condition.get("type"), condition.get("status")), {})
@@ -256,8 +256,8 @@ def _update_definition(kind: Kind, new: Document, old: Document, now: Instant) -
 def _note_stored_version(doc: Document) -> None:
     """Every version that objects may have been stored in is remembered."""
     status = dict(doc.get("status", {}))
-    stored = list(status.get("storedVersions", ()))
-    for version in doc.get("spec", {}).get("versions", ()):
+    stored = list(status.get("storedVersions") or ())
+    for version in doc.get("spec", {}).get("versions") or ():
         if version.get("storage") and version["name"] not in stored:
             stored.append(version["name"])
     doc["status"] = {**status, "storedVersions": stored}
