@@ -5,6 +5,8 @@ from typing import Final
 
 from doorman.semantics.names import path_segment_faults
 from doorman.validation import claim, dedicated, device, job, plain, webhooks, workload
+from doorman.validation.apiregistration.api_service import API_SERVICE
+from doorman.validation.apps.controller_revision import CONTROLLER_REVISION
 from doorman.validation.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
 from doorman.validation.certificate_request import CERTIFICATE_REQUEST
 from doorman.validation.context import Context, Validator
@@ -28,6 +30,7 @@ from doorman.validation.rbac import roles
 from doorman.validation.runtime_class import validate_runtime_class_create, validate_runtime_class_update
 from doorman.validation.service import SERVICE
 from doorman.validation.storage import classes, drivers
+from doorman.validation.storagemigration.storage_version_migration import STORAGE_VERSION_MIGRATION
 
 __all__ = ["DEFAULT", "VALIDATORS", "Context", "Validator", "validator_of"]
 
@@ -93,7 +96,9 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "networkpolicies.networking.k8s.io": NETWORK_POLICY,
     "servicecidrs.networking.k8s.io": SERVICE_CIDR,
     "ipaddresses.networking.k8s.io": IP_ADDRESS,
-    "apiservices.apiregistration.k8s.io": metadata_validator(path_segment_faults),
+    "apiservices.apiregistration.k8s.io": API_SERVICE,
+    "controllerrevisions.apps": CONTROLLER_REVISION,
+    "storageversionmigrations.storagemigration.k8s.io": STORAGE_VERSION_MIGRATION,
     "flowschemas.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
 }
