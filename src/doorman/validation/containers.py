@@ -13,8 +13,10 @@ from doorman.base.errors import (
     not_supported,
     required,
 )
-from doorman.semantics.name_syntax import dns_label_faults, env_name_faults, port_name_faults
+from doorman.semantics.name_syntax import dns_label_faults, port_name_faults
 from doorman.validation.container_handlers import PORT_RANGE, PROBES, handler_errors
+from doorman.validation.core.environment import env_errors, env_from_errors
+from doorman.validation.core.volumes import Volumes, device_errors, mount_errors
 from doorman.validation.resources import requirement_errors
 from doorman.validation.security_context import container_security_errors
 
@@ -26,7 +28,7 @@ _RESTART_POLICIES: Final = ("Always", "Never", "OnFailure")
 
 def container_errors(
     containers: Sequence[Mapping[str, Any]],
-    volumes: frozenset[str],
+    volumes: Volumes,
     claims: frozenset[str],
     path: str,
     *,
@@ -53,7 +55,7 @@ def container_errors(
 def init_container_errors(
     containers: Sequence[Mapping[str, Any]],
     regular: Sequence[Mapping[str, Any]],
-    volumes: frozenset[str],
+    volumes: Volumes,
     claims: frozenset[str],
     path: str,
     *,
@@ -163,7 +165,7 @@ def is_simple(container: Mapping[str, Any]) -> bool:
 
 
 def _common_errors(
-    container: Mapping[str, Any], volumes: frozenset[str], claims: frozenset[str], path: str, *, host_users: bool
+    container: Mapping[str, Any], volumes: Volumes, claims: frozenset[str], path: str, *, host_users: bool
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     name = container.get("name", "")
@@ -180,8 +182,10 @@ def _common_errors(
     for field, check in _PARTS.items():
         if found := container.get(field):
             errors.extend(check(found, f"{path}.{field}"))
-    if mounts := container.get("volumeMounts"):
-        errors.extend(_mount_errors(mounts, volumes, f"{path}.volumeMounts"))
+    if container.get("volumeMounts"):
+        errors.extend(mount_errors(container, volumes, f"{path}.volumeMounts"))
+    if container.get("volumeDevices"):
+        errors.extend(device_errors(container, volumes, f"{path}.volumeDevices"))
     errors.extend(_pull_policy_errors(container.get("imagePullPolicy", ""), f"{path}.imagePullPolicy"))
     if resources := container.get("resources"):
         errors.extend(requirement_errors(resources, f"{path}.resources"))
@@ -224,48 +228,6 @@ def _port_errors(ports: Sequence[Mapping[str, Any]], path: str) -> list[FieldErr
     return errors
 
 
-def _env_errors(env: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for index, variable in enumerate(env):
-        name = variable.get("name", "")
-        if not name:
-            errors.append(required(f"{path}[{index}].name"))
-        else:
-            errors.extend(invalid(f"{path}[{index}].name", name, fault) for fault in env_name_faults(name))
-        if (source := variable.get("valueFrom")) is not None:
-            errors.extend(_env_source_errors(variable, source, f"{path}[{index}].valueFrom"))
-    return errors
-
-
-def _env_source_errors(variable: Mapping[str, Any], source: Mapping[str, Any], path: str) -> list[FieldError]:
-    if not source:
-        fields = "`configMapKeyRef`, `fieldRef`, `fileKeyRef`, `resourceFieldRef` or `secretKeyRef`"
-        return [invalid(path, "", f"must specify one of: {fields}")]
-    if variable.get("value"):
-        return [invalid(path, "", "may not be specified when `value` is not empty")]
-    if len(source) > 1:
-        return [invalid(path, "", "may not have more than one field specified at a time")]
-    return []
-
-
-def _mount_errors(mounts: Sequence[Mapping[str, Any]], volumes: frozenset[str], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    places: set[str] = set()
-    for index, mount in enumerate(mounts):
-        at = f"{path}[{index}]"
-        name, place = mount.get("name", ""), mount.get("mountPath", "")
-        if not name:
-            errors.append(required(f"{at}.name"))
-        elif name not in volumes:
-            errors.append(field_not_found(f"{at}.name", name))
-        if not place:
-            errors.append(required(f"{at}.mountPath"))
-        if place in places:
-            errors.append(invalid(f"{at}.mountPath", place, "must be unique"))
-        places.add(place)
-    return errors
-
-
 def _claim_errors(used: Sequence[Mapping[str, Any]], claims: frozenset[str], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     names: set[str] = set()
@@ -278,7 +240,11 @@ def _claim_errors(used: Sequence[Mapping[str, Any]], claims: frozenset[str], pat
             errors.append(duplicate(f"{path}[{index}]", name))
         names.add(name)
         if name not in claims:
-            errors.append(field_not_found(f"{path}[{index}]", name))
+            known = ", ".join(sorted(claims))
+            text = "must be one of the names in pod.spec.resourceClaims" + (
+                f": {known}" if claims else " which is empty"
+            )
+            errors.append(field_not_found(f"{path}[{index}]", name, text))
     return errors
 
 
@@ -297,5 +263,9 @@ def _host_port_conflicts(containers: Sequence[Mapping[str, Any]], path: str) -> 
     return errors
 
 
-_PARTS: Final[Mapping[str, Callable[[Any, str], list[FieldError]]]] = {"ports": _port_errors, "env": _env_errors}
+_PARTS: Final[Mapping[str, Callable[[Any, str], list[FieldError]]]] = {
+    "ports": _port_errors,
+    "env": env_errors,
+    "envFrom": env_from_errors,
+}
 """Fields that are lists of JSON objects, and who checks them, in the API's order."""

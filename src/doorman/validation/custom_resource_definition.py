@@ -63,7 +63,7 @@ def _at(value: Mapping[str, Json], path: str) -> Json:
 
 
 def _is_established(doc: Document) -> bool:
-    conditions = doc.get("status", {}).get("conditions", ())
+    conditions = doc.get("status", {}).get("conditions") or ()
     return any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions)
 
 
@@ -83,7 +83,7 @@ def _spec_errors(doc: Document) -> list[FieldError]:
         errors.append(required("spec.scope"))
     elif scope not in _SCOPES:
         errors.append(not_supported("spec.scope", scope, _SCOPES))
-    versions = spec.get("versions", [])
+    versions = spec.get("versions") or []
     if sum(bool(version.get("storage")) for version in versions) != 1:
         errors.append(invalid("spec.versions", versions, "must have exactly one version marked as storage version"))
     names = [version.get("name", "") for version in versions]
@@ -216,9 +216,9 @@ def _scale_errors(scale: Mapping[str, Json], path: str) -> list[FieldError]:
 
 
 def _stored_version_errors(doc: Document) -> list[FieldError]:
-    served = {version.get("name", "") for version in doc.get("spec", {}).get("versions", ())}
+    served = {version.get("name", "") for version in doc.get("spec", {}).get("versions") or ()}
     errors = []
-    for index, stored in enumerate(doc.get("status", {}).get("storedVersions", ())):
+    for index, stored in enumerate(doc.get("status", {}).get("storedVersions") or ()):
         if stored not in served:
             detail = (
                 f"missing from spec.versions; {stored} was previously a storage version, and must remain in "

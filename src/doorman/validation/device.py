@@ -8,7 +8,7 @@ from doorman.base.errors import FieldError, Json, duplicate, invalid, not_suppor
 from doorman.semantics.name_syntax import (
     dns_label_faults,
     label_value_faults,
-    max_bytes_fault,
+    max_length_fault,
     qualified_name_faults,
     subdomain_faults,
 )
@@ -46,7 +46,7 @@ def driver_errors(driver: str, path: str) -> list[FieldError]:
         return [required(path)]
     errors = []
     if len(driver) > DRIVER_NAME_BYTES_MAX:
-        errors.append(invalid(path, driver, max_bytes_fault(DRIVER_NAME_BYTES_MAX)))
+        errors.append(invalid(path, driver, max_length_fault(DRIVER_NAME_BYTES_MAX)))
     errors.extend(invalid(path, driver, fault) for fault in subdomain_faults(driver))
     return errors
 
@@ -56,7 +56,7 @@ def pool_name_errors(pool: str, path: str) -> list[FieldError]:
         return [required(path)]
     errors = []
     if len(pool) > POOL_NAME_BYTES_MAX:
-        errors.append(invalid(path, pool, max_bytes_fault(POOL_NAME_BYTES_MAX)))
+        errors.append(invalid(path, pool, max_length_fault(POOL_NAME_BYTES_MAX)))
     for part in pool.split("/"):
         errors.extend(invalid(path, part, fault) for fault in subdomain_faults(part))
     return errors

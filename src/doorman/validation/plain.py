@@ -1,15 +1,13 @@
-"""Kinds of which little is checked: config maps, secrets, quotas, limit ranges, role bindings, storage."""
+"""Kinds of which little is checked: config maps, secrets, quotas."""
 
 from typing import Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid, too_long
-from doorman.semantics.name_syntax import config_key_faults, path_segment_faults
+from doorman.semantics.name_syntax import config_key_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import (
     IMMUTABLE,
-    NameFaults,
-    metadata_validator,
     validate_metadata,
     validate_metadata_update,
 )
@@ -82,34 +80,6 @@ def _quota_update(new: Document, old: Document, context: Context) -> list[FieldE
     return errors if context.subresource else distinct([*errors, *_quota_create(new, context)])
 
 
-# Role bindings, storage classes
-
-
-def _fixed(validator: Validator, *fields: str) -> Validator:
-    """The same checks, and these fields never change."""
-
-    def update(new: Document, old: Document, context: Context) -> list[FieldError]:
-        changed = [
-            invalid(path, new.get(path), _FIXED_TEXTS.get(path, IMMUTABLE))
-            for path in fields
-            if new.get(path) != old.get(path)
-        ]
-        return [*validator.update(new, old, context), *changed]
-
-    return Validator(create=validator.create, update=update)
-
-
-_FIXED_TEXTS: Final = {"roleRef": "cannot change roleRef"}
-
-
-def _segment_named(*fixed: str) -> Validator:
-    faults: NameFaults = path_segment_faults
-    return _fixed(metadata_validator(faults), *fixed)
-
-
 CONFIG_MAP: Final = Validator(create=_config_map_create, update=_config_map_update)
 SECRET: Final = Validator(create=_secret_create, update=_secret_update)
 RESOURCE_QUOTA: Final = Validator(create=_quota_create, update=_quota_update)
-ROLE: Final = _segment_named()
-ROLE_BINDING: Final = _segment_named("roleRef")
-STORAGE_CLASS: Final = _fixed(metadata_validator(), "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")

@@ -10,6 +10,7 @@ from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid,
 from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.containers import container_errors, image_errors, init_container_errors
 from doorman.validation.context import Context
+from doorman.validation.core.volumes import Volumes, volume_errors
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
 from doorman.validation.pod_network import dns_config_errors, host_alias_errors
 from doorman.validation.resources import pod_requirement_errors, quantity_errors
@@ -27,6 +28,7 @@ _SYSTEMS: Final = ("linux", "windows")
 _GATED_NODE_NAME: Final = "cannot be set until all schedulingGates have been cleared"
 _HOST_NETWORK_PORT: Final = "must match `containerPort` when `hostNetwork` is true"
 _NOTHING: Final[frozenset[str]] = frozenset()
+_NO_VOLUMES: Final[Volumes] = {}
 _CLAIM_SOURCES: Final = ("resourceClaimName", "resourceClaimTemplateName")
 
 
@@ -47,7 +49,8 @@ def pod_errors(doc: Document, *, comparison_operators: bool) -> list[FieldError]
     if annotations := doc["metadata"].get("annotations"):
         at = "metadata.annotations"
         errors.extend(_annotation_errors(annotations, spec, at, comparison_operators=comparison_operators))
-    errors.extend(pod_spec_errors(spec, "spec", comparison_operators=comparison_operators))
+    name = doc["metadata"].get("name") or ""
+    errors.extend(pod_spec_errors(spec, "spec", comparison_operators=comparison_operators, pod=name))
     errors.extend(image_errors(spec.get("containers") or (), "spec.containers"))
     errors.extend(image_errors(spec.get("initContainers") or (), "spec.initContainers"))
     return errors
@@ -76,12 +79,16 @@ def allows_comparison_operators(old_spec: Mapping[str, Any] | None, context: Con
     return uses_comparison_operators((old_spec or {}).get("tolerations"))
 
 
-def pod_spec_errors(spec: Mapping[str, Any], path: str, *, comparison_operators: bool) -> list[FieldError]:
+def pod_spec_errors(
+    spec: Mapping[str, Any], path: str, *, comparison_operators: bool, pod: str = ""
+) -> list[FieldError]:
+    """`pod` is the pod's name, where it has one."""
     errors: list[FieldError] = []
     get = spec.get
-    volumes = claims = _NOTHING
+    volumes: Volumes = _NO_VOLUMES
+    claims = _NOTHING
     if found := get("volumes"):
-        volumes = _volume_names(found, f"{path}.volumes", errors)
+        volumes = volume_errors(found, pod, f"{path}.volumes", errors)
     if found := get("resourceClaims"):
         claims = _claim_names(found, f"{path}.resourceClaims", errors)
     containers = get("containers") or ()
@@ -142,20 +149,6 @@ def _is_deletion_cost(text: str) -> bool:
     [True, True, True, False, False, False, False, False]
     """
     return bool(_DELETION_COST.fullmatch(text)) and -INT32_MAX - 1 <= int(text) <= INT32_MAX
-
-
-def _volume_names(volumes: Sequence[Mapping[str, Any]], path: str, errors: list[FieldError]) -> frozenset[str]:
-    """The names that mounts may use; what is wrong with the volumes goes into `errors`."""
-    names: set[str] = set()
-    for index, volume in enumerate(volumes):
-        errors.extend(_name_errors(volume.get("name", ""), names, f"{path}[{index}].name"))
-        sources = [field for field in volume if field != "name"]
-        if not sources:
-            errors.append(required(f"{path}[{index}]", "must specify a volume type"))
-        errors.extend(
-            forbidden(f"{path}[{index}].{extra}", "may not specify more than 1 volume type") for extra in sources[1:]
-        )
-    return frozenset(names)
 
 
 def _name_errors(name: str, taken: set[str], path: str) -> list[FieldError]:

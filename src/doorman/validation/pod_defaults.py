@@ -3,7 +3,7 @@
 The order of members is that of the API's own answers where it can be had for nothing; nobody relies on it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import quantity_text
@@ -155,8 +155,7 @@ def _default_volumes(volumes: Iterable[_Json]) -> None:
         for source in _MODED_VOLUMES:
             if source in volume:
                 volume[source].setdefault("defaultMode", MODE)
-        if "hostPath" in volume:
-            volume["hostPath"].setdefault("type", "")
+        default_source(volume)
         for item in (volume.get("downwardAPI") or {}).get("items") or ():
             _default_field_ref(item)
         for source in (volume.get("projected") or {}).get("sources") or ():
@@ -164,6 +163,26 @@ def _default_volumes(volumes: Iterable[_Json]) -> None:
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
         if template is not None:
             template.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+
+
+SOURCE_DEFAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "hostPath": {"type": ""},
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+"""Of volumes' sources, by the name of the source."""
+
+
+def default_source(holder: _Json) -> None:
+    """The source of a volume: of a pod, or a PersistentVolume."""
+    for name, defaults in SOURCE_DEFAULTS.items():
+        if (source := holder.get(name)) is not None:
+            for member, value in defaults.items():
+                source.setdefault(member, value)
+    if (image := holder.get("image")) is not None and not image.get("pullPolicy"):
+        image["pullPolicy"] = pull_policy(image.get("reference") or "")
 
 
 def _default_projection(source: _Json) -> None:

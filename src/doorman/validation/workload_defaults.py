@@ -90,6 +90,7 @@ def default_job(doc: Document) -> None:
     spec.setdefault("backoffLimit", INT32_MAX if "backoffLimitPerIndex" in spec else 6)
     spec.setdefault("completionMode", "NonIndexed")
     spec.setdefault("suspend", False)
+    spec.setdefault("manualSelector", False)
     spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
     for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
         for condition in rule.get("onPodConditions") or ():

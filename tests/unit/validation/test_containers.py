@@ -84,7 +84,10 @@ def c(**fields: Any) -> dict[str, Any]:
         ),
         pytest.param(
             [c(resources={"claims": [{"name": "d"}]})],
-            ['c[0].resources.claims[0]: Not found: "d"'],
+            [
+                'c[0].resources.claims[0]: Not found: "d": '
+                "must be one of the names in pod.spec.resourceClaims which is empty"
+            ],
             id="claim-of-nothing",
         ),
         pytest.param(
@@ -100,26 +103,26 @@ def c(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_container_errors(containers: list[dict[str, Any]], expected: list[str]) -> None:
-    assert texts(container_errors(containers, NONE, NONE, "c")) == expected
+    assert texts(container_errors(containers, {}, NONE, "c")) == expected
 
 
 def test_container_with_mounted_volume_and_claim_is_good() -> None:
     container = c(volumeMounts=[{"name": "v", "mountPath": "/x"}], resources={"claims": [{"name": "d"}]})
-    assert container_errors([container], frozenset({"v"}), frozenset({"d"}), "c") == []
+    assert container_errors([container], {"v": {}}, frozenset({"d"}), "c") == []
     twice = c(volumeMounts=[{"name": "v", "mountPath": "/x"}, {"name": "v", "mountPath": "/x"}])
-    assert texts(container_errors([twice], frozenset({"v"}), NONE, "c")) == [
+    assert texts(container_errors([twice], {"v": {}}, NONE, "c")) == [
         'c[0].volumeMounts[1].mountPath: Invalid value: "/x": must be unique'
     ]
 
 
 def test_init_container_shares_names_and_has_no_probes() -> None:
-    found = texts(init_container_errors([c(readinessProbe={"exec": {}})], [c()], NONE, NONE, "i"))
+    found = texts(init_container_errors([c(readinessProbe={"exec": {}})], [c()], {}, NONE, "i"))
     assert found == [
         'i[0].name: Duplicate value: "c"',
         "i[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always",
     ]
     sidecar = c(name="s", restartPolicy="Always", readinessProbe={"exec": {"command": ["x"]}})
-    assert init_container_errors([sidecar], [c()], NONE, NONE, "i") == []
+    assert init_container_errors([sidecar], [c()], {}, NONE, "i") == []
 
 
 def test_simple_container_is_recognised() -> None:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from doorman.validation.context import Context
-from doorman.validation.plain import CONFIG_MAP, RESOURCE_QUOTA, ROLE, ROLE_BINDING, SECRET, STORAGE_CLASS
+from doorman.validation.defaults import default_secret
+from doorman.validation.plain import CONFIG_MAP, RESOURCE_QUOTA, SECRET
 
 
 def texts(errors: Any) -> list[str]:
@@ -42,15 +43,8 @@ def test_quota_amounts_are_not_negative() -> None:
     assert [error.field for error in RESOURCE_QUOTA.create(doc, Context())] == ["spec.hard[pods]"]
 
 
-def test_roles_are_named_by_path_segments_and_references_stay() -> None:
-    system = {"metadata": {"name": "system:node", "uid": "u"}}
-    assert ROLE.create(system, Context()) == []
-    old, new = {**system, "roleRef": {"name": "a"}}, {**system, "roleRef": {"name": "b"}}
-    assert texts(ROLE_BINDING.update(new, old, Context())) == [
-        'roleRef: Invalid value: {"name":"b"}: cannot change roleRef'
-    ]
-
-
-def test_storage_class_parameters_stay() -> None:
-    found = STORAGE_CLASS.update(named(parameters={"a": "b"}), named(), Context())
-    assert [error.field for error in found] == ["parameters"]
+def test_secret_text_becomes_data() -> None:
+    doc = named(data={"a": "eA=="}, stringData={"b": "x"})
+    default_secret(doc)
+    assert doc["data"] == {"a": "eA==", "b": "eA=="}
+    assert "stringData" not in doc

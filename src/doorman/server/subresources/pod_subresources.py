@@ -166,10 +166,10 @@ def set_condition(status: Document, condition: Document, now: Instant) -> None:
         if found.get("type") == condition["type"]:
             same = found.get("status") == condition["status"]
             since = found.get("lastTransitionTime") if same else None
-            conditions[i] = {**condition, "lastTransitionTime": since or to_time(now)}
+            conditions[i] = {**condition, "lastProbeTime": None, "lastTransitionTime": since or to_time(now)}
             break
     else:
-        conditions.append({**condition, "lastTransitionTime": to_time(now)})
+        conditions.append({**condition, "lastProbeTime": None, "lastTransitionTime": to_time(now)})
     status["conditions"] = conditions
 
 
