@@ -15,7 +15,6 @@ from heapq import merge
 from itertools import islice
 from typing import Any, Final
 
-import msgspec
 from sortedcontainers import SortedDict
 
 from doorman.api.views.meta import Object, view_decoder
