@@ -37,9 +37,9 @@ from doorman.registry.object_identity import check_identity, drop_repeated_owner
 from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
+from doorman.validation.apiextensions.structural import custom_validator
 from doorman.validation.defaults import DEFAULTERS
-from doorman.validation.structural import custom_validator
-from doorman.validation.table import Context, Validator, validator_of
+from doorman.validation.validators import Context, Validator, validator_of
 from doorman.validation.warnings import warnings_of
 
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")

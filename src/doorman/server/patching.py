@@ -14,7 +14,7 @@ from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
 from doorman.api.patch.strategic_merge_patch import strategic_merge
-from doorman.api.typed_config import config_faults
+from doorman.api.patch.typed_config import config_faults
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant

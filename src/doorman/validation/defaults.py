@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import RBAC_GROUP
-from doorman.validation.custom_resource_definition import default_definition
-from doorman.validation.pod_defaults import default_pod, default_source
-from doorman.validation.workload_defaults import (
+from doorman.validation.apiextensions.custom_resource_definition import default_definition
+from doorman.validation.apps.workload_defaults import (
     default_cron_job,
     default_daemon_set,
     default_deployment,
@@ -18,6 +17,7 @@ from doorman.validation.workload_defaults import (
     default_replication_controller,
     default_stateful_set,
 )
+from doorman.validation.pods.pod_defaults import default_pod, default_source
 
 Defaulter = Callable[[Document], None]
 

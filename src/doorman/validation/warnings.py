@@ -5,7 +5,7 @@ from typing import Final
 
 from doorman.api.machinery.schema import Document
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
-from doorman.validation.core.pod_warnings import claim_warnings, pod_warnings
+from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings
 
 Warn = Callable[[Document, Document | None], list[str]]
 """From what is written and what was there (None: nothing) to what is said."""

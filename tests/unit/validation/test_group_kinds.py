@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.validation.context import Context
-from doorman.validation.core.pod_warnings import pod_warnings
-from doorman.validation.table import validator_of
+from doorman.validation.pods.pod_warnings import pod_warnings
+from doorman.validation.validators import validator_of
 from doorman.validation.warnings import warnings_of
 
 RBAC = "rbac.authorization.k8s.io"

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from doorman.api.go_scalars import MICRO_TIME_LAYOUT, TIME_LAYOUT, base64_fault, time_fault
 from doorman.api.machinery.decode_errors import json_type, member_place, unmarshal_fault
+from doorman.api.machinery.go_scalars import MICRO_TIME_LAYOUT, TIME_LAYOUT, base64_fault, time_fault
 from doorman.api.machinery.quantity import QuantityError, canonical_quantity
 from doorman.api.machinery.structural_schema import Structural, prune, type_rows
-from doorman.api.written import Written
+from doorman.api.machinery.written_members import WrittenMembers
 from doorman.base.go_format import go_json
 from doorman.base.instants import from_time, to_micro_time, to_time
 
@@ -49,7 +49,7 @@ class Schema:
         self._structural: dict[str, Structural] = {}
         self._checks: dict[str, Check] = {}
         self._member_checks: dict[str, dict[str, Check]] = {}
-        self._written = Written(self._types)
+        self._written = WrittenMembers(self._types)
 
     def add(self, type_name: str, structural: Structural) -> None:
         """A type that a CustomResourceDefinition describes. Names are used once: readers keep what they made of one."""

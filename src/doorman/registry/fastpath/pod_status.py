@@ -22,7 +22,7 @@ from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.fastpath.pod_bytes import NOTHING, PodBytes, read, written
 from doorman.registry.kinds.pod_strategy import has_settled_addresses
-from doorman.validation.pod_status import status_errors
+from doorman.validation.pods.pod_status_rules import status_errors
 
 TYPES: Final = frozenset(
     {"PodScheduled", "DisruptionTarget", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"}

@@ -25,7 +25,7 @@ from doorman.registry.deletion import DeleteOptions, check_preconditions
 from doorman.registry.fastpath.pod_bytes import PodBytes, read, written
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
-from doorman.validation.binding import check_binding
+from doorman.validation.pods.binding import check_binding
 
 _BINDING = GroupResource("", "pods/binding")
 _VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."

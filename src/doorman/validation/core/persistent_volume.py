@@ -6,23 +6,23 @@ from typing import Final
 
 from doorman.api.machinery.quantity import parse_quantity
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import STORAGE_CLASS_ANNOTATION
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
 from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.semantics.pods.resource_names import is_native_resource
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.claim_spec import VOLUME_MODES, access_mode_errors, claim_spec_errors
-from doorman.validation.core.volume_sources import (
+from doorman.validation.faults import NOT_NEGATIVE, POSITIVE, Part, badly, maybe
+from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
+from doorman.validation.pods.volume_sources import (
     VOLUME_SOURCES,
     iscsi_volume_errors,
     long_portal_errors,
     source_errors,
 )
-from doorman.validation.faults import NOT_NEGATIVE, POSITIVE, Part, badly, maybe
-from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 from doorman.validation.selectors import node_selector_errors
 
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
-_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 _RESIZE_STATUSES: Final = (
     "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible",
     "NodeResizePending",
@@ -182,14 +182,14 @@ def _claim_change_errors(new: Document, old: Document) -> list[FieldError]:
     errors: list[FieldError] = []
     if not before.get("volumeName"):
         before["volumeName"] = after.get("volumeName")
-    said = (old["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
-    says = (new["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
+    said = (old["metadata"].get("annotations") or {}).get(STORAGE_CLASS_ANNOTATION)
+    says = (new["metadata"].get("annotations") or {}).get(STORAGE_CLASS_ANNOTATION)
     wanted = after.get("storageClassName")
     if said is not None and before.get("storageClassName") is None and wanted == said and says in (None, said):
         after["storageClassName"] = None
     else:
         if (said or "") != (says or ""):
-            errors.append(invalid(f"metadata.annotations[{_CLASS_ANNOTATION}]", says or "", IMMUTABLE))
+            errors.append(invalid(f"metadata.annotations[{STORAGE_CLASS_ANNOTATION}]", says or "", IMMUTABLE))
         if wanted is not None and before.get("storageClassName") is None and said in (None, wanted):
             before["storageClassName"] = wanted
     if (new.get("status") or {}).get("phase") == "Bound":

@@ -7,6 +7,7 @@ from doorman.base.errors import FieldError, forbidden, invalid, not_supported, r
 from doorman.semantics.addresses import address_or_none, ip_faults
 from doorman.semantics.name_syntax import dns_label_faults, path_segment_faults, port_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.document_paths import domain_path_errors
 from doorman.validation.faults import (
     Part,
     badly,
@@ -19,7 +20,6 @@ from doorman.validation.faults import (
     wildcard_subdomain_faults,
 )
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
-from doorman.validation.paths import domain_path_errors
 
 _CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")

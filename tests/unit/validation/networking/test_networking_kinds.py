@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.validation.context import Context
-from doorman.validation.table import validator_of
+from doorman.validation.validators import validator_of
 
 
 def create(resource: str, **members: Any) -> list[str]:
