@@ -44,11 +44,11 @@ def test_pod_that_does_not_tolerate_is_refused_or_evicted_and_one_can_ask_why() 
         await cluster.given_pod("p", nodeName="node-1")
         await cluster.advance(5)
         cluster.expect_gone("p")
-        told = cluster.cluster._explain("default", "p", ADMIN)
+        told = cluster.cluster.explainer().explain("default", "p", ADMIN)
         assert {event["reason"] for event in told["history"]} >= {"TaintManagerEviction", "TaintEvictionDetail"}
         await cluster.given_pod("big", nodeName="node-2", **requesting(cpu="5"))
         await cluster.advance(1)
-        (event,) = cluster.cluster._explain("default", "big", ADMIN)["history"]
+        (event,) = cluster.cluster.explainer().explain("default", "big", ADMIN)["history"]
         assert event["reason"] == "OutOfcpu"
 
     run_story(story, nodes=2)

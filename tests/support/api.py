@@ -127,9 +127,9 @@ class Api:
 
 
 @asynccontextmanager
-async def running_api(*, audit_log: Path | None = None) -> AsyncIterator[Api]:
+async def running_api(*, audit_log: Path | None = None, **settings: Any) -> AsyncIterator[Api]:
     clock = ManualClock()
-    cluster = ControlPlane(MemoryStore(), Settings(seed=7, nodes=0), clock)
+    cluster = ControlPlane(MemoryStore(), Settings(**{"seed": 7, "nodes": 0, **settings}), clock)
     await cluster.prepare(port=6443, ca_certificate=credentials().ca_certificate)
     audit = AuditLog(audit_log, clock, lambda _, flush: flush()) if audit_log is not None else None
     try:

@@ -88,8 +88,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     """What whoever asks is to be told besides the answer."""
     drawn: list[str] = []
     """Names in the object that were drawn at random: another one that is alike gets others."""
-    is_particular: bool = False
-    """Set by whoever decides by more than what the object, its name aside, and the cluster say."""
+    is_cacheable: bool = True
+    """Taken back by whoever decides by more than what the object, its name aside, and the cluster say."""
     annotations: dict[str, str] = {}
     """What the audit log is to be told."""
     kind_version: str = ""
@@ -158,7 +158,7 @@ class RequestPreview(msgspec.Struct, frozen=True, kw_only=True):
     operation: Operation
     subresource: str = ""
     node: str = ""
-    """On which the pod is that it is about."""
+    """The node that the pod is on, or whose lease it is."""
 
 
 class Interest(msgspec.Struct, frozen=True, kw_only=True):

@@ -262,3 +262,8 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
         generation=name in has["generation"],
         deprecation=traits()["deprecations"].get(conversion, ""),
     )
+
+
+def go_package(kind: Kind) -> str:
+    """The package of Kubernetes' own types of a kind, as its messages name it."""
+    return kind.group.split(".")[0] or "core"

@@ -14,6 +14,7 @@ import msgspec
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action
+from doorman.client.informer_cache import ListerOf
 
 
 class ObjectChange(msgspec.Struct, frozen=True):
@@ -82,6 +83,15 @@ class Controller(Protocol):
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
         """The retries of `key` are used up."""
+        ...
+
+
+@runtime_checkable
+class KindFollower(Protocol):
+    """A controller that looks after objects of every kind, also of kinds that come later."""
+
+    def add_kind(self, resource: str, lister: ListerOf[Any], *, namespaced: bool) -> Sequence[Source]:
+        """A custom kind is served from now on; gives the sources by which it wants to be woken."""
         ...
 
 

@@ -8,12 +8,12 @@ import asyncio
 import base64
 import binascii
 import ssl
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
 
-from doorman.admission.plugin_contract import ClusterReader
 from doorman.admission.webhooks.webhook_dispatch import Unanswered
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import ClientConfig, ServiceReference
@@ -34,14 +34,19 @@ class Target(msgspec.Struct, frozen=True):
     server_name: str = ""
 
 
+ServiceLookup = Callable[[str, str, str], Mapping[str, Any] | None]  # a document
+"""Finds a service or its endpoints: resource, namespace and name."""
+
+
 class WebhookCaller:
-    def __init__(self) -> None:
+    def __init__(self, services: ServiceLookup) -> None:
+        self._services = services
         self._clients: dict[str, httpx2.AsyncClient] = {}
 
-    async def post(self, config: ClientConfig, review: Document, timeout_seconds: int, cluster: ClusterReader) -> bytes:
+    async def post(self, config: ClientConfig, review: Document, timeout_seconds: int) -> bytes:
         import httpx2
 
-        target = target_of(config, cluster)
+        target = target_of(config, self._services)
         told = f'failed to call webhook: Post "{_shown(config, target)}?timeout={timeout_seconds}s"'
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -95,34 +100,34 @@ class WebhookCaller:
         return found
 
 
-def target_of(config: ClientConfig, cluster: ClusterReader) -> Target:
+def target_of(config: ClientConfig, services: ServiceLookup) -> Target:
     """Raises Unanswered when the configuration names nothing that can be reached."""
     if config.service is not None:
-        return _service_target(config.service, cluster)
+        return _service_target(config.service, services)
     parts = urlsplit(config.url)
     if parts.scheme != "https" or not parts.hostname or parts.username or parts.query or parts.fragment:
         raise Unanswered(f'failed to call webhook: "{config.url}" must be https, without user, query or fragment')
     return Target(config.url)
 
 
-def _service_target(service: ServiceReference, cluster: ClusterReader) -> Target:
-    found = cluster.get("services", service.namespace, service.name)
+def _service_target(service: ServiceReference, services: ServiceLookup) -> Target:
+    found = services("services", service.namespace, service.name)
     if found is None:
         raise Unanswered(f'failed to call webhook: service "{service.name}" not found')
     spec = found.get("spec") or {}
     host, port = spec.get("externalName") or next(iter(spec.get("externalIPs") or ()), ""), service.port
     if not host:
-        host, port = _endpoint(service, spec, cluster)
+        host, port = _endpoint(service, spec, services)
     if not host:
         raise Unanswered(f'failed to call webhook: no endpoints available for service "{service.name}"')
     shown = f"[{host}]" if ":" in host else host
     return Target(f"https://{shown}:{port}{service.path or '/'}", f"{service.name}.{service.namespace}.svc")
 
 
-def _endpoint(service: ServiceReference, spec: Document, cluster: ClusterReader) -> tuple[str, int]:
+def _endpoint(service: ServiceReference, spec: Mapping[str, Any], services: ServiceLookup) -> tuple[str, int]:
     ports = [port for port in spec.get("ports") or () if port.get("port") == service.port]
     name = ports[0].get("name", "") if ports else ""
-    endpoints = cluster.get("endpoints", service.namespace, service.name) or {}
+    endpoints = services("endpoints", service.namespace, service.name) or {}
     for subset in endpoints.get("subsets") or ():
         for address in subset.get("addresses") or ():
             for port in subset.get("ports") or ():

@@ -1,22 +1,29 @@
 """The controllers this server can run, in the order in which they are started."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from doorman.api.kinds import Kinds, type_table
+from doorman.api.kinds import Kinds, builtin_kinds, type_table
+from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
+from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
-from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, LEASES
+from doorman.api.views.meta import Object
+from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
+from doorman.controllers.cluster.api_services import RESOURCE as API_SERVICES
+from doorman.controllers.cluster.api_services import ApiServiceController
 from doorman.controllers.cluster.clusterrole_aggregation import CLUSTER_ROLES, ClusterRoleAggregationController
+from doorman.controllers.cluster.crd_controller import CustomResourceDefinitionController
 from doorman.controllers.cluster.disruption import DisruptionController, WorkloadScales
+from doorman.controllers.cluster.event_ttl import EventTtlController
 from doorman.controllers.cluster.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.cluster.namespace_controller import NamespaceController
 from doorman.controllers.cluster.policy_status import PolicyStatusController
@@ -38,10 +45,15 @@ from doorman.controllers.service.endpoint_slices import RESOURCE as SLICES
 from doorman.controllers.service.endpoint_slices import EndpointSliceController
 from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOINTS
 from doorman.controllers.service.endpoints_controller import EndpointsController
+from doorman.controllers.service.ip_addresses import RESOURCE as ADDRESSES
+from doorman.controllers.service.ip_addresses import ServiceAddressController
+from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
+from doorman.controllers.service.kubernetes_service import KubernetesServiceController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.nodes.agent import SimulatedNodes, agent_settings_for
 from doorman.runtime.components.informers import Informers
-from doorman.runtime.settings import Settings
+from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
 """Namespaced, but nothing of theirs is stored under their own name."""
@@ -60,6 +72,10 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """Says who may do what."""
     total_of: TotalOf
     """Says what quotas are held against."""
+    instances: Callable[[str], Sequence[Object]]
+    """All objects of a custom kind."""
+    own_service: Mapping[str, Document]
+    """The API's own service and where it leads, by resource."""
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)
@@ -77,6 +93,24 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Build = Callable[[Parts], Controller]
+
+
+class Account(msgspec.Struct, frozen=True):
+    """Who a controller acts as: a user, or each simulated kubelet for itself."""
+
+    user: str
+
+    @property
+    def is_api_server(self) -> bool:
+        return self.user == API_SERVER_USER
+
+    @property
+    def is_kubelets(self) -> bool:
+        return self.user == NODES_GROUP
+
+
+API_SERVER: Final = Account(API_SERVER_USER)
+KUBELETS: Final = Account(NODES_GROUP)
 
 CONTROLLERS: Final[Mapping[str, Build]] = {
     "serviceaccount-controller": lambda p: ServiceAccountController(
@@ -173,5 +207,45 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 
 
-def identity_of(name: str) -> str:
-    return f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}"
+SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
+    (lambda p: CustomResourceDefinitionController(p.lister(DEFINITIONS), p.instances), API_SERVER),
+    (
+        lambda p: ApiServiceController(builtin_kinds().group_versions(), p.lister(DEFINITIONS), p.lister(API_SERVICES)),
+        API_SERVER,
+    ),
+    (lambda p: ServiceAddressController(p.lister("services"), p.lister(ADDRESSES)), API_SERVER),
+    (
+        lambda p: KubernetesServiceController(
+            {resource: p.lister(resource) for resource in API_SERVICE_RESOURCES}, p.own_service
+        ),
+        API_SERVER,
+    ),
+    (lambda p: EventTtlController(p.informers.live("events")), API_SERVER),
+    (
+        lambda p: SimulatedNodes(
+            p.lister("nodes"),
+            p.lister("pods"),
+            p.lister(LEASES),
+            agent_settings_for(
+                p.settings.node_lifecycle.node_monitor_grace_period_seconds,
+                comparison_operators=p.settings.gates.comparison_operators,
+            ),
+        ),
+        KUBELETS,
+    ),
+)
+"""Always on: what is the API server's own work upstream, and the simulated kubelets."""
+
+
+def account_of(name: str) -> Account:
+    """The service account in kube-system that a controller of kube-controller-manager acts as."""
+    return Account(f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}")
+
+
+def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+    """Every controller that is to run, with who it acts as, in the order in which they are started."""
+    for name, build in CONTROLLERS.items():
+        if is_enabled(name, parts.settings.controllers):
+            yield build(parts), account_of(name)
+    for build, account in SERVERS_OWN:
+        yield build(parts), account

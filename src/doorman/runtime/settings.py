@@ -54,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     disable_admission_plugins: tuple[str, ...] = ()
     toleration_restriction: Restriction = Restriction()
     """What PodTolerationRestriction gives to, and demands of, namespaces that do not say."""
+    takes_shortcuts: bool = True
+    """False: every write goes the long way (`registry/fastpath/shortcuts.py`), to compare."""
     quota_limits: QuotaLimits = QuotaLimits()
     """What ResourceQuota lets nobody take without a quota for it."""
     default_not_ready_toleration_seconds: int = 300

@@ -19,18 +19,19 @@ from doorman.base.errors import (
 )
 from doorman.base.loop_turns import in_turn
 from doorman.registry.cache.stored_object import Stored
+from doorman.registry.caller import Caller
+from doorman.registry.clean_documents import Body
 from doorman.registry.object_identity import check_name, check_place, settle_namespace
-from doorman.registry.proposal import Caller
+from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, transform_of
+from doorman.registry.pod_operations import PodOperations, check_streamed
 from doorman.registry.registry import Registry, Transform
 from doorman.server.auth.auth_services import AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
+from doorman.server.codec.patch_bodies import read_patch
 from doorman.server.codec.rendering import Renderer
-from doorman.server.codec.request_bodies import Body
 from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
-from doorman.server.patching import ApplyPlan, PatchBody, checked_config, read_patch, transform_of
 from doorman.server.request import Response
 from doorman.server.request_context import RequestContext, caller_of, delete_options_of, weight_of
-from doorman.server.subresources.pod_subresources import PodOperations, check_streamed
 from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 

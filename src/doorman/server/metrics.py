@@ -34,7 +34,7 @@ _LABELS: Final = ("verb", "group", "version", "resource", "subresource", "scope"
 # Series of when others began: upstream has none.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # it says nothing of types
 
-Source = Callable[[], Iterable[Metric]]
+MetricsSource = Callable[[], Iterable[Metric]]
 Key = tuple[str, str, str, str, str, str]
 
 
@@ -47,7 +47,7 @@ class _Durations:
 
 
 class Metrics:
-    def __init__(self, kinds: Kinds, *sources: Source, faults: ReaderFaults | None = None) -> None:
+    def __init__(self, kinds: Kinds, *sources: MetricsSource, faults: ReaderFaults | None = None) -> None:
         self._kinds = kinds
         self._faults = faults or ReaderFaults()
         self._sources = sources
@@ -118,7 +118,7 @@ class Metrics:
         return family
 
 
-def flow_source(flow: FlowControl) -> Source:
+def flow_source(flow: FlowControl) -> MetricsSource:
     """How many requests are worked on, how many wait, and how many watches are open."""
 
     def collect() -> Iterable[Metric]:
@@ -138,7 +138,7 @@ def flow_source(flow: FlowControl) -> Source:
     return collect
 
 
-def reader_source(faults: ReaderFaults) -> Source:
+def reader_source(faults: ReaderFaults) -> MetricsSource:
     """How often readers could not take what is stored, and how many objects are set aside for it."""
 
     def collect() -> Iterable[Metric]:
@@ -154,7 +154,7 @@ def reader_source(faults: ReaderFaults) -> Source:
     return collect
 
 
-def storage_source(cache: WatchCache, kinds: Kinds) -> Source:
+def storage_source(cache: WatchCache, kinds: Kinds) -> MetricsSource:
     """How many objects of each kind there are."""
 
     def collect() -> Iterable[Metric]:

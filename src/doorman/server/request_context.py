@@ -18,11 +18,11 @@ from doorman.base.errors import (
     required,
     too_long,
 )
+from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions
-from doorman.registry.proposal import Caller
+from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.server.codec.decoding import FIELD_VALIDATIONS
 from doorman.server.codec.request_bodies import BodyError, read_body
-from doorman.server.patching import APPLY
 from doorman.server.request import Query, Request, RequestInfo
 
 MANAGER_BYTES_MAX: Final = 128
@@ -60,7 +60,7 @@ def caller_of(
         warnings=call.warnings,
         annotations=call.annotations,
         manager=manager or default,
-        is_apply=patch_type == APPLY,
+        is_apply=patch_type == APPLY_PATCH,
         dry_run=bool(query.all("dryRun")),
         options=_options(query, options_kind, given),
         weight_bytes=weight_of(call.request),
@@ -128,9 +128,9 @@ def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, 
 
 def _option_errors(query: Query, options_kind: str, manager: str, patch_type: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    if patch_type == APPLY and not manager:
+    if patch_type == APPLY_PATCH and not manager:
         errors.append(required("fieldManager", "is required for apply patch"))
-    if patch_type and patch_type != APPLY and query.has("force"):
+    if patch_type and patch_type != APPLY_PATCH and query.has("force"):
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
     if len(manager.encode()) > MANAGER_BYTES_MAX:
         errors.append(too_long("fieldManager", MANAGER_BYTES_MAX))

@@ -73,7 +73,7 @@ PORTS = [{"name": "tls", "port": 8443}]
     ],
 )
 def test_target(config: Any, world: World, expected: Target) -> None:
-    assert target_of(msgspec.convert(config, ClientConfig), world) == expected
+    assert target_of(msgspec.convert(config, ClientConfig), world.get) == expected
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_target(config: Any, world: World, expected: Target) -> None:
 )
 def test_nowhere(config: Any, world: World, told: str) -> None:
     with pytest.raises(Unanswered, match=told):
-        target_of(msgspec.convert(config, ClientConfig), world)
+        target_of(msgspec.convert(config, ClientConfig), world.get)

@@ -3,7 +3,7 @@
 import pytest
 
 from doorman.client.actions import Patch, PatchType
-from doorman.runtime.controller_registry import CONTROLLERS, identity_of
+from doorman.runtime.controller_registry import CONTROLLERS, account_of
 from doorman.runtime.default_roles import AUTOUPDATE, default_objects, ensure_roles, parse_rule
 from support.api import Api, running_api
 
@@ -33,7 +33,7 @@ def test_every_binding_s_role_is_there() -> None:
 
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_every_controller_has_a_role_of_its_own(name: str) -> None:
-    account = identity_of(name).rpartition(":")[2]
+    account = account_of(name).user.rpartition(":")[2]
     names = {o.body["metadata"]["name"] for o in default_objects() if o.resource == ROLES}
     assert f"system:controller:{account}" in names
 

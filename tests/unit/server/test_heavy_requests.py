@@ -11,7 +11,7 @@ import pytest
 from doorman.base import loop_turns as turns
 from doorman.base.bounds import CEL_COST_MAX
 from doorman.client.actions import Create, Delete
-from doorman.registry.fastpath import new_object as drafts
+from doorman.registry import proposal
 from doorman.server.request import Query, Request
 from support.api import Api, running_api
 from support.cluster import Story, run_story
@@ -62,9 +62,9 @@ async def test_large_yaml_is_read_defaulted_tracked_and_checked_beside_the_loop(
         assert await sent(api, "POST", MAPS, yaml_map("a", 5000), "application/yaml") == 201
     assert heavy.done == [
         "decode_object",
-        "Proposer._default",
+        "KindRules.default",
         "ManagedFields.track_create",
-        "Proposer.settle",
+        "KindRules.settle_create",
     ]
 
 
@@ -76,7 +76,7 @@ async def test_many_keys_are_applied_beside_the_loop(heavy: _Recording) -> None:
         assert any("<lambda>" in work for work in heavy.done)
         heavy.done.clear()
         assert await sent(api, "PATCH", path, yaml_map("a", 5001), content_type) == 200
-        assert "Proposer._settle_update" in heavy.done
+        assert "KindRules.settle_update" in heavy.done
 
 
 async def test_patches_that_copy_are_followed_beside_the_loop(heavy: _Recording) -> None:
@@ -102,7 +102,7 @@ def test_rules_in_cel_are_evaluated_beside_the_loop(monkeypatch: pytest.MonkeyPa
         weights[work.__qualname__] = weight
         return work(*args)
 
-    monkeypatch.setattr(drafts, "in_turn", weighed)
+    monkeypatch.setattr(proposal, "in_turn", weighed)
 
     async def story(cluster: Story) -> None:
         versions = widget_definition()["spec"]["versions"]
@@ -114,7 +114,7 @@ def test_rules_in_cel_are_evaluated_beside_the_loop(monkeypatch: pytest.MonkeyPa
             await cluster.client.create(Create(resource=resource, body=definition))
             await cluster.settle()
             await cluster.client.create(Create(resource="widgets.example.com", namespace="default", body=widget("w")))
-            assert weights["Proposer.settle"] == weight
+            assert weights["KindRules.settle_create"] == weight
             await cluster.client.delete(Delete(resource=resource, name="widgets.example.com"))
             await cluster.advance(5)
 

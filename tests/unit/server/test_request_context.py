@@ -9,7 +9,7 @@ from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.machinery.schema import Schema
 from doorman.api.well_known import MERGE_PATCH
 from doorman.base.errors import ApiError
-from doorman.server.patching import APPLY
+from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.server.request import Query, Request, RequestInfo
 from doorman.server.request_context import JOB_PODS_STAY, RequestContext, caller_of, delete_options_of
 
@@ -39,7 +39,7 @@ def test_manager(query: str, agent: str, manager: str) -> None:
     ("query", "patch_type", "field"),
     [
         pytest.param("dryRun=Some", "", "dryRun", id="dry-run"),
-        pytest.param("", APPLY, "fieldManager", id="apply-without-manager"),
+        pytest.param("", APPLY_PATCH, "fieldManager", id="apply-without-manager"),
         pytest.param("force=true", MERGE_PATCH, "force", id="force-without-apply"),
         pytest.param("fieldManager=" + "m" * 129, "", "fieldManager", id="long-manager"),
         pytest.param("fieldManager=a%07b", "", "fieldManager", id="unreadable-manager"),

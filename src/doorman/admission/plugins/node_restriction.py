@@ -19,7 +19,7 @@ from doorman.admission.plugin_contract import (
 )
 from doorman.admission.plugins.node_labels import decide_forbidden_labels
 from doorman.api.identity import User
-from doorman.api.well_known import MIRROR_POD_ANNOTATION, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP
+from doorman.api.well_known import LEASES, MIRROR_POD_ANNOTATION, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Instant
 from doorman.base.errors import GroupResource, not_found
 from doorman.base.go_format import quote
@@ -48,12 +48,23 @@ def decide_passes(preview: RequestPreview, _cluster: ClusterReader) -> bool:
     return bool(me) and me == preview.node and (preview.subresource, preview.operation) == ("status", Operation.UPDATE)
 
 
-INTERESTS: Final = tuple(
-    Interest(resource=resource, subresource=ANY, operations=WRITES, passes=decide_passes)
-    for resource in (
-        "pods", "nodes", "serviceaccounts", "persistentvolumeclaims", "leases.coordination.k8s.io",
-        "csinodes.storage.k8s.io", "resourceslices.resource.k8s.io",
-    )
+def decide_lease_passes(preview: RequestPreview, _cluster: ClusterReader) -> bool:
+    """Who is no node passes, and so does the renewal of a node's own lease."""
+    me = decide_node(preview.user)
+    if me is None:
+        return True
+    return bool(me) and me == preview.node and (preview.subresource, preview.operation) == ("", Operation.UPDATE)
+
+
+INTERESTS: Final = (
+    *(
+        Interest(resource=resource, subresource=ANY, operations=WRITES, passes=decide_passes)
+        for resource in (
+            "pods", "nodes", "serviceaccounts", "persistentvolumeclaims", "csinodes.storage.k8s.io",
+            "resourceslices.resource.k8s.io",
+        )
+    ),
+    Interest(resource=LEASES, subresource=ANY, operations=WRITES, passes=decide_lease_passes),
 )  # fmt: skip
 
 

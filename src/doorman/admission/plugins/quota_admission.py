@@ -175,7 +175,7 @@ def _check(quota: Concerned, wanted: Amounts, attributes: Attributes, cluster: C
     counted = [name for name in quota.hard if wanted.get(name)]
     if not counted:
         return
-    attributes.is_particular = True
+    attributes.is_cacheable = False
     used = total_in_scope(cluster, attributes.group_resource, attributes.namespace, quota.requirements)
     over = [name for name in counted if used.get(name, Fraction(0)) + wanted[name] > parse_quantity(quota.hard[name])]
     if over:

@@ -33,7 +33,7 @@ def nobody_may(_user: User, _question: AuthorizerQuestion) -> AuthorizerAnswer:
 
 def names_of(attributes: Attributes, authorize: AuthorizerLookup) -> Document:
     """The names a webhook's match conditions may use: everything, the name and the user included."""
-    attributes.is_particular = True
+    attributes.is_cacheable = False
     request = review_of(attributes, "")["request"]
     asked = AuthorizerQuestion(
         group=attributes.group,
@@ -54,7 +54,7 @@ def policy_names_of(
     attributes: Attributes, form: GroupVersionForm, cluster: ClusterReader, authorize: AuthorizerLookup
 ) -> Document:
     """The names a policy may use besides its parameter and its variables. Raises CelError."""
-    attributes.is_particular = True
+    attributes.is_cacheable = False
     try:
         seen = in_form(attributes, form)
     except Unconvertible as error:

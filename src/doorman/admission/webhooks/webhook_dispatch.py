@@ -46,7 +46,7 @@ class Unanswered(Exception):
     """No answer came: no connection, no such service, too late, or a status that is none of success."""
 
 
-Post = Callable[[ClientConfig, Document, int, ClusterReader], Awaitable[bytes]]
+Post = Callable[[ClientConfig, Document, int], Awaitable[bytes]]
 """Sends a review to where the configuration says, within so many seconds. Raises Unanswered."""
 
 
@@ -106,11 +106,11 @@ class Webhooks:
             if seen is None:
                 continue
             asked.append((index, hook, seen.form))
-            if await self._mutate(hook, attributes, seen, cluster):
+            if await self._mutate(hook, attributes, seen):
                 last_change = index
         for index, hook, form in asked:
             if index < last_change and hook.reinvocation_policy == "IfNeeded":
-                await self._mutate(hook, attributes, await in_form_by_all_means(attributes, form), cluster)
+                await self._mutate(hook, attributes, await in_form_by_all_means(attributes, form))
         return is_changed or last_change >= 0
 
     async def validate(self, attributes: Attributes, cluster: ClusterReader) -> None:
@@ -121,9 +121,7 @@ class Webhooks:
                 questions.append((hook, seen))
         if not questions:
             return
-        answers = await asyncio.gather(
-            *(self._ask(hook, seen, cluster) for hook, seen in questions), return_exceptions=True
-        )
+        answers = await asyncio.gather(*(self._ask(hook, seen) for hook, seen in questions), return_exceptions=True)
         for answer in answers:
             if isinstance(answer, BaseException):
                 raise answer
@@ -138,9 +136,9 @@ class Webhooks:
         seen = await in_form_by_all_means(attributes, form)
         return seen if _conditions_hold(hook, seen, self._authorize) else None
 
-    async def _mutate(self, hook: Webhook, attributes: Attributes, seen: Attributes, cluster: ClusterReader) -> bool:
+    async def _mutate(self, hook: Webhook, attributes: Attributes, seen: Attributes) -> bool:
         """`seen` is the request as the webhook sees it."""
-        verdict = await self._ask(hook, seen, cluster)
+        verdict = await self._ask(hook, seen)
         if verdict.refusal is not None:
             raise verdict.refusal
         if not verdict.operations or attributes.obj is None or seen.obj is None:
@@ -158,14 +156,14 @@ class Webhooks:
         attributes.obj.update(changed)
         return True
 
-    async def _ask(self, hook: Webhook, attributes: Attributes, cluster: ClusterReader) -> Verdict:
+    async def _ask(self, hook: Webhook, attributes: Attributes) -> Verdict:
         """Rules 3 and 4."""
         if attributes.dry_run and hook.side_effects not in _WITHOUT_SIDE_EFFECTS:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
         uid = self._uid()
         seconds = min(hook.timeout_seconds, TIMEOUT_SECONDS_MAX)
         try:
-            answer = await self._post(hook.client_config, review_of(attributes, uid), seconds, cluster)
+            answer = await self._post(hook.client_config, review_of(attributes, uid), seconds)
             verdict = verdict_of(answer, uid, hook.name)
         except (Unanswered, BadAnswer) as error:
             _failed(hook, error)

@@ -33,7 +33,7 @@ def rule_matches(rule: Rule, attributes: Attributes, form: GroupVersionForm) -> 
     if rule.scope != ANY and (rule.scope == "Namespaced") is not bool(attributes.namespace):
         return False
     if rule.resource_names:
-        attributes.is_particular = True
+        attributes.is_cacheable = False
         if attributes.name not in rule.resource_names:
             return False
     return (

@@ -144,11 +144,12 @@ class GarbageCollector:
         self._looks: dict[str, int] = {}
         self._sources = tuple(Source(resource, self._keys) for resource in self._objects)
 
-    def add(self, resource: str, lister: ListerOf[Object]) -> Source:
+    def add_kind(self, resource: str, lister: ListerOf[Object], *, namespaced: bool) -> Sequence[Source]:
         """One more kind that may own or be owned; the source of its changes."""
+        del namespaced
         objects = {**self._objects, resource: lister}
         self._objects = {name: objects[name] for name in sorted(objects)}
-        return Source(resource, self._keys)
+        return (Source(resource, self._keys),)
 
     @property
     def sources(self) -> Sequence[Source]:

@@ -148,10 +148,13 @@ class NamespaceController:
         self._looks: dict[str, int] = {}
         """How often each namespace was looked at while something was left."""
 
-    def add(self, resource: str, lister: ListerOf[Object]) -> None:
-        """One more kind that lives in namespaces."""
+    def add_kind(self, resource: str, lister: ListerOf[Object], *, namespaced: bool) -> Sequence[Source]:
+        """One more kind whose objects may live in namespaces."""
+        if not namespaced:
+            return ()
         contents = {**self._contents, resource: lister}
         self._contents = {name: contents[name] for name in sorted(contents)}
+        return ()
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE

@@ -13,10 +13,11 @@ Rules
 Keys: `namespace/<name>`: all quotas in it; `resync`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity
+from doorman.api.views.meta import Object
 from doorman.api.views.pods import Pod
 from doorman.api.views.resourcequotas import ResourceQuota
 from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
@@ -111,10 +112,13 @@ class ResourceQuotaController:
         self._total_of = total_of
         self.sources = tuple(source_of(resource) for resource in self._resources)
 
-    def add(self, resource: str) -> Source:
-        """One more kind that lives in namespaces."""
+    def add_kind(self, resource: str, lister: ListerOf[Object], *, namespaced: bool) -> Sequence[Source]:
+        """One more kind whose objects may count."""
+        del lister
+        if not namespaced:
+            return ()
         self._resources[resource] = None
-        return source_of(resource)
+        return (source_of(resource),)
 
     def start(self, now: Instant) -> Result:
         return Result(wakes=((RESYNC, now + RESYNC_SECONDS),))

@@ -7,16 +7,14 @@ what is on its way to the disk counts too: whoever asks must not let in one too 
 from collections import OrderedDict
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorman.admission.plugin_contract import Weigh
 from doorman.api.kinds import Kind
+from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored, store_key
 from doorman.semantics.pods.pod_resources import Amounts
-
-if TYPE_CHECKING:
-    from doorman.registry.registry import Registry
 
 USAGE_TOTALS_MAX: Final = 256
 """As many are kept, the most recently used ones."""
@@ -26,8 +24,8 @@ _Weights = dict[str, tuple[int, Amounts]]
 
 
 class UsageTotals:
-    def __init__(self, registry: "Registry") -> None:
-        self._registry = registry
+    def __init__(self, reader: ObjectReader) -> None:
+        self._reader = reader
         self._known: OrderedDict[tuple[str, str, str], _UsageTotal] = OrderedDict()
 
     def total(self, kind: Kind, namespace: str, name: str, weigh: Weigh) -> Amounts:
@@ -35,7 +33,7 @@ class UsageTotals:
         key = (kind.storage, namespace, name)
         usage_total = self._known.get(key)
         if usage_total is None:
-            usage_total = self._known[key] = _UsageTotal(self._registry, kind, namespace)
+            usage_total = self._known[key] = _UsageTotal(self._reader, kind, namespace)
             if len(self._known) > USAGE_TOTALS_MAX:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
@@ -43,8 +41,8 @@ class UsageTotals:
 
 
 class _UsageTotal:
-    def __init__(self, registry: "Registry", kind: Kind, namespace: str) -> None:
-        self._registry = registry
+    def __init__(self, reader: ObjectReader, kind: Kind, namespace: str) -> None:
+        self._reader = reader
         self._kind = kind
         self._namespace = namespace
         self._prefix = store_key(kind, namespace, "")
@@ -54,7 +52,7 @@ class _UsageTotal:
         self._sum: dict[str, Fraction] = {}
 
     def total(self, weigh: Weigh) -> Amounts:
-        collection = self._registry.collection(self._kind)
+        collection = self._reader.collection(self._kind)
         if collection.last_change != self._last_change:
             self._last_change = collection.last_change
             selection = Selection(storage=self._kind.storage, namespace=self._namespace)
@@ -79,7 +77,7 @@ class _UsageTotal:
 
     def _with_pending(self, weigh: Weigh) -> Amounts:
         prefix = self._prefix
-        pending = {event.key: event.entry for event in self._registry.pending() if event.key.startswith(prefix)}
+        pending = {event.key: event.entry for event in self._reader.pending() if event.key.startswith(prefix)}
         if not pending:
             self._pending.clear()
             return self._sum
@@ -95,7 +93,7 @@ class _UsageTotal:
                 continue
             known = self._pending.get(key)
             if known is None or known[0] != entry.revision:
-                doc = self._registry.newest(self._kind, self._namespace, name)
+                doc = self._reader.newest(self._kind, self._namespace, name)
                 assert doc is not None, "what is pending is what is newest"
                 known = (entry.revision, weigh(doc))
             weights[key] = known

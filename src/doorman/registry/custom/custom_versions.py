@@ -17,13 +17,12 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.plugin_contract import ClusterReader
 from doorman.admission.webhooks.webhook_dispatch import Post, Unanswered
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults, prune
 from doorman.api.views.admissionregistration import ClientConfig
-from doorman.base.errors import ApiError, internal, no_such_resource
+from doorman.base.errors import ApiError, no_such_resource
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
 
 MARK: Final = "$version"
@@ -37,12 +36,11 @@ _KEPT: Final[tuple[str, ...]] = (
 
 
 class CustomVersions:
-    def __init__(self, schema: Schema, cluster: ClusterReader, uid: Callable[[], str]) -> None:
+    def __init__(self, schema: Schema, post: Post, uid: Callable[[], str]) -> None:
+        """`post` is how a definition's webhook is asked."""
         self._schema = schema
-        self._cluster = cluster
+        self._post = post
         self._uid = uid
-        self.post: Post | None = None
-        """How webhooks are asked: set once, by whoever may open connections."""
 
     @staticmethod
     def is_different(kind: Kind, revision: int) -> bool:
@@ -135,10 +133,8 @@ class CustomVersions:
         uid = self._uid()
         request = {"uid": uid, "desiredAPIVersion": wanted, "objects": docs}
         review = {"kind": "ConversionReview", "apiVersion": _REVIEW, "request": request}
-        if self.post is None:
-            raise internal(f"{head} failed: nobody may open connections")
         try:
-            body = await self.post(kind.converter, review, TIMEOUT_SECONDS, self._cluster)
+            body = await self._post(kind.converter, review, TIMEOUT_SECONDS)
         except Unanswered as error:
             raise _failed(f"{head} failed: {str(error).removeprefix('failed to call webhook: ')}") from error
         return _checked(body, docs, wanted, uid, head)

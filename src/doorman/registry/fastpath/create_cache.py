@@ -14,8 +14,8 @@ A name that admission drew at random is drawn anew for each.
 Of events, which all say something else, it is enough that they have the same members: who owns the fields depends on
 no more, and admission asks about the namespace only. Each is validated for itself.
 
-A plugin whose answer depends on more than that (an expression may read the name) marks the request as particular, and
-nothing is kept of it.
+A plugin whose answer depends on more than that (an expression may read the name) says that the request
+is not cacheable, and nothing is kept of it.
 """
 
 from collections import OrderedDict
@@ -28,7 +28,7 @@ from doorman.admission.plugin_contract import Docs, Weigh
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
-from doorman.registry.cache.admission_reader import AdmissionReader
+from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.watch_cache import Collection
 from doorman.semantics.pods.pod_resources import Amounts
 
@@ -75,7 +75,7 @@ class Reads:
         return self._cluster.list(resource, namespace)
 
     def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
-        """Not noted: whoever counts marks the request as particular, every write changes what he sees."""
+        """Not noted: whoever counts says that the request is not cacheable, every write changes what he sees."""
         return self._cluster.total(resource, namespace, name, weigh)
 
     def are_current(self) -> bool:

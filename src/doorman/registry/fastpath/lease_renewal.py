@@ -9,17 +9,20 @@ Whatever is not so simple takes the long way, through the registry: a lease that
 or policies want to see. Both ways give the same bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from doorman.api.views.admissionregistration import BINDINGS, MUTATING, MUTATING_BINDINGS, VALIDATING
+from doorman.admission.plugin_contract import Operation, RequestPreview
+from doorman.api.identity import User
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import to_micro_time, to_time
-from doorman.registry.cache.watch_cache import WatchCache
-from doorman.store.store_contract import Conflict, Entry, Store, Write
+from doorman.registry.cache.object_reader import ObjectReader
+from doorman.registry.commit import Committer, Proposed
+from doorman.registry.fastpath.shortcuts import Shortcuts
+from doorman.store.store_contract import Entry
 
 MANAGER: Final = "kubelet"
 
@@ -59,35 +62,32 @@ class _Form:
 
 
 class LeaseRenewals:
-    def __init__(self, store: Store, cache: WatchCache) -> None:
-        self._store = store
-        self._policies = [cache.collection(storage) for storage in (MUTATING, VALIDATING, BINDINGS, MUTATING_BINDINGS)]
-        self._leases = cache.collection(LEASES)
+    def __init__(self, reader: ObjectReader, committer: Committer, shortcuts: Shortcuts) -> None:
+        self._reader = reader
+        self._committer = committer
+        self._shortcuts = shortcuts
+        self._kind = reader.kinds.named(LEASES)
+        self._leases = reader.collection(self._kind)
         self._forms: dict[str, _Form] = {}
 
-    async def renew(self, nodes: Sequence[str], at: Instant) -> list[str]:
-        """Renew the leases of these nodes; gives those that must take the long way."""
-        if any(authorize.objects for authorize in self._policies):
-            return list(nodes)
+    async def renew(self, kubelets: Mapping[str, User], at: Instant) -> list[str]:
+        """Renew the leases of these nodes, by name; gives those that must take the long way."""
         managed_at, renewed = to_time(at).encode(), to_micro_time(at).encode()
         others: list[str] = []
         forms: list[_Form] = []
-        writes: list[Write] = []
-        for node in nodes:
+        proposals: list[Proposed] = []
+        for node, user in kubelets.items():
             key = f"{LEASES}/{NODE_LEASE_NAMESPACE}/{node}"
-            entry = self._store.peek(key)
+            entry = self._reader.newest_entry(key)
             form = self._form(node, entry)
-            if form is None or entry is None:
+            preview = RequestPreview(user=user, operation=Operation.UPDATE, node=node)
+            if form is None or entry is None or not self._shortcuts.may_skip_admission(self._kind, preview):
                 others.append(node)
                 continue
             value = b"".join((form.head, managed_at, form.between, renewed, form.tail))
-            writes.append(Write(key, value, entry.revision))
+            proposals.append(Proposed(key, value, entry.revision))
             forms.append(form)
-        try:
-            events = await self._store.commit_all(writes)
-        except Conflict as conflict:
-            raise AssertionError("what was read in this very turn has not changed") from conflict
-        for form, event in zip(forms, events, strict=True):
+        for form, event in zip(forms, await self._committer.commit_together(proposals), strict=True):
             form.revision = event.revision
         return others
 

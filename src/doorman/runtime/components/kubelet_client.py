@@ -46,7 +46,7 @@ class KubeletClient:
         await self._as(action.node).bind(action)
 
     async def renew(self, action: Renew) -> None:
-        others = await self._renewals.renew(action.nodes, action.at)
+        others = await self._renewals.renew({node: self._as(node).user for node in action.nodes}, action.at)
         body = {"spec": {"renewTime": to_micro_time(action.at)}}
         for node in others:
             patch = Patch(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node, body=body, type=PatchType.MERGE)

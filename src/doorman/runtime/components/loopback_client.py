@@ -10,18 +10,16 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.registry.cache.stored_object import Stored
+from doorman.registry.caller import Caller
+from doorman.registry.clean_documents import Body, clean_object
 from doorman.registry.deletion import DeleteOptions, Preconditions
 from doorman.registry.fastpath.pod_status import status_patch_of
-from doorman.registry.proposal import Caller
+from doorman.registry.patch_transforms import PatchBody, transform_of
+from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.server.auth.authorization import Authorizer, refusal
 from doorman.server.auth.escalation import EscalationGuard
-from doorman.server.codec.decoding import clean_object
-from doorman.server.codec.request_bodies import Body
-from doorman.server.patching import PatchBody as ServerPatch
-from doorman.server.patching import transform_of
 from doorman.server.request import RequestInfo
-from doorman.server.subresources.pod_subresources import PodOperations
 
 _log: Final = logging.getLogger("doorman.runtime")
 
@@ -46,6 +44,10 @@ class LoopbackClient:
         self._authorizer = authorizer
         self._guard = guard
         self._caller = Caller(user=user, manager=manager)
+
+    @property
+    def user(self) -> User:
+        return self._caller.user
 
     async def create(self, action: Create) -> Stored:
         kind = self._kind(action.resource)
@@ -81,14 +83,14 @@ class LoopbackClient:
         kind = self._kind(action.resource)
         self._authorize("patch", kind, action.namespace, action.name, action.subresource)
         if kind.storage == "pods" and action.subresource == "status" and action.type is PatchType.STRATEGIC:
-            report = status_patch_of(action.body)
-            if report is not None:
-                stored = await self._registry.report(
-                    kind, action.namespace, action.name, report, self._caller, is_waited_for=action.is_waited_for
+            status_patch = status_patch_of(action.body)
+            if status_patch is not None:
+                stored = await self._registry.patch_pod_status(
+                    kind, action.namespace, action.name, status_patch, self._caller, is_waited_for=action.is_waited_for
                 )
                 if stored is not None:
                     return stored
-        patch = ServerPatch(type=str(action.type), body=Body(action.body))
+        patch = PatchBody(type=str(action.type), body=Body(action.body))
         transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
         transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
         written = await self._registry.update(

@@ -4,7 +4,7 @@ Verdicts come from the scheduler's own plugins, a coming eviction from the contr
 the events they recorded. Taints and scores are shown only to who may list nodes.
 """
 
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
 import msgspec
 
@@ -13,7 +13,7 @@ from doorman.api.machinery.schema import Document
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, not_found
 from doorman.base.instants import to_time
-from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.controllers.taint_eviction.eviction_messages import Timer
 from doorman.registry.cache.selection import Selection
 from doorman.registry.registry import Registry
 from doorman.scheduler.explain.explanation import without_names
@@ -28,13 +28,24 @@ NOT_TOLD: Final = ("BackOff", "InvalidSimulation")
 """Reasons of a kubelet's warnings that say something else. All others are refusals, or ends that it made."""
 
 
+@runtime_checkable
+class EvictionForecast(Protocol):
+    """A controller that knows when a pod is to leave."""
+
+    def timer_of(self, key: str) -> Timer | None: ...
+
+
+def forecasts_evictions(controller: object) -> TypeGuard[EvictionForecast]:
+    return isinstance(controller, EvictionForecast)
+
+
 class PodExplainer:
     def __init__(
         self,
         registry: Registry,
         authorizer: Authorizer,
         scheduler: Scheduler | None,
-        evictions: TaintEvictionController | None,
+        evictions: EvictionForecast | None,
         clock: Clock,
     ) -> None:
         self._registry = registry

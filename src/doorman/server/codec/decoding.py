@@ -1,37 +1,18 @@
 """From a body to a clean document of the expected kind, with field validation (Strict, Warn, Ignore)."""
 
-from functools import cache
 from typing import Final
 
-from doorman.api.kinds import Kind, builtin_kinds
-from doorman.api.machinery.conversion import to_stored
+from doorman.api.kinds import Kind
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.schema import DecodeError, Document, Schema
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.errors import bad_request, invalid_object, not_supported
 from doorman.base.go_format import quote
-from doorman.server.codec.negotiation import go_package
-from doorman.server.codec.request_bodies import Body, BodyError, as_document, read_body, unrecognized
+from doorman.registry.clean_documents import SCHEME, clean_object, kind_mismatch, registered_kinds, tell_problems
+from doorman.server.codec.request_bodies import BodyError, as_document, read_body, unrecognized
 from doorman.server.request import Query
 
 FIELD_VALIDATIONS: Final = ("", "Ignore", "Warn", "Strict")
-_SCHEME: Final = '"pkg/api/legacyscheme/scheme.go:30"'
-"""Where Kubernetes declares its table of types: its messages say so."""
-_UNSERVED: Final = {
-    "ControllerRevision": ("apps/v1beta1", "apps/v1beta2"),
-    "CronJob": ("batch/v1beta1",),
-    "DaemonSet": ("apps/v1beta2", "extensions/v1beta1"),
-    "Deployment": ("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
-    "Event": ("events.k8s.io/v1beta1",),
-    "Lease": ("coordination.k8s.io/v1beta1",),
-    "PodDisruptionBudget": ("policy/v1beta1",),
-    "PriorityClass": ("scheduling.k8s.io/v1alpha1", "scheduling.k8s.io/v1beta1"),
-    "ReplicaSet": ("apps/v1beta2", "extensions/v1beta1"),
-    "RuntimeClass": ("node.k8s.io/v1alpha1", "node.k8s.io/v1beta1"),
-    "StatefulSet": ("apps/v1beta1", "apps/v1beta2"),
-}
-"""Versions that Kubernetes still knows but no longer serves."""
-
 _POSTED: Final = {
     "Binding": ("core.v1.Binding", ("v1",)),
     "Eviction": ("policy.v1.Eviction", ("policy/v1", "policy/v1beta1")),
@@ -95,56 +76,16 @@ def decode_posted(
     group, _, version = api_version.rpartition("/")
     head = f'{name} in version "{version}" cannot be handled as a {kind}: '
     if name != kind or api_version not in versions:
-        if (group, version, name) in _registered():
+        if (group, version, name) in registered_kinds():
             raise bad_request(
                 f"{head}converting ({version}.{name}) to ({type_name.split('.')[0]}.{kind}): unknown conversion"
             )
         shown = f"no kind {quote(name)} is registered for version {quote(api_version)}"
-        raise bad_request(f"{head}{shown} in scheme {_SCHEME}")
+        raise bad_request(f"{head}{shown} in scheme {SCHEME}")
     problems = [f'duplicate field "{path}"' for path in read.duplicates]
     try:
         cleaned, unknown = schema.clean(doc, type_name)
     except DecodeError as error:
         raise bad_request(head + str(error)) from error
-    _tell(head, [*problems, *unknown][:STRICT_FAULTS_MAX], validation, warnings)
+    tell_problems(head, [*problems, *unknown][:STRICT_FAULTS_MAX], validation, warnings)
     return cleaned
-
-
-def kind_mismatch(kind: Kind, api_version: str, name: str) -> str:
-    """Why something of this version and kind cannot become an object of that kind; empty: it can."""
-    group, _, version = api_version.rpartition("/")
-    is_registered = (group, version, name) in _registered() or api_version in _UNSERVED.get(name, ())
-    if kind.is_custom or not is_registered:
-        return f"no kind {quote(name)} is registered for version {quote(api_version)} in scheme {_SCHEME}"
-    if name != kind.kind or group not in (kind.group, "extensions"):
-        return f"converting ({version}.{name}) to ({go_package(kind)}.{kind.kind}): unknown conversion"
-    return ""
-
-
-def clean_object(
-    schema: Schema, kind: Kind, doc: Document, read: Body, validation: str, warnings: list[str]
-) -> Document:
-    head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-    problems = [f'duplicate field "{path}"' for path in read.duplicates]
-    if kind.type_name:
-        try:
-            doc, unknown = schema.clean(doc, kind.type_name)
-        except DecodeError as error:
-            raise bad_request(head + str(error)) from error
-        problems += unknown
-    _tell(head, problems if kind.is_custom else problems[:STRICT_FAULTS_MAX], validation, warnings)
-    doc.pop("kind", None)
-    doc.pop("apiVersion", None)
-    return to_stored(kind.conversion, doc)
-
-
-def _tell(head: str, problems: list[str], validation: str, warnings: list[str]) -> None:
-    if problems and validation == "Strict":
-        raise bad_request(f"{head}strict decoding error: {', '.join(problems)}")
-    if problems and validation == "Warn":
-        warnings += problems
-
-
-@cache
-def _registered() -> frozenset[tuple[str, str, str]]:
-    return frozenset((row.group, row.version, row.kind) for row in builtin_kinds().rows)

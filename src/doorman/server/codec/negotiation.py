@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.kinds import Kind
+from doorman.api.kinds import Kind, go_package
 from doorman.base.errors import ApiError, not_acceptable
 
 JSON: Final = "application/json"
@@ -115,8 +115,3 @@ def unusable_for_list(conversion: str, kind: Kind) -> ApiError:
 def unusable_for_object(conversion: str, kind: Kind) -> ApiError:
     shown = f"*{go_package(kind)}.{kind.kind}"
     return not_acceptable(f"you requested {conversion}, but the requested object is not a list ({shown})")
-
-
-def go_package(kind: Kind) -> str:
-    """The package of Kubernetes' own types of a kind, as its messages name it."""
-    return kind.group.split(".")[0] or "core"

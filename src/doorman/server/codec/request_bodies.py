@@ -10,6 +10,7 @@ from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
 from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
+from doorman.registry.clean_documents import Body
 from doorman.server.codec.negotiation import JSON, PROTOBUF, YAML
 from doorman.server.codec.yaml_bodies import YamlError, load_yaml
 
@@ -26,12 +27,6 @@ _encode: Final = msgspec.json.Encoder().encode
 
 class BodyError(ValueError):
     """The body cannot be read; the text is the parser's."""
-
-
-class Body(msgspec.Struct, frozen=True):
-    value: Any  # any JSON value
-    duplicates: tuple[str, ...] = ()
-    """Paths of members that occur twice."""
 
 
 def check_size(length: int) -> None:

@@ -7,7 +7,7 @@ from doorman.api.well_known import AUTHENTICATION_GROUP
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, FieldError, GroupResource, bad_request, conflict, invalid, invalid_object
 from doorman.base.instants import to_time
-from doorman.registry.proposal import Caller
+from doorman.registry.caller import Caller
 from doorman.registry.registry import Registry
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
 

@@ -25,7 +25,7 @@ class Wire:
         self.answers = answers
         self.asked: list[str] = []
 
-    async def post(self, config: Any, review: Any, timeout_seconds: int, cluster: Any) -> bytes:
+    async def post(self, config: Any, review: Any, timeout_seconds: int) -> bytes:
         self.asked.append(config.url)
         answer = self.answers.get(config.url, {"allowed": True})
         if isinstance(answer, Exception):

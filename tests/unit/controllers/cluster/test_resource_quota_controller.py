@@ -108,8 +108,8 @@ def test_updates_that_wake(resource: str, wakes: bool) -> None:
 
 def test_without_quotas_nothing_wakes() -> None:
     found = controller()
-    added = found.add("widgets.example.com")
-    sources: list[Source] = [*found.sources, added]
+    added = found.add_kind("widgets.example.com", InformerCache({}), namespaced=True)
+    sources: list[Source] = [*found.sources, *added]
     assert [source.resource for source in sources if not source.only_with] == ["resourcequotas"]
     assert "events" not in [source.resource for source in sources]
 

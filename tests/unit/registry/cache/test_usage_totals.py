@@ -33,7 +33,7 @@ def config(name: str, number: int) -> Create:
 async def test_each_version_is_weighed_once() -> None:
     async with running_api() as api:
         registry = api.cluster.registry
-        kind, histograms, scales = registry.kinds.named("configmaps"), UsageTotals(registry), Scales()
+        kind, histograms, scales = registry.kinds.named("configmaps"), UsageTotals(registry.reader), Scales()
 
         def total() -> int:
             return int(histograms.total(kind, "default", "", scales).get("n", 0))
@@ -61,7 +61,7 @@ async def test_what_is_on_its_way_to_the_disk_counts_once(tmp_path: Path) -> Non
     client = cluster.client_as("admin", "test", "system:masters")
     made = await client.create(config("a", 2))
     registry = cluster.registry
-    kind, histograms, scales = registry.kinds.named("configmaps"), UsageTotals(registry), Scales()
+    kind, histograms, scales = registry.kinds.named("configmaps"), UsageTotals(registry.reader), Scales()
 
     def total() -> int:
         return int(histograms.total(kind, "default", "", scales).get("n", 0))

@@ -30,7 +30,7 @@ async def make(story: Story, **metadata: Any) -> Stored:
 
 
 def patterns(story: Story) -> list[bytes]:
-    return list(story.cluster.registry.proposer._alike._patterns)
+    return list(story.cluster.registry.shortcuts._create_cache._patterns)
 
 
 def without_names(stored: Stored) -> Document:

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from doorman.api.identity import User
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.instants import to_micro_time
 from doorman.client.actions import Create, Delete, Patch, PatchType, Renew
-from doorman.registry.fastpath.lease_renewal import GONE_MIN, LeaseRenewals
+from doorman.registry.fastpath.lease_renewal import GONE_MIN
 from doorman.runtime.components.kubelet_client import KubeletClient
 from support.api import Api, running_api
 
@@ -39,7 +40,7 @@ def lease(node: str) -> dict[str, Any]:
 
 async def given_leases(api: Api, *nodes: str) -> None:
     for node in nodes:
-        client = api.cluster._kubelet(node)
+        client = api.cluster.api.kubelet_client(node)
         await client.create(Create(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, body=lease(node)))
 
 
@@ -57,36 +58,40 @@ async def renew_alone(api: Api, node: str, time: str, manager: str = "kubelet") 
     )
 
 
+def kubelets(api: Api, nodes: list[str]) -> dict[str, User]:
+    return {node: api.cluster.api.kubelet_client(node).user for node in nodes}
+
+
 async def test_both_ways_give_the_same_bytes_again_and_again() -> None:
     async with running_api() as alone, running_api() as together:
         await given_leases(alone, "n1")
         await given_leases(together, "n1")
-        renewals = LeaseRenewals(together.cluster._store, together.cluster.cache)
+        renewals = together.cluster.registry.lease_renewals
         for _ in range(3):
             for api in (alone, together):
                 api.clock.advance_to(api.clock.now() + 10.25)
             await renew_alone(alone, "n1", to_micro_time(alone.clock.now()))
-            assert await renewals.renew(["n1"], together.clock.now()) == []
+            assert await renewals.renew(kubelets(together, ["n1"]), together.clock.now()) == []
             assert kept(alone, "n1") == kept(together, "n1")
 
 
 async def test_lease_written_by_others_takes_the_long_way() -> None:
     async with running_api() as api:
         await given_leases(api, "n1", "n2")
-        renewals = LeaseRenewals(api.cluster._store, api.cluster.cache)
+        renewals = api.cluster.registry.lease_renewals
         await renew_alone(api, "n2", "2026-01-01T00:00:01.000000Z", manager="somebody")
-        assert await renewals.renew(["n1", "n2", "gone"], api.clock.now()) == ["n2", "gone"]
+        assert await renewals.renew(kubelets(api, ["n1", "n2", "gone"]), api.clock.now()) == ["n2", "gone"]
 
 
 async def test_write_of_the_kubelet_in_between_is_kept() -> None:
     async with running_api() as api:
         await given_leases(api, "n1")
-        renewals = LeaseRenewals(api.cluster._store, api.cluster.cache)
-        await renewals.renew(["n1"], api.clock.now())
+        renewals = api.cluster.registry.lease_renewals
+        await renewals.renew(kubelets(api, ["n1"]), api.clock.now())
         body = {"spec": {"leaseDurationSeconds": 50}}
         patch = Patch(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name="n1", body=body, type=PatchType.MERGE)
-        await api.cluster._kubelet("n1").patch(patch)
-        assert await renewals.renew(["n1"], api.clock.now() + 10) == []
+        await api.cluster.api.kubelet_client("n1").patch(patch)
+        assert await renewals.renew(kubelets(api, ["n1"]), api.clock.now() + 10) == []
         assert b'"leaseDurationSeconds":50' in kept(api, "n1")
 
 
@@ -98,9 +103,9 @@ async def test_webhooks_see_every_renewal_and_all_leases_are_renewed(others: boo
         await given_leases(api, "n1", "n2")
         if others:
             await api.given("validatingwebhookconfigurations.admissionregistration.k8s.io", HOOK)
-        renewals = LeaseRenewals(api.cluster._store, api.cluster.cache)
-        assert await renewals.renew(["n1"], api.clock.now()) == (["n1"] if others else [])
-        clients = KubeletClient(api.cluster.cache, api.cluster._kubelet, renewals)
+        renewals = api.cluster.registry.lease_renewals
+        assert await renewals.renew(kubelets(api, ["n1"]), api.clock.now()) == (["n1"] if others else [])
+        clients = KubeletClient(api.cluster.cache, api.cluster.api.kubelet_client, renewals)
         await clients.renew(Renew(nodes=("n1", "gone", "n2"), at=api.clock.now() + 7.5))
         assert all(b'"renewTime":"2026-01-01T00:00:07.500000Z"' in kept(api, node) for node in ("n1", "n2"))
 
@@ -108,20 +113,25 @@ async def test_webhooks_see_every_renewal_and_all_leases_are_renewed(others: boo
 async def test_mutating_policies_may_look_at_every_renewal() -> None:
     async with running_api() as api:
         await given_leases(api, "n1")
+        rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+        mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}
+        spec = {"matchConstraints": {"resourceRules": [rule]}, "mutations": [mutation], "reinvocationPolicy": "Never"}
+        policy = {"metadata": {"name": "p"}, "spec": spec}
+        await api.given("mutatingadmissionpolicies.admissionregistration.k8s.io", policy)
         binding = {"metadata": {"name": "b"}, "spec": {"policyName": "p"}}
         await api.given("mutatingadmissionpolicybindings.admissionregistration.k8s.io", binding)
-        renewals = LeaseRenewals(api.cluster._store, api.cluster.cache)
-        assert await renewals.renew(["n1"], api.clock.now()) == ["n1"]
+        renewals = api.cluster.registry.lease_renewals
+        assert await renewals.renew(kubelets(api, ["n1"]), api.clock.now()) == ["n1"]
 
 
 async def test_leases_that_are_gone_are_forgotten() -> None:
     async with running_api() as api:
-        renewals = LeaseRenewals(api.cluster._store, api.cluster.cache)
+        renewals = api.cluster.registry.lease_renewals
         await given_leases(api, "stays")
         for number in range(2 * GONE_MIN):
             node = f"gone-{number}"
             await given_leases(api, node)
-            assert await renewals.renew([node, "stays"], 1_800_000_000.0 + number) == []
+            assert await renewals.renew(kubelets(api, [node, "stays"]), 1_800_000_000.0 + number) == []
             await api.admin.delete(Delete(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node))
         assert "stays" in renewals._forms
         assert len(renewals._forms) <= 2 * 2 + GONE_MIN

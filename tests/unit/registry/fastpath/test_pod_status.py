@@ -6,8 +6,8 @@ import pytest
 
 from doorman.api.identity import User
 from doorman.client.actions import Bind
+from doorman.registry.caller import Caller
 from doorman.registry.fastpath.pod_status import status_patch_of
-from doorman.registry.proposal import Caller
 from support.api import Api, running_api
 
 CONDITION = {"type": "DisruptionTarget", "status": "True", "reason": "Because", "lastProbeTime": None}
@@ -54,7 +54,7 @@ async def _set(api: Api, caller: Caller = ADMIN, **metadata: str) -> Any:
     patch = status_patch_of({"metadata": metadata, "status": {"conditions": [CONDITION]}})
     assert patch is not None
     registry = api.cluster.registry
-    return await registry.report(registry.kinds.named("pods"), "default", "p", patch, caller)
+    return await registry.patch_pod_status(registry.kinds.named("pods"), "default", "p", patch, caller)
 
 
 async def test_condition_is_set_once() -> None:
@@ -75,7 +75,7 @@ async def test_report_that_is_not_waited_for_is_there_for_the_next_write() -> No
         pods = registry.kinds.named("pods")
         report = status_patch_of({"status": {"conditions": [CONDITION]}})
         assert report is not None
-        told = await registry.report(pods, "default", "p", report, ADMIN, is_waited_for=False)
+        told = await registry.patch_pod_status(pods, "default", "p", report, ADMIN, is_waited_for=False)
         assert told is not None
         assert registry.newest(pods, "default", "p") == told.document()
 
@@ -106,4 +106,4 @@ async def test_long_way_is_taken(why: str) -> None:
             patch = status_patch_of({"status": {"conditions": [CONDITION], "nominatedNodeName": "n2"}})
             assert patch is not None
             registry = api.cluster.registry
-            assert await registry.report(registry.kinds.named("pods"), "default", "p", patch, ADMIN) is None
+            assert await registry.patch_pod_status(registry.kinds.named("pods"), "default", "p", patch, ADMIN) is None

@@ -6,7 +6,6 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action, Create, Delete, Patch
-from doorman.registry.fastpath.lease_renewal import LeaseRenewals
 from doorman.runtime.components.kubelet_client import GONE_MIN, KubeletClient
 from support.api import Api, running_api
 
@@ -19,7 +18,7 @@ async def given(api: Api) -> KubeletClient:
         await api.given("nodes", {"metadata": {"name": node}})
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1"}
     await api.given("pods", {"metadata": {"name": "p"}, "spec": spec}, namespace="default")
-    return KubeletClient(api.cluster.cache, api.cluster._kubelet, LeaseRenewals(api.cluster._store, api.cluster.cache))
+    return KubeletClient(api.cluster.cache, api.cluster.api.kubelet_client, api.cluster.registry.lease_renewals)
 
 
 def about(kind: str, name: str, namespace: str = "") -> dict[str, Any]:

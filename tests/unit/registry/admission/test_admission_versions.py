@@ -3,7 +3,7 @@
 import pytest
 
 from doorman.api.kinds import builtin_kinds
-from doorman.registry.admission_versions import FormsOf, form_of
+from doorman.registry.admission.admission_versions import FormsOf, form_of
 from doorman.registry.custom.custom_versions import CustomVersions
 from support.api import running_api
 

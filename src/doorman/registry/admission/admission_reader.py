@@ -2,21 +2,20 @@
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from doorman.admission.plugin_contract import Docs, Unconvertible, Weigh
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
 from doorman.api.machinery.schema import Document
+from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Unreadable, store_key
 from doorman.registry.cache.usage_totals import UsageTotals
 from doorman.registry.cache.watch_cache import Collection
+from doorman.registry.custom.custom_versions import CustomVersions
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.store.store_contract import ABSENT
-
-if TYPE_CHECKING:
-    from doorman.registry.registry import Registry
 
 LOOKED_UP_MAX: Final = 1000
 """How many documents admission keeps decoded."""
@@ -28,25 +27,26 @@ class AdmissionReader:
     Every pod asks for its namespace, its service account and the priority classes, which hardly ever change.
     """
 
-    def __init__(self, registry: "Registry") -> None:
-        self._registry = registry
+    def __init__(self, reader: ObjectReader, versions: CustomVersions) -> None:
+        self._reader = reader
+        self._versions = versions
         self._documents: dict[str, tuple[int, Document]] = {}
-        self._usage_totals = UsageTotals(registry)
+        self._usage_totals = UsageTotals(reader)
         self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
         self._converted: dict[tuple[int, str, str], Document] = {}
         """What webhooks made of custom objects."""
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
-        kind = self._registry.kinds.named(resource)
+        kind = self._reader.kinds.named(resource)
         key = store_key(kind, namespace, name)
-        entry = self._registry.newest_entry(key)
+        entry = self._reader.newest_entry(key)
         if entry is None:
             return None
         known = self._documents.get(key)
         if known is not None and known[0] == entry.revision:
             return known[1]
         try:
-            doc = self._registry.newest(kind, namespace, name)
+            doc = self._reader.newest(kind, namespace, name)
         except Unreadable:
             return None  # it is set aside: as if it were not there
         assert doc is not None
@@ -56,7 +56,7 @@ class AdmissionReader:
         return doc
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
-        found = self._registry.newest_stored(self._registry.kinds.named(resource), namespace, name)
+        found = self._reader.newest_stored(self._reader.kinds.named(resource), namespace, name)
         try:
             return found.labels if found is not None else None
         except Unreadable:
@@ -64,20 +64,20 @@ class AdmissionReader:
 
     def key(self, resource: str, namespace: str, name: str) -> str:
         """What `age` takes."""
-        return store_key(self._registry.kinds.named(resource), namespace, name)
+        return store_key(self._reader.kinds.named(resource), namespace, name)
 
     def age(self, key: str) -> int:
         """Changes whenever `get` would give something else."""
-        entry = self._registry.newest_entry(key)
+        entry = self._reader.newest_entry(key)
         return entry.revision if entry is not None else ABSENT
 
     def source(self, resource: str) -> Collection:
         """Its last change is another one whenever `list` would give something else, in any namespace."""
-        return self._registry.collection(self._registry.kinds.named(resource))
+        return self._reader.collection(self._reader.kinds.named(resource))
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
-        kind = self._registry.kinds.named(resource)
-        collection = self._registry.collection(kind)
+        kind = self._reader.kinds.named(resource)
+        collection = self._reader.collection(kind)
         known = self._lists.get((resource, namespace))
         if known is not None and known[0] == collection.last_change:
             return known[1]
@@ -89,7 +89,7 @@ class AdmissionReader:
         return docs
 
     def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
-        return self._usage_totals.total(self._registry.kinds.named(resource), namespace, name, weigh)
+        return self._usage_totals.total(self._reader.kinds.named(resource), namespace, name, weigh)
 
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         row = self._row(api_version, kind)
@@ -108,14 +108,14 @@ class AdmissionReader:
         if row is None or row.converter is None:
             return
         pending = [dict(doc) for doc in docs if self._custom_at_once(row, doc) is None]
-        for doc, found in zip(pending, await self._registry.versions.read(row, copy.deepcopy(pending)), strict=True):
+        for doc, found in zip(pending, await self._versions.read(row, copy.deepcopy(pending)), strict=True):
             if len(self._converted) >= LOOKED_UP_MAX:
                 self._converted.clear()
             self._converted[self._form_of(row, doc)] = {**_head(row), **found}
 
     def _row(self, api_version: str, kind: str) -> Kind | None:
         return next(
-            (row for row in self._registry.kinds.rows if row.kind == kind and row.group_version == api_version), None
+            (row for row in self._reader.kinds.rows if row.kind == kind and row.group_version == api_version), None
         )
 
     def _custom(self, row: Kind, doc: Mapping[str, Any]) -> Document:
@@ -126,7 +126,7 @@ class AdmissionReader:
 
     def _custom_at_once(self, row: Kind, doc: Mapping[str, Any]) -> Document | None:
         """None: it takes a webhook, which was not asked."""
-        versions = self._registry.versions
+        versions = self._versions
         if not versions.is_different(row, int(doc["metadata"]["resourceVersion"])):
             return {**_head(row), **doc}
         known = self._converted.get(self._form_of(row, doc))
@@ -137,7 +137,7 @@ class AdmissionReader:
 
     def _form_of(self, row: Kind, doc: Mapping[str, Any]) -> tuple[int, str, str]:
         """What makes a conversion the same one: a revision is one object's only."""
-        return self._registry.kinds.edition, row.group_version, doc["metadata"]["resourceVersion"]
+        return self._reader.kinds.edition, row.group_version, doc["metadata"]["resourceVersion"]
 
 
 def _head(kind: Kind) -> Document:

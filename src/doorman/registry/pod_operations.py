@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.machinery.label_selectors import selector_or_nothing
 from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import LabelSelector
@@ -21,9 +22,9 @@ from doorman.base.errors import (
 from doorman.base.instants import to_time
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
+from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions, check_preconditions
 from doorman.registry.fastpath.pod_bytes import PodBytes, read, written
-from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
 from doorman.validation.pods.binding import check_binding
 
@@ -48,7 +49,9 @@ class PodOperations:
         if metadata.get("name") != name:
             raise bad_request("name in URL does not match name in Binding object")
         check_binding(binding)
-        await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
+        preview = RequestPreview(user=caller.user, operation=Operation.CREATE, subresource="binding")
+        if not self._registry.shortcuts.may_skip_admission(self._pods, preview):
+            await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
         now = self._clock.now()
 
         def change(pod: Stored, pod_bytes: PodBytes) -> None:

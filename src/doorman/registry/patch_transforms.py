@@ -1,4 +1,4 @@
-"""PATCH: from a patch body to a function on the stored document."""
+"""Patches and applied configurations: from what was sent to a function on the stored document."""
 
 from collections.abc import Callable
 from typing import Final
@@ -18,13 +18,12 @@ from doorman.api.patch.typed_config import config_faults
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
-from doorman.base.errors import ApiError, Cause, bad_request, conflict, unsupported_media_type
+from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
-from doorman.server.codec.decoding import kind_mismatch
-from doorman.server.codec.request_bodies import Body, BodyError, media_type, read_json, read_yaml
+from doorman.registry.clean_documents import Body, kind_mismatch
 
 JSON_PATCH: Final = "application/json-patch+json"
-APPLY: Final = "application/apply-patch+yaml"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 Transform = Callable[[Document], Document]
 
@@ -37,38 +36,7 @@ class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_apply(self) -> bool:
-        return self.type == APPLY
-
-
-def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
-    accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY]
-    if not kind.type_name or kind.is_custom:
-        accepted.remove(STRATEGIC_MERGE_PATCH)
-    wanted = media_type(content_type)
-    if wanted not in accepted:
-        if kind.is_custom:
-            raise unsupported_media_type(accepted)
-        # The route of a built-in kind does not take it at all.
-        raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-    if wanted == APPLY:
-        try:
-            read = read_yaml(body)
-        except BodyError as error:
-            raise bad_request(f"error decoding YAML: {error}") from error
-        if not isinstance(read.value, dict):
-            raise bad_request(
-                "error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}"
-            )
-        return PatchBody(type=wanted, body=read)
-    try:
-        read = read_json(body)
-    except BodyError as error:
-        raise bad_request("invalid JSON patch") from error
-    if wanted != JSON_PATCH and not isinstance(read.value, dict):
-        head = "error decoding patch: " if wanted == MERGE_PATCH else ""
-        found = json_type(read.value)
-        raise bad_request(f"{head}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    return PatchBody(type=wanted, body=read)
+        return self.type == APPLY_PATCH
 
 
 def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:

@@ -12,8 +12,9 @@ from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_paths import FieldShape, FieldWalker
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.errors import ApiError
-from doorman.server.codec.request_bodies import Body
-from doorman.server.patching import APPLY, JSON_PATCH, PatchBody, checked_config, read_patch, transform_of
+from doorman.registry.clean_documents import Body
+from doorman.registry.patch_transforms import APPLY_PATCH, JSON_PATCH, PatchBody, checked_config, transform_of
+from doorman.server.codec.patch_bodies import read_patch
 
 SCHEMA = Schema(type_table())
 WALKER = FieldWalker(SCHEMA)
@@ -151,7 +152,7 @@ def test_custom_kinds_take_no_strategic_patch() -> None:
     with pytest.raises(ApiError) as caught:
         read_patch(custom, b"{}", STRATEGIC_MERGE_PATCH)
     assert (caught.value.code, "strategic" in caught.value.message) == (415, False)
-    assert read_patch(custom, b"kind: Node", APPLY).is_apply
+    assert read_patch(custom, b"kind: Node", APPLY_PATCH).is_apply
 
 
 def test_warnings_of_others_stay_and_those_of_an_attempt_are_told_once() -> None:
@@ -181,6 +182,6 @@ def keyed_lists(type_name: str | None, depth: int = 7) -> Iterator[dict[str, Any
 def test_empty_keyed_list_says_nothing_when_applied(kind: Kind) -> None:
     head = {"apiVersion": kind.group_version, "kind": kind.kind}
     for said in keyed_lists(kind.type_name):
-        patch = PatchBody(type=APPLY, body=Body({**said, **head}))
+        patch = PatchBody(type=APPLY_PATCH, body=Body({**said, **head}))
         config = checked_config(SCHEMA, kind, patch, "default", "a", "Strict", [])
         assert config["metadata"]["name"] == "a", said

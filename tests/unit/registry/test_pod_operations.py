@@ -9,7 +9,7 @@ from doorman.api.views.pods import Pod
 from doorman.base.errors import ApiError
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes
 from doorman.registry.fastpath.pod_bytes import pod_bytes_of
-from doorman.server.subresources.pod_subresources import bind_to, decremented, set_condition
+from doorman.registry.pod_operations import bind_to, decremented, set_condition
 from doorman.store.store_contract import Entry
 
 NOW = 1767225600.0

@@ -1,0 +1,102 @@
+"""The one compare-and-swap loop: whatever is written is proposed upon what is there, and proposed again when somebody
+else was faster.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+
+from doorman.api.kinds import Kind
+from doorman.base.errors import ApiError, stale
+from doorman.registry.caller import Caller
+from doorman.registry.object_size import bounded
+from doorman.store.store_contract import ABSENT, Conflict, Store, StoreEvent, Write
+
+TRIES_MAX: Final = 100
+
+Undo = Callable[[], None]
+"""Gives back what a proposal took (an address, a port) and did not come to keep."""
+
+
+class Proposed(msgspec.Struct, frozen=True, gc=False):
+    """What is to be stored at a key, and the revision it was made upon."""
+
+    key: str
+    value: bytes | None
+    """None: the object goes."""
+    expected: int
+    undo: Undo | None = None
+
+
+class Committed(msgspec.Struct, frozen=True, gc=False):
+    proposed: Proposed
+    event: StoreEvent | None
+    """None: it was a dry run."""
+
+
+R = TypeVar("R")
+Propose = Callable[[], Awaitable[Proposed | R]]
+"""Reads what is there, and gives what is to become of it; or a result, when nothing is to be written."""
+
+Lost = Callable[[Conflict], None]
+"""Told when somebody was faster; raises when it need not be tried again."""
+
+
+def _try_again(_conflict: Conflict) -> None:
+    """What is there now is proposed upon."""
+
+
+class Committer:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def commit(
+        self,
+        kind: Kind,
+        name: str,
+        propose: Propose[R],
+        caller: Caller,
+        *,
+        lost: Lost = _try_again,
+        is_waited_for: bool = True,
+    ) -> Committed | R:
+        """Write what `propose` gives. Who does not wait for it writes something else afterwards, and waits for that."""
+        for _ in range(TRIES_MAX):
+            proposed = await propose()
+            if not isinstance(proposed, Proposed):
+                return proposed
+            try:
+                if caller.dry_run:
+                    self._check(proposed)
+                    if proposed.undo is not None:
+                        proposed.undo()
+                    return Committed(proposed, None)
+                value = proposed.value
+                if value is not None:
+                    value = bounded(kind, value, is_apply=caller.is_apply)
+                write = Write(proposed.key, value, proposed.expected)
+                event = await self._store.commit(write) if is_waited_for else self._store.take(write)
+            except (ApiError, Conflict) as error:
+                if proposed.undo is not None:
+                    proposed.undo()
+                if isinstance(error, ApiError):
+                    raise
+                lost(error)
+                continue
+            return Committed(proposed, event)
+        raise stale(kind.named, name)
+
+    async def commit_together(self, proposals: Sequence[Proposed]) -> list[StoreEvent]:
+        """Write what was proposed in this very turn of the loop, upon what was read in it: nobody can be faster."""
+        writes = [Write(proposed.key, proposed.value, proposed.expected) for proposed in proposals]
+        try:
+            return list(await self._store.commit_all(writes))
+        except Conflict as conflict:
+            raise AssertionError("what was read in this very turn has not changed") from conflict
+
+    def _check(self, proposed: Proposed) -> None:
+        """What the store would say to it."""
+        current = self._store.peek(proposed.key)
+        if (current.revision if current is not None else ABSENT) != proposed.expected:
+            raise Conflict(proposed.key, proposed.expected, current)

@@ -1,0 +1,101 @@
+"""What a kind itself has to say to a document: defaults, its strategy, field owners, validation. Pure.
+
+Built-in kinds have theirs in tables; a custom kind's are in the schema of its definition.
+"""
+
+from doorman.api.kinds import Kind, Kinds
+from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults
+from doorman.api.patch.managed_fields import ManagedFields, Manager
+from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
+from doorman.base.clock import Instant
+from doorman.base.errors import internal, invalid_object, no_such_resource
+from doorman.registry.object_size import too_large_to_store
+from doorman.registry.strategies import strategy_of
+from doorman.registry.subresource_object import SubresourceObject
+from doorman.validation.apiextensions.structural import custom_validator
+from doorman.validation.defaults import DEFAULTERS
+from doorman.validation.validators import Context, Validator, validator_of
+
+
+class Unchanged(Exception):
+    """A proposal that changes nothing."""
+
+
+class KindRules:
+    def __init__(self, schema: Schema, kinds: Kinds, *, comparison_operators: bool) -> None:
+        self._schema = schema
+        self._kinds = kinds
+        self._comparison_operators = comparison_operators
+        self.managed = ManagedFields(schema, kinds)
+
+    def default(self, kind: Kind, doc: Document) -> None:
+        """Fill in what the kind gives by default, in place."""
+        defaulter = DEFAULTERS.get(kind.storage)
+        if defaulter is not None:
+            defaulter(doc)
+        elif kind.is_custom:
+            try:
+                fill_defaults(doc, self._structural(kind))
+            except TooMuch as error:
+                raise too_large_to_store(MADE_BYTES_MAX) from error
+        self.complete(kind, doc)
+
+    def complete(self, kind: Kind, doc: Document) -> None:
+        """Put in the members that are always written, in place."""
+        self._schema.complete(doc, self._kinds.stored(kind).type_name)
+
+    def settle_create(self, kind: Kind, doc: Document, now: Instant) -> None:
+        """The last changes of a new object, which has its name now, and whether it is valid."""
+        strategy_of(kind).create(kind, doc, now)
+        self._schema.complete_head(doc, self._kinds.stored(kind).type_name)
+        errors = self._validator(kind).create(doc, self._context("", kind))
+        if errors:
+            raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
+
+    def settle_update(
+        self, kind: Kind, name: str, subresource: str, new: Document, old: Document, manager: Manager, now: Instant
+    ) -> None:
+        """The same of an object that is changed. Raises `Unchanged` when it is not."""
+        strategy_of(kind).for_update(subresource)(kind, new, old, now)
+        self._schema.complete_head(new, self._kinds.stored(kind).type_name)
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        self.managed.track_update(kind, new, old, manager, now)
+        if new == old:
+            raise Unchanged
+        errors = self._validator(kind).update(new, old, self._context(subresource, kind))
+        if errors:
+            raise invalid_object(kind.kind, kind.group, name, errors)
+
+    def take_back(self, kind: Kind, obj: Document, part: SubresourceObject | None) -> None:
+        """What webhooks made of an object, in place: it is looked at as if a client had sent it."""
+        try:
+            type_name = self._kinds.stored(kind).type_name if part is None else part.type_name
+            cleaned, _ = self._schema.clean(obj, type_name)
+        except DecodeError as error:
+            raise internal(f"a webhook made no {kind.kind} of the object: {error}") from error
+        if cleaned is not obj:
+            obj.clear()
+            obj.update(cleaned)
+        if part is None:
+            self.default(kind, obj)
+
+    def weight(self, kind: Kind, weight_bytes: int) -> int:
+        """Of the checks of an object: rules in CEL may take up to their budget, however small the object is."""
+        found = self._schema.structural(kind.type_name) if kind.is_custom else None
+        return CEL_COST_MAX if found is not None and found.has_rules else weight_bytes
+
+    def _validator(self, kind: Kind) -> Validator:
+        return custom_validator(self._structural(kind)) if kind.is_custom else validator_of(kind.storage)
+
+    def _structural(self, kind: Kind) -> Structural:
+        found = self._schema.structural(kind.type_name)
+        if found is None:
+            # Its definition was changed or deleted while the request was under way.
+            raise no_such_resource()
+        return found
+
+    def _context(self, subresource: str, kind: Kind) -> Context:
+        return Context(
+            comparison_operators=self._comparison_operators, subresource=subresource, group_version=kind.group_version
+        )

@@ -1,0 +1,223 @@
+"""The API server: store, registry, access rules and the pipeline of requests, put together.
+
+What it needs from the components that run beside it (explanations, zones, their metrics) it is given as functions.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from doorman.admission.chain import AdmissionSettings, build_chain
+from doorman.admission.plugin_contract import GroupVersionForm
+from doorman.admission.policies.mutating_policies import MutatingPolicies
+from doorman.admission.webhooks.webhook_dispatch import Webhooks
+from doorman.api.identity import AUTHENTICATED, MASTERS, User
+from doorman.api.kinds import Kinds, builtin_kinds, type_table
+from doorman.api.machinery.schema import Document, Schema
+from doorman.api.patch.server_side_apply import Applier
+from doorman.api.views.view_types import VIEWS
+from doorman.api.well_known import API_SERVER_USER, NODE_USER_PREFIX, NODES_GROUP
+from doorman.base.clock import Clock
+from doorman.base.generated_names import NameGenerator
+from doorman.client.webhook_client import WebhookCaller
+from doorman.registry.cache.stored_object import Unreadable
+from doorman.registry.cache.watch_cache import WatchCache
+from doorman.registry.custom.custom_kinds import CustomKinds
+from doorman.registry.fastpath.shortcuts import WEBHOOKS
+from doorman.registry.pod_operations import PodOperations
+from doorman.registry.registry import Registry
+from doorman.runtime.bootstrap import bootstrap
+from doorman.runtime.components.loopback_client import LoopbackClient
+from doorman.runtime.credentials import Credentials
+from doorman.runtime.default_roles import ensure_roles, node_rules
+from doorman.runtime.settings import Settings
+from doorman.semantics.cel.cel_errors import CelError
+from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
+from doorman.server.audit import AuditLog
+from doorman.server.auth.auth_services import AuthServices
+from doorman.server.auth.authentication import ClusterAuthenticator
+from doorman.server.auth.authorization import Authorizer
+from doorman.server.auth.bootstrap_tokens import BootstrapTokens
+from doorman.server.auth.cel_authorizer import answer
+from doorman.server.auth.client_certificates import ClientCertificates
+from doorman.server.auth.escalation import EscalationGuard
+from doorman.server.auth.impersonation import account_groups
+from doorman.server.auth.node_authorizer import NodeAuthorizer
+from doorman.server.auth.openid_discovery import OpenIdDiscovery
+from doorman.server.auth.rbac_authorizer import RbacAuthorizer
+from doorman.server.auth.service_account_tokens import ServiceAccountTokens
+from doorman.server.flow_control import FlowControl
+from doorman.server.handlers import Compute
+from doorman.server.health_checks import HealthChecks
+from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
+from doorman.server.pipeline import Pipeline
+from doorman.server.subresources.certificate_requests import CertificateRequests
+from doorman.server.subresources.reviews import Reviews
+from doorman.server.subresources.token_requests import TokenRequests
+from doorman.store.store_contract import Store
+
+
+class ApiServer:
+    def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._rng = random.Random(_seed_at(settings.seed, store.revision))
+        self._names = NameGenerator(random.Random(self._rng.random()))
+        self.kinds = Kinds(builtin_kinds().rows)
+        self.cache = WatchCache(store, VIEWS)
+        schema = Schema(type_table())
+        self._rbac = RbacAuthorizer(self.cache)
+        self.authorizer = Authorizer((NodeAuthorizer(self.cache, node_rules()), self._rbac))
+        self._applier = Applier(schema, self.kinds)
+        self._webhook_caller = WebhookCaller(self._published)
+        webhooks = Webhooks(
+            [self.cache.collection(one) for one in WEBHOOKS],
+            self._webhook_caller.post,
+            self._names.uid,
+            disabled=settings.disable_admission_plugins,
+            authorize=self.authorize,
+            policies=MutatingPolicies(self._merged, self.authorize),
+        )
+        self.registry = Registry(
+            store,
+            self.cache,
+            kinds=self.kinds,
+            schema=schema,
+            admission=build_chain(
+                self._admission_settings(),
+                enabled=settings.enable_admission_plugins,
+                disabled=settings.disable_admission_plugins,
+            ),
+            webhooks=webhooks,
+            post=self._webhook_caller.post,
+            clock=clock,
+            names=self._names,
+            comparison_operators=settings.gates.comparison_operators,
+            takes_shortcuts=settings.takes_shortcuts,
+        )
+        self.custom_kinds = CustomKinds(self.cache, self.kinds, schema)
+        self._guard = EscalationGuard(self.authorizer, self._rbac)
+        self._pods = PodOperations(self.registry, clock)
+
+    def authorize(self, user: User, question: AuthorizerQuestion) -> AuthorizerAnswer:
+        """For expressions that ask who may do what."""
+        return answer(self.authorizer, user, question)
+
+    def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
+        """A client in process that acts as a user."""
+        user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))
+        return LoopbackClient(self.registry, self._pods, self.authorizer, self._guard, user, manager)
+
+    def system_client(self) -> LoopbackClient:
+        """As the API server itself."""
+        return self.client_as(API_SERVER_USER, "kube-apiserver", MASTERS)
+
+    def kubelet_client(self, node: str) -> LoopbackClient:
+        return self.client_as(f"{NODE_USER_PREFIX}{node}", "kubelet", NODES_GROUP)
+
+    def newest(self, resource: str, namespace: str, name: str) -> Document | None:
+        """The newest document, or None when there is none that can be read."""
+        try:
+            return self.registry.newest(self.kinds.named(resource), namespace, name)
+        except Unreadable:
+            return None
+
+    async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
+        """What must be there before the first request is answered."""
+        client, address = self.system_client(), self._settings.bind_address
+        await bootstrap(client, self.newest, address=address, port=port, ca_certificate=ca_certificate)
+        await ensure_roles(client, self.newest)
+
+    def pipeline(
+        self,
+        credentials: Credentials,
+        audit: AuditLog | None,
+        *,
+        computed: Mapping[str, Compute],
+        sources: Iterable[MetricsSource],
+    ) -> Pipeline:
+        """`computed` are resources made when asked for; `sources` add to `/metrics`."""
+        tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
+        authenticator = ClusterAuthenticator(
+            credentials.admin_token,
+            tokens,
+            others=(BootstrapTokens(self.cache, self._clock, audiences=tokens.audiences),),
+            certificates=ClientCertificates(self._clock, credentials.ca_certificate),
+        )
+        flow = FlowControl(
+            mutating_max=self._settings.max_mutating_requests_inflight,
+            read_only_max=self._settings.max_requests_inflight,
+        )
+        faults = self.cache.faults
+        own_sources = (flow_source(flow), storage_source(self.cache, self.kinds), reader_source(faults))
+        return Pipeline(
+            self.registry,
+            authenticator=authenticator,
+            authorizer=self.authorizer,
+            access=AuthServices(
+                reviews=Reviews(self.authorizer, self._rbac, authenticator, self._clock),
+                guard=self._guard,
+                token_requests=TokenRequests(self.registry, tokens, self._clock),
+                certificate_requests=CertificateRequests(self.registry, self.authorizer),
+                issuer=OpenIdDiscovery(tokens),
+            ),
+            computed=computed,
+            flow=flow,
+            metrics=Metrics(self.kinds, *own_sources, *sources, faults=faults),
+            audit=audit,
+            health=HealthChecks(
+                {"ping": lambda: True, "log": lambda: True, "etcd": self._store.answers, **self._start_hooks()}, faults
+            ),
+            clock=self._clock,
+            names=self._names,
+            rng=random.Random(self._rng.random()),
+        )
+
+    async def close(self) -> None:
+        self.custom_kinds.close()
+        self.cache.close_streams()
+        await self._webhook_caller.close()
+        await self._store.close()
+
+    def _admission_settings(self) -> AdmissionSettings:
+        settings = self._settings
+        return AdmissionSettings(
+            default_not_ready_toleration_seconds=settings.default_not_ready_toleration_seconds,
+            default_unreachable_toleration_seconds=settings.default_unreachable_toleration_seconds,
+            suffix=self._names.suffix,
+            default_tolerations=settings.toleration_restriction.default,
+            toleration_whitelist=settings.toleration_restriction.whitelist,
+            limited_resources=settings.quota_limits.limited_resources,
+            authorize=self.authorize,
+        )
+
+    def _published(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
+        found = self.cache.collection(resource).get(f"{namespace}/{name}")
+        return found.document() if found is not None else None
+
+    def _merged(self, form: GroupVersionForm, obj: Document, config: Document) -> Document:
+        """For mutating policies: the object with a configuration, merged as server-side apply does."""
+        kind = self.kinds.at(form.group, form.version, form.resource)
+        if kind is None:
+            raise CelError(f"{form.kind_version}, Kind={form.kind} is no longer served")
+        if path := self._applier.atomic_path(kind.type_name, config):
+            raise CelError(f"error applying patch: may not mutate atomic arrays, maps or structs: {path}")
+        return self._applier.merge(kind.type_name, obj, config)
+
+    def _start_hooks(self) -> dict[str, Callable[[], bool]]:
+        """What is done before the first request, as the checks Kubernetes names after it."""
+
+        def has(resource: str) -> Callable[[], bool]:
+            return lambda: bool(self.cache.collection(resource).objects)
+
+        return {
+            "poststarthook/start-system-namespaces-controller": has("namespaces"),
+            "poststarthook/rbac/bootstrap-roles": has("clusterroles.rbac.authorization.k8s.io"),
+            "poststarthook/scheduling/bootstrap-system-priority-classes": has("priorityclasses.scheduling.k8s.io"),
+        }
+
+
+def _seed_at(seed: int | None, revision: int) -> int | str | None:
+    """A fixed seed goes on where a kept store has come to: the same one again would give uids a second time."""
+    return seed if seed is None or revision == 0 else f"{seed}@{revision}"

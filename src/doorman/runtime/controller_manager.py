@@ -1,0 +1,74 @@
+"""Runs controllers: each with the client of who it acts as, woken by the informers of the kinds it names."""
+
+import time
+from collections.abc import Callable
+from typing import TypeGuard, TypeVar
+
+from doorman.api.kinds import Kinds
+from doorman.base.clock import Clock
+from doorman.base.reader_faults import ReaderFaults
+from doorman.client.client import Client, Renewer
+from doorman.client.controller_contract import Controller, KindFollower
+from doorman.client.controller_runner import ControllerRunner
+from doorman.client.executor import Executor
+from doorman.client.recorder import EventRecorder
+from doorman.runtime.components.informers import Informers
+from doorman.runtime.components.workqueue_names import QUEUE_NAMES
+
+T = TypeVar("T")
+
+
+class ControllerManager:
+    def __init__(self, informers: Informers, kinds: Kinds, clock: Clock, faults: ReaderFaults, *, host: str) -> None:
+        self._informers = informers
+        self._kinds = kinds
+        self._clock = clock
+        self._faults = faults
+        self._host = host
+        self._followed: dict[str, None] = {}
+        """Custom kinds that controllers were told of."""
+        self.runners: list[ControllerRunner] = []
+
+    def add(self, controller: Controller, client: Client, renewer: Renewer | None = None) -> None:
+        """`client` acts as the controller does; `renewer` carries out renewals of leases, for who has them."""
+        recorder = EventRecorder(client, self._clock, host=self._host, faults=self._faults)
+        runner = ControllerRunner(
+            controller,
+            Executor(client, recorder, renewer),
+            self._clock,
+            lambda resource: self._informers.lister(resource).objects,
+            queue_names=QUEUE_NAMES.get(controller.name),
+            stopwatch=time.perf_counter,
+            faults=self._faults,
+        )
+        for resource in dict.fromkeys(source.resource for source in controller.sources):
+            self._informers.of(resource).listen(runner.listener(resource), controller.name)
+        self.runners.append(runner)
+
+    def start(self) -> None:
+        for runner in self.runners:
+            runner.start()
+
+    def stop(self) -> None:
+        for runner in self.runners:
+            runner.stop()
+
+    def find(self, can: Callable[[object], TypeGuard[T]]) -> T | None:
+        """The controller that can do something, if one that can runs."""
+        return next((runner.controller for runner in self.runners if can(runner.controller)), None)
+
+    def follow_kind(self, resource: str) -> None:
+        """A custom kind is served from now on: controllers that look after every kind look after it, too."""
+        informer = self._informers.of(resource)
+        if informer.is_following:
+            return
+        namespaced = self._kinds.named(resource).namespaced
+        for runner in self.runners if resource not in self._followed else ():
+            controller = runner.controller
+            if isinstance(controller, KindFollower):
+                for source in controller.add_kind(resource, informer.cache, namespaced=namespaced):
+                    runner.follow(source)
+                    informer.listen(runner.listener(resource), controller.name)
+        self._followed[resource] = None
+        informer.start()
+        informer.announce()

@@ -1,0 +1,39 @@
+"""Bodies of PATCH requests, by their media type."""
+
+from doorman.api.kinds import Kind
+from doorman.api.machinery.decode_errors import json_type
+from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from doorman.base.errors import ApiError, bad_request, unsupported_media_type
+from doorman.registry.patch_transforms import APPLY_PATCH, JSON_PATCH, PatchBody
+from doorman.server.codec.request_bodies import BodyError, media_type, read_json, read_yaml
+
+
+def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
+    accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH]
+    if not kind.type_name or kind.is_custom:
+        accepted.remove(STRATEGIC_MERGE_PATCH)
+    wanted = media_type(content_type)
+    if wanted not in accepted:
+        if kind.is_custom:
+            raise unsupported_media_type(accepted)
+        # The route of a built-in kind does not take it at all.
+        raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    if wanted == APPLY_PATCH:
+        try:
+            read = read_yaml(body)
+        except BodyError as error:
+            raise bad_request(f"error decoding YAML: {error}") from error
+        if not isinstance(read.value, dict):
+            raise bad_request(
+                "error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}"
+            )
+        return PatchBody(type=wanted, body=read)
+    try:
+        read = read_json(body)
+    except BodyError as error:
+        raise bad_request("invalid JSON patch") from error
+    if wanted != JSON_PATCH and not isinstance(read.value, dict):
+        head = "error decoding patch: " if wanted == MERGE_PATCH else ""
+        found = json_type(read.value)
+        raise bad_request(f"{head}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+    return PatchBody(type=wanted, body=read)

@@ -1,0 +1,123 @@
+"""The one compare-and-swap loop."""
+
+import pytest
+
+from doorman.api.identity import User
+from doorman.api.kinds import builtin_kinds
+from doorman.base.errors import ApiError
+from doorman.registry.caller import Caller
+from doorman.registry.commit import TRIES_MAX, Committed, Committer, Proposed
+from doorman.store.memory_store import MemoryStore
+from doorman.store.store_contract import ABSENT, Conflict, Write
+
+KIND = builtin_kinds().named("configmaps")
+CALLER = Caller(user=User(name="u"))
+DRY = Caller(user=User(name="u"), dry_run=True)
+KEY = "configmaps/ns/a"
+
+
+def revision_of(store: MemoryStore) -> int:
+    entry = store.peek(KEY)
+    return entry.revision if entry is not None else ABSENT
+
+
+async def test_proposal_is_written() -> None:
+    store = MemoryStore()
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"1", revision_of(store))
+
+    committed = await Committer(store).commit(KIND, "a", propose, CALLER)
+    assert committed.event is not None
+    assert store.peek(KEY) == committed.event.entry
+
+
+async def test_who_was_slower_proposes_again_upon_what_is_there() -> None:
+    store = MemoryStore()
+    seen: list[int] = []
+    undone: list[int] = []
+
+    async def propose() -> Proposed:
+        seen.append(revision_of(store))
+        if len(seen) == 1:
+            await store.commit(Write(KEY, b"somebody else", ABSENT))
+        return Proposed(KEY, b"mine", seen[-1], lambda: undone.append(len(seen)))
+
+    await Committer(store).commit(KIND, "a", propose, CALLER)
+    assert (seen, undone) == ([ABSENT, 1], [1])
+    entry = store.peek(KEY)
+    assert entry is not None
+    assert entry.value == b"mine"
+
+
+async def test_who_never_wins_is_told() -> None:
+    store = MemoryStore()
+    tries = 0
+
+    async def propose() -> Proposed:
+        nonlocal tries
+        tries += 1
+        return Proposed(KEY, b"x", 99)
+
+    with pytest.raises(ApiError) as refused:
+        await Committer(store).commit(KIND, "a", propose, CALLER)
+    assert (refused.value.code, tries) == (409, TRIES_MAX)
+
+
+async def test_loser_may_give_up() -> None:
+    store = MemoryStore()
+    await store.commit(Write(KEY, b"there", ABSENT))
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT)
+
+    def lost(conflict: Conflict) -> None:
+        raise ApiError(409, "AlreadyExists", "there") from conflict
+
+    with pytest.raises(ApiError, match="there"):
+        await Committer(store).commit(KIND, "a", propose, CALLER, lost=lost)
+
+
+async def test_dry_run_writes_nothing_and_gives_back_what_it_took() -> None:
+    store = MemoryStore()
+    undone: list[bool] = []
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT, lambda: undone.append(True))
+
+    committed = await Committer(store).commit(KIND, "a", propose, DRY)
+    assert isinstance(committed, Committed)
+    assert (committed.event, undone, store.peek(KEY)) == (None, [True], None)
+
+
+async def test_dry_run_meets_the_conflict_too() -> None:
+    store = MemoryStore()
+    await store.commit(Write(KEY, b"there", ABSENT))
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT)
+
+    def lost(conflict: Conflict) -> None:
+        raise ApiError(409, "AlreadyExists", "there") from conflict
+
+    with pytest.raises(ApiError, match="there"):
+        await Committer(store).commit(KIND, "a", propose, DRY, lost=lost)
+
+
+async def test_result_in_the_place_of_a_proposal_ends_it() -> None:
+    async def propose() -> str:
+        return "nothing to do"
+
+    assert await Committer(MemoryStore()).commit(KIND, "a", propose, CALLER) == "nothing to do"
+
+
+async def test_object_that_is_too_large_is_refused_and_undone() -> None:
+    undone: list[bool] = []
+
+    async def propose() -> Proposed:
+        value = b'"name":"a"},"data":{"k":"' + b"x" * (2 * 1024 * 1024) + b'"}}'
+        return Proposed(KEY, value, ABSENT, lambda: undone.append(True))
+
+    with pytest.raises(ApiError, match=r"too large|larger than max"):
+        await Committer(MemoryStore()).commit(KIND, "a", propose, CALLER)
+    assert undone == [True]
