@@ -10,7 +10,7 @@ from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
-from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
+from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.meta import Object
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
 from doorman.client.controller_contract import Controller

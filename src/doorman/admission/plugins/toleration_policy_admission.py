@@ -13,7 +13,7 @@ import msgspec
 from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, refusal
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.taints import Toleration
-from doorman.api.views.toleration_policies import RESOURCE, TolerationPolicy
+from doorman.api.views.doorman_dev import TOLERATION_POLICIES, TolerationPolicy
 from doorman.base.clock import Instant
 from doorman.semantics.library import to_toleration
 from doorman.semantics.taints.toleration_policy import Denied, decide_policy, describe
@@ -37,7 +37,7 @@ class TolerationPolicyPlugin:
     interests: Sequence[Interest] = INTERESTS
 
     def validate(self, attributes: Attributes, cluster: ClusterReader, _now: Instant) -> None:
-        policies = cluster.list(RESOURCE)
+        policies = cluster.list(TOLERATION_POLICIES)
         if not policies:
             return
         old = ((attributes.old or {}).get("spec") or {}).get("tolerations") or ()

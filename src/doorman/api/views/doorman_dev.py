@@ -1,11 +1,11 @@
-"""The view of DedicatedNodes (doorman.dev/v1): nodes that are for some namespaces or groups and nobody else."""
+"""Views of Doorman's own kinds (doorman.dev/v1): dedicated nodes and toleration policies."""
 
 from typing import Final
 
-from doorman.api.taints import Effect, Taint
+from doorman.api.taints import Effect, Taint, Toleration
 from doorman.api.views.meta import LabelSelector, ObjectMeta, View
 
-RESOURCE: Final = "dedicatednodes.doorman.dev"
+DEDICATED_NODES: Final = "dedicatednodes.doorman.dev"
 TAINT_KEY: Final = "doorman.dev/dedicated"
 
 
@@ -26,3 +26,19 @@ class DedicatedNodes(View, frozen=True, kw_only=True):
     def taint(self) -> Taint:
         """What its nodes carry."""
         return Taint(key=TAINT_KEY, value=self.metadata.name, effect=self.spec.effect)
+
+
+TOLERATION_POLICIES: Final = "tolerationpolicies.doorman.dev"
+
+
+class TolerationPolicySpec(View, frozen=True, kw_only=True):
+    namespace_selector: LabelSelector = LabelSelector()
+    """Empty: every namespace."""
+    allow: tuple[Toleration, ...] | None = None
+    """None: everything that is not denied."""
+    deny: tuple[Toleration, ...] = ()
+
+
+class TolerationPolicy(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: TolerationPolicySpec = TolerationPolicySpec()

@@ -1,4 +1,6 @@
-"""The views of a service (which pods it selects, which addresses it has) and of an address."""
+"""Views of services and of where they lead: endpoints, slices of them, addresses."""
+
+from typing import Any
 
 import msgspec
 
@@ -51,3 +53,14 @@ def selecting_in(service: Service) -> tuple[str, ...]:
     """The namespace of a service that selects pods: the index in which those a pod may belong to are found."""
     is_selecting = service.spec.selector and service.spec.type != "ExternalName"
     return (service.metadata.namespace,) if is_selecting else ()
+
+
+class Endpoints(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    subsets: list[dict[str, Any]] = []  # as JSON: it is only compared
+
+
+class EndpointSlice(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    endpoints: list[dict[str, Any]] | None = None  # as JSON: they are only compared
+    ports: list[dict[str, Any]] | None = None

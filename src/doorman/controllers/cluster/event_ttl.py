@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from doorman.api.views.events import Event
+from doorman.api.views.core import Event
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Delete

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.views.core import Namespace
 from doorman.api.views.meta import Object
-from doorman.api.views.namespaces import Namespace
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, Delete, Patch, Update

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity
+from doorman.api.views.core import ResourceQuota
 from doorman.api.views.meta import Object
 from doorman.api.views.pods import Pod
-from doorman.api.views.resourcequotas import ResourceQuota
 from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 from doorman.base.clock import Instant
 from doorman.client.actions import Patch

@@ -6,8 +6,8 @@ It reads namespaces and service accounts. Keys are names of namespaces.
 from collections.abc import Iterable
 from typing import Final
 
+from doorman.api.views.core import Namespace
 from doorman.api.views.meta import Object
-from doorman.api.views.namespaces import Namespace
 from doorman.base.clock import Instant
 from doorman.client.actions import Create
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source

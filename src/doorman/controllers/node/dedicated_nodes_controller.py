@@ -9,7 +9,7 @@ Keys: names of nodes.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from doorman.api.views.doorman_dev import RESOURCE, TAINT_KEY, DedicatedNodes
+from doorman.api.views.doorman_dev import DEDICATED_NODES, TAINT_KEY, DedicatedNodes
 from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
 from doorman.client.actions import Patch
@@ -52,7 +52,7 @@ class DedicatedNodesController:
     def __init__(self, nodes: ListerOf[Node], dedicated: ListerOf[DedicatedNodes]) -> None:
         self._nodes = nodes
         self._dedicated = dedicated
-        self.sources: Sequence[Source] = (Source("nodes", node_keys), Source(RESOURCE, self._all_nodes))
+        self.sources: Sequence[Source] = (Source("nodes", node_keys), Source(DEDICATED_NODES, self._all_nodes))
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE

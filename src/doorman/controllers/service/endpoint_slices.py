@@ -10,10 +10,9 @@ Keys: services, `namespace/name`.
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from doorman.api.views.endpoints import EndpointSlice
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
-from doorman.api.views.services import Service, selecting_in
+from doorman.api.views.services import EndpointSlice, Service, selecting_in
 from doorman.api.well_known import ZONE_LABEL
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time

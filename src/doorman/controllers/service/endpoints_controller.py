@@ -9,9 +9,8 @@ Keys: services, `namespace/name`.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.views.endpoints import Endpoints
 from doorman.api.views.pods import Pod
-from doorman.api.views.services import Service, selecting_in
+from doorman.api.views.services import Endpoints, Service, selecting_in
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Create, Delete, Update

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from doorman.api.identity import AUTHENTICATED, User
-from doorman.api.views.serviceaccounts import Secret
+from doorman.api.views.core import Secret
 from doorman.base.clock import Clock
 from doorman.base.instants import from_time
 from doorman.registry.cache.watch_cache import WatchCache

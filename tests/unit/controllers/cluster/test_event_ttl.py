@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.events import Event
+from doorman.api.views.core import Event
 from doorman.base.instants import from_time
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.controllers.cluster.event_ttl import EventTtlController, decide_expired

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from doorman.api.views.core import Namespace
 from doorman.api.views.meta import Object, ObjectMeta
-from doorman.api.views.namespaces import Namespace
 from doorman.client.actions import Delete, Patch, Update
 from doorman.controllers.cluster.namespace_controller import (
     NamespaceController,

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from doorman.api.views.core import ResourceQuota
 from doorman.api.views.pods import Pod
-from doorman.api.views.resourcequotas import ResourceQuota
 from doorman.client.controller_contract import ObjectChange, Source
 from doorman.client.informer_cache import InformerCache
 from doorman.controllers.cluster.resource_quota_controller import (

@@ -1,7 +1,7 @@
 """Every active namespace has its default account."""
 
+from doorman.api.views.core import Namespace
 from doorman.api.views.meta import Object
-from doorman.api.views.namespaces import Namespace
 from doorman.client.actions import Create
 from doorman.controllers.cluster.service_account_controller import ServiceAccountController
 from support.stage import Stage

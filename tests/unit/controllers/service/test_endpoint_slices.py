@@ -5,10 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.endpoints import EndpointSlice
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
-from doorman.api.views.services import Service
+from doorman.api.views.services import EndpointSlice, Service
 from doorman.base.clock import Instant
 from doorman.client.actions import Create, Delete, Update
 from doorman.client.controller_contract import ObjectChange

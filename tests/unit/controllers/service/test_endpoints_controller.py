@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.endpoints import Endpoints
 from doorman.api.views.pods import Pod
-from doorman.api.views.services import Service, selecting_in
+from doorman.api.views.services import Endpoints, Service, selecting_in
 from doorman.base.clock import Instant
 from doorman.client.actions import Create, Delete, Patch, PatchType, Update
 from doorman.client.controller_contract import DONE

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.namespaces import Namespace
+from doorman.api.views.core import Namespace
 from support.scheduling import Desk, make_node
 
 DB = {"matchLabels": {"app": "db"}}
