@@ -7,7 +7,7 @@ import msgspec
 from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.machinery.label_selectors import selector_or_nothing
 from doorman.api.machinery.schema import Document
-from doorman.api.views.meta import LabelSelector
+from doorman.api.views.meta import LabelSelector, to_view
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import (
@@ -199,7 +199,7 @@ def _selects(budget: Document, labels: dict[str, str]) -> bool:
     raw = budget.get("spec", {}).get("selector")
     if raw is None:
         return False
-    return selector_or_nothing(msgspec.convert(raw, LabelSelector)).matches(labels)
+    return selector_or_nothing(to_view(raw, LabelSelector)).matches(labels)
 
 
 def _lets_unhealthy_go(budget: Document) -> bool:

@@ -8,12 +8,11 @@ again.
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
 from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, refusal
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.taints import Toleration
 from doorman.api.views.doorman_dev import TOLERATION_POLICIES, TolerationPolicy
+from doorman.api.views.meta import to_view
 from doorman.base.clock import Instant
 from doorman.semantics.library import to_toleration
 from doorman.semantics.taints.toleration_policy import Denied, decide_policy, describe
@@ -48,6 +47,6 @@ class TolerationPolicyPlugin:
         namespace = cluster.get("namespaces", "", attributes.namespace) or {"metadata": {}}
         labels = namespace["metadata"].get("labels") or {}
         for doc in policies:
-            policy = msgspec.convert(doc, TolerationPolicy)
+            policy = to_view(doc, TolerationPolicy)
             if matches(policy.spec.namespace_selector, labels) and (why := decide_objection(policy, added)):
                 raise refusal(attributes, why)

@@ -53,6 +53,7 @@ from doorman.api.views.admissionregistration import (
     Policy,
     Validation,
 )
+from doorman.api.views.meta import to_view
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, invalid_object
 from doorman.base.go_format import go_json
@@ -119,11 +120,11 @@ class ValidatingAdmissionPolicies:
             return
         meter = CostBudget()
         denial: ApiError | None = None
-        found = (msgspec.convert(doc, Binding) for doc in bindings)
+        found = (to_view(doc, Binding) for doc in bindings)
         for binding in sorted(found, key=lambda one: one.metadata.name):
             raw = cluster.get(POLICIES, "", binding.spec.policy_name)
             if raw is not None:
-                denied = self._ask(msgspec.convert(raw, Policy), binding, attributes, cluster, meter)
+                denied = self._ask(to_view(raw, Policy), binding, attributes, cluster, meter)
                 denial = denial or denied
         if denial is not None:
             raise denial

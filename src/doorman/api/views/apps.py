@@ -5,9 +5,7 @@
 
 from typing import Any
 
-import msgspec
-
-from doorman.api.views.meta import Condition, LabelSelector, ObjectMeta, View
+from doorman.api.views.meta import Condition, LabelSelector, ObjectMeta, View, to_view
 from doorman.api.views.pods import PodSpec
 
 Template = dict[str, Any]  # a PodTemplateSpec as JSON
@@ -20,7 +18,7 @@ def template_labels(template: Template) -> dict[str, str]:
 
 
 def template_spec(template: Template) -> PodSpec:
-    return msgspec.convert(template.get("spec") or {}, PodSpec)
+    return to_view(template.get("spec") or {}, PodSpec)
 
 
 class RollingUpdate(View, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ import msgspec
 
 from doorman.api.machinery.label_selectors import Selector, matches, selector_or_nothing
 from doorman.api.views.apps import ControllerRevision, DaemonSet, DaemonSetStatus
-from doorman.api.views.meta import ObjectMeta, controller_of
+from doorman.api.views.meta import ObjectMeta, controller_of, to_view
 from doorman.api.views.nodes import Node
 from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import Pod
@@ -244,7 +244,7 @@ def _selector_or_none(daemon_set: DaemonSet) -> Selector | None:
 
 
 def _pinned_node(body: dict[str, Any]) -> str:  # a pod as JSON
-    return target_node(msgspec.convert(body, Pod))
+    return target_node(to_view(body, Pod))
 
 
 def _reference(meta: ObjectMeta) -> ObjectReference:

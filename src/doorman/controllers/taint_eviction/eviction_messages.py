@@ -48,7 +48,8 @@ class Work:
 def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
     """The body of the status patch that says why the pod goes; None when the pod says so already."""
     before = pod.status.condition(CONDITION_TYPE)
-    changed_at = before.last_transition_time if before is not None and before.status == "True" else to_time(now)
+    is_said = before is not None and before.status == "True"
+    changed_at = (before.last_transition_time or "") if before is not None and is_said else to_time(now)
     if before is not None and _is_same_condition(before, changed_at):
         return None
     condition = {

@@ -133,7 +133,7 @@ def arrival_of(pod: Pod) -> Instant:
     made = _instant_or(pod.metadata.creation_timestamp, 0.0)
     if scheduled is None or scheduled.status != "True":
         return made
-    return _instant_or(scheduled.last_transition_time, made)
+    return _instant_or(scheduled.last_transition_time or "", made)
 
 
 class TaintEvictionController:

@@ -22,6 +22,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults, prune
 from doorman.api.views.admissionregistration import ClientConfig
+from doorman.api.views.meta import to_view
 from doorman.base.errors import ApiError, no_such_resource
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
 
@@ -145,7 +146,7 @@ def converter_of(definition: Document) -> ClientConfig | None:
     conversion = definition["spec"].get("conversion") or {}
     if conversion.get("strategy") != "Webhook":
         return None
-    return msgspec.convert((conversion.get("webhook") or {}).get("clientConfig") or {}, ClientConfig)
+    return to_view((conversion.get("webhook") or {}).get("clientConfig") or {}, ClientConfig)
 
 
 def _checked(body: bytes, docs: list[Document], wanted: str, uid: str, head: str) -> list[Document]:

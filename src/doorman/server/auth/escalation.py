@@ -8,6 +8,7 @@ import msgspec
 from doorman.api.identity import MASTERS, User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.views.meta import to_view
 from doorman.api.views.rbac import PolicyRule, RoleRef
 from doorman.api.well_known import RBAC_GROUP
 from doorman.base.errors import ApiError, GroupResource, forbidden_request, not_found
@@ -73,7 +74,7 @@ class EscalationGuard:
                 raise forbidden_request(kind.named, name, why)
 
     def _check_binding(self, kind: Kind, namespace: str, name: str, new: Document, user: User) -> None:
-        ref = msgspec.convert(new.get("roleRef") or {}, RoleRef)
+        ref = to_view(new.get("roleRef") or {}, RoleRef)
         resource = {"ClusterRole": "clusterroles", "Role": "roles"}.get(ref.kind)
         if resource is None:
             return  # validation says what is wrong with it
@@ -115,7 +116,7 @@ def _escalation(kind: Kind, name: str, user: User, missing: list[PolicyRule], fa
 
 
 def _rules(doc: Document) -> tuple[PolicyRule, ...]:
-    return msgspec.convert(doc.get("rules") or [], tuple[PolicyRule, ...])
+    return to_view(doc.get("rules") or [], tuple[PolicyRule, ...])
 
 
 def _differs_only_for_collection(new: Document, old: Document) -> bool:

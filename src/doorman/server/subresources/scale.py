@@ -2,12 +2,10 @@
 
 from typing import Any, Final
 
-import msgspec
-
 from doorman.api.kinds import Kind, ScalePaths
 from doorman.api.machinery.label_selectors import format_selector
 from doorman.api.machinery.schema import Document
-from doorman.api.views.meta import LabelSelector
+from doorman.api.views.meta import LabelSelector, to_view
 from doorman.base.errors import internal, invalid, invalid_object
 from doorman.base.go_format import quote
 from doorman.registry.object_identity import check_name
@@ -35,7 +33,7 @@ def to_scale(workload: Document, paths: ScalePaths | None = None) -> Document:
     if raw is None:
         selector = ""
     elif "matchLabels" in raw or "matchExpressions" in raw:
-        selector = format_selector(msgspec.convert(raw, LabelSelector))
+        selector = format_selector(to_view(raw, LabelSelector))
     else:
         selector = ",".join(f"{key}={value}" for key, value in sorted(raw.items()))
     out: Document = {

@@ -7,7 +7,7 @@ import msgspec
 
 from doorman.api.machinery.label_selectors import format_selector
 from doorman.api.machinery.schema import Document
-from doorman.api.views.meta import LabelSelector
+from doorman.api.views.meta import LabelSelector, to_view
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time
@@ -73,7 +73,7 @@ def selector_text(selector: Any, *, empty: str = "<none>") -> str:  # a LabelSel
     if not selector:
         return empty
     try:
-        return format_selector(msgspec.convert(selector, LabelSelector)) or empty
+        return format_selector(to_view(selector, LabelSelector)) or empty
     except (ValueError, msgspec.ValidationError):
         return "<error>"
 

@@ -69,4 +69,4 @@ def test_a_pointer_keeps_its_zero_and_a_plain_member_does_not() -> None:
 
 def test_views_pass_over_nulls() -> None:
     read = view_decoder(Condition)
-    assert read(b'{"type":"Ready","lastTransitionTime":null}') == Condition(type="Ready")
+    assert read(b'{"type":"Ready","message":null}') == Condition(type="Ready")
