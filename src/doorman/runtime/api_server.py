@@ -27,7 +27,7 @@ from doorman.registry.fastpath.shortcuts import WEBHOOKS
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.runtime.bootstrap import bootstrap
-from doorman.runtime.components.loopback_client import LoopbackClient
+from doorman.runtime.components.loopback_client import LoopbackClient, RequestObserver
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.default_roles import ensure_roles, node_rules
 from doorman.runtime.settings import Settings
@@ -51,6 +51,7 @@ from doorman.server.handlers import Compute
 from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
 from doorman.server.pipeline import Pipeline
+from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.certificate_requests import CertificateRequests
 from doorman.server.subresources.reviews import Reviews
 from doorman.server.subresources.token_requests import TokenRequests
@@ -99,6 +100,7 @@ class ApiServer:
         self.custom_kinds = CustomKinds(self.cache, self.kinds, schema)
         self._guard = EscalationGuard(self.authorizer, self._rbac)
         self._pods = PodOperations(self.registry, clock)
+        self.request_metrics = RequestMetrics(self.kinds)
 
     def authorize(self, user: User, question: AuthorizerQuestion) -> AuthorizerAnswer:
         """For expressions that ask who may do what."""
@@ -107,7 +109,8 @@ class ApiServer:
     def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
         """A client in process that acts as a user."""
         user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))
-        return LoopbackClient(self.registry, self._pods, self.authorizer, self._guard, user, manager)
+        requests = RequestObserver(self.request_metrics, self._clock)
+        return LoopbackClient(self.registry, self._pods, self.authorizer, self._guard, requests, user, manager)
 
     def system_client(self) -> LoopbackClient:
         """As the API server itself."""
@@ -150,7 +153,13 @@ class ApiServer:
             read_only_max=self._settings.max_requests_inflight,
         )
         faults = self.cache.faults
-        own_sources = (flow_source(flow), storage_source(self.cache, self.kinds), reader_source(faults))
+        requests = self.request_metrics
+        own_sources = (
+            requests.collect,
+            flow_source(flow),
+            storage_source(self.cache, self.kinds),
+            reader_source(faults),
+        )
         return Pipeline(
             self.registry,
             authenticator=authenticator,
@@ -164,7 +173,8 @@ class ApiServer:
             ),
             computed=computed,
             flow=flow,
-            metrics=Metrics(self.kinds, *own_sources, *sources, faults=faults),
+            metrics=Metrics(*own_sources, *sources, faults=faults),
+            requests=requests,
             audit=audit,
             health=HealthChecks(
                 {"ping": lambda: True, "log": lambda: True, "etcd": self._store.answers, **self._start_hooks()}, faults

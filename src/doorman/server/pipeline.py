@@ -11,6 +11,7 @@ from doorman.api.identity import AUTHENTICATED, User
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
+from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.registry.registry import Registry
 from doorman.server.audit import AuditEntry, AuditLog
 from doorman.server.auth.auth_services import AuthServices
@@ -30,6 +31,7 @@ from doorman.server.metrics import Metrics
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.request_context import RequestContext
 from doorman.server.request_deadlines import Deadlines
+from doorman.server.request_metrics import RequestMetrics
 from doorman.server.warning_headers import warning_headers
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
@@ -49,6 +51,7 @@ class Pipeline:
         audit: AuditLog | None = None,
         health: HealthChecks,
         metrics: Metrics,
+        requests: RequestMetrics,
         clock: Clock,
         names: NameGenerator,
         rng: random.Random,
@@ -61,6 +64,7 @@ class Pipeline:
         self._audit = audit
         self._health = health
         self._metrics = metrics
+        self._requests = requests
         self._clock = clock
         self._names = names
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
@@ -87,7 +91,13 @@ class Pipeline:
         response.headers.append(("Audit-Id", audit_id))
         if self._audit is not None and entry is not None:
             self._audit.finish(entry, response, audit_id)
-        self._metrics.observe(info, response.status, self._clock.now() - began)
+        self._requests.observe(
+            info,
+            response.status,
+            self._clock.now() - began,
+            is_dry=bool(request.query.get("dryRun")),
+            is_apply=request.method == "PATCH" and request.headers.get("content-type", "").startswith(APPLY_PATCH),
+        )
         if not any(name == "Cache-Control" for name, _ in response.headers):
             response.headers.append(("Cache-Control", "no-cache, private"))
         return response

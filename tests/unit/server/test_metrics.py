@@ -1,13 +1,10 @@
-"""Requests counted by what they were, and a page that Prometheus can read."""
+"""A page that Prometheus can read."""
 
-import pytest
 from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
-from doorman.api.kinds import builtin_kinds
 from doorman.server.flow_control import FlowControl
 from doorman.server.metrics import Metrics, flow_source
-from doorman.server.request import Query, parse_request_info
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -19,89 +16,10 @@ def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], f
     }
 
 
-def seen(method: str, path: str, query: str = "", *, code: int = 200) -> dict[str, str]:
-    metrics = Metrics(builtin_kinds())
-    metrics.observe(parse_request_info(method, path, Query(query)), code, 0.01)
-    (found,) = [dict(labels) for name, labels in samples(metrics) if name == "apiserver_request_total"]
-    del found["component"]
-    return found
-
-
-POD = {"version": "v1", "resource": "pods"}
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "query", "expected"),
-    [
-        pytest.param("GET", "/api/v1/pods", "", {**POD, "verb": "LIST", "scope": "cluster", "code": "200"}, id="list"),
-        pytest.param(
-            "GET",
-            "/api/v1/namespaces/a/pods",
-            "watch=1",
-            {**POD, "verb": "WATCH", "scope": "namespace", "code": "200"},
-            id="watch",
-        ),
-        pytest.param(
-            "PATCH",
-            "/api/v1/namespaces/a/pods/p/status",
-            "",
-            {**POD, "verb": "PATCH", "scope": "resource", "subresource": "status", "code": "200"},
-            id="subresource",
-        ),
-        pytest.param(
-            "GET",
-            "/apis/apps/v1/deployments",
-            "",
-            {
-                "verb": "LIST",
-                "group": "apps",
-                "version": "v1",
-                "resource": "deployments",
-                "scope": "cluster",
-                "code": "200",
-            },
-            id="group",
-        ),
-        pytest.param("GET", "/apis/x.example/v1/zzz", "", {"verb": "LIST", "code": "200"}, id="no-such-kind"),
-        pytest.param(
-            "GET",
-            "/api/v1/namespaces/a/pods/p/zzz",
-            "",
-            {**POD, "verb": "GET", "scope": "resource", "code": "200"},
-            id="no-such-subresource",
-        ),
-        pytest.param("GET", "/healthz", "", {"verb": "GET", "code": "200"}, id="plain-path"),
-        pytest.param("BREW", "/coffee", "", {"verb": "other", "code": "200"}, id="strange-method"),
-    ],
-)
-def test_request_is_counted_under_known_names_only(
-    method: str, path: str, query: str, expected: dict[str, str]
-) -> None:
-    assert seen(method, path, query) == expected
-
-
-def test_durations_add_up_in_buckets() -> None:
-    metrics = Metrics(builtin_kinds())
-    info = parse_request_info("GET", "/api/v1/nodes", Query(""))
-    for seconds in (0.005, 0.01, 0.3, 99.0):
-        metrics.observe(info, 200, seconds)
-    found = samples(metrics)
-    buckets = {dict(labels)["le"]: value for (name, labels), value in found.items() if name.endswith("seconds_bucket")}
-    assert (buckets["0.005"], buckets["0.025"], buckets["0.4"], buckets["60.0"], buckets["+Inf"]) == (1, 2, 3, 3, 4)
-    (total,) = [value for (name, _), value in found.items() if name.endswith("seconds_sum")]
-    assert total == pytest.approx(99.315)
-
-
-def test_watches_have_no_duration() -> None:
-    metrics = Metrics(builtin_kinds())
-    metrics.observe(parse_request_info("GET", "/api/v1/nodes", Query("watch=true")), 200, 5.0)
-    assert [name for name, _ in samples(metrics)] == ["apiserver_request_total"]
-
-
 def test_requests_in_flight_are_told_by_lane() -> None:
     flow = FlowControl()
     assert flow.mutating.try_enter()
-    metrics = Metrics(builtin_kinds(), flow_source(flow))
+    metrics = Metrics(flow_source(flow))
     found = samples(metrics)
     assert found["apiserver_current_inflight_requests", (("request_kind", "mutating"),)] == 1
     assert found["apiserver_current_inflight_requests", (("request_kind", "readOnly"),)] == 0
@@ -110,7 +28,7 @@ def test_requests_in_flight_are_told_by_lane() -> None:
 def test_nobody_is_told_when_a_series_began() -> None:
     counter = Counter("things_total", "Things.", registry=None)
     histogram = Histogram("seconds", "Seconds.", registry=None)
-    metrics = Metrics(builtin_kinds(), counter.collect, histogram.collect)
+    metrics = Metrics(counter.collect, histogram.collect)
     names = {name for name, _ in samples(metrics)}
     assert {"things_total", "seconds_count"} <= names
     assert not [name for name in names if name.endswith("_created")]

@@ -46,7 +46,10 @@ class KubeletClient:
         await self._as(action.node).bind(action)
 
     async def renew(self, action: Renew) -> None:
-        others = await self._renewals.renew({node: self._as(node).user for node in action.nodes}, action.at)
+        kubelets = {node: self._as(node) for node in action.nodes}
+        others = await self._renewals.renew({node: kubelet.user for node, kubelet in kubelets.items()}, action.at)
+        if len(others) < len(kubelets):
+            kubelets[action.nodes[0]].count_renewals(len(kubelets) - len(others), 0.0)
         body = {"spec": {"renewTime": to_micro_time(action.at)}}
         for node in others:
             patch = Patch(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node, body=body, type=PatchType.MERGE)

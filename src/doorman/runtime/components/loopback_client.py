@@ -1,13 +1,17 @@
 """The client in process: the same registry and rules as over HTTP, without the bytes in between."""
 
 import logging
-from typing import Any, Final
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
+from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
+from doorman.base.clock import Clock
+from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
@@ -20,11 +24,34 @@ from doorman.registry.registry import Registry
 from doorman.server.auth.authorization import Authorizer, refusal
 from doorman.server.auth.escalation import EscalationGuard
 from doorman.server.request import RequestInfo
+from doorman.server.request_metrics import RequestMetrics
+
+T = TypeVar("T")
 
 _log: Final = logging.getLogger("doorman.runtime")
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
+
+
+class RequestObserver(msgspec.Struct, frozen=True):
+    """Counts what components ask as requests are counted, whoever makes them."""
+
+    metrics: RequestMetrics
+    clock: Clock
+
+    async def counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> T:
+        began = self.clock.now()
+        try:
+            result = await work
+        except ApiError as error:
+            self.metrics.observe(info, error.code, self.clock.now() - began)
+            raise
+        self.metrics.observe(info, code, self.clock.now() - began)
+        return result
+
+    def refused(self, info: RequestInfo, error: ApiError) -> None:
+        self.metrics.observe(info, error.code, 0.0)
 
 
 class LoopbackClient:
@@ -36,6 +63,7 @@ class LoopbackClient:
         pods: PodOperations,
         authorizer: Authorizer,
         guard: EscalationGuard,
+        requests: RequestObserver,
         user: User,
         manager: str,
     ) -> None:
@@ -43,15 +71,25 @@ class LoopbackClient:
         self._pods = pods
         self._authorizer = authorizer
         self._guard = guard
+        self._requests = requests
         self._caller = Caller(user=user, manager=manager)
 
     @property
     def user(self) -> User:
         return self._caller.user
 
+    def count_renewals(self, times: int, seconds: float) -> None:
+        """Leases that were renewed together are requests of their nodes, each."""
+        kind = self._kind(LEASES)
+        info = self._info("update", kind, NODE_LEASE_NAMESPACE, "-", "")
+        self._requests.metrics.observe(info, 200, seconds, times=times)
+
     async def create(self, action: Create) -> Stored:
         kind = self._kind(action.resource)
-        self._authorize("create", kind, action.namespace)
+        info = self._authorize("create", kind, action.namespace)
+        return await self._requests.counted(info, 201, self._create(kind, action))
+
+    async def _create(self, kind: Kind, action: Create) -> Stored:
         if action.is_given_away:
             action.body.pop("kind", None)
             action.body.pop("apiVersion", None)
@@ -66,7 +104,10 @@ class LoopbackClient:
 
     async def update(self, action: Update) -> Stored:
         kind = self._kind(action.resource)
-        self._authorize("update", kind, action.namespace, action.name, action.subresource)
+        info = self._authorize("update", kind, action.namespace, action.name, action.subresource)
+        return await self._requests.counted(info, 200, self._update(kind, action))
+
+    async def _update(self, kind: Kind, action: Update) -> Stored:
         doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
         written = await self._registry.update(
             kind,
@@ -81,7 +122,10 @@ class LoopbackClient:
 
     async def patch(self, action: Patch) -> Stored:
         kind = self._kind(action.resource)
-        self._authorize("patch", kind, action.namespace, action.name, action.subresource)
+        info = self._authorize("patch", kind, action.namespace, action.name, action.subresource)
+        return await self._requests.counted(info, 200, self._patch(kind, action))
+
+    async def _patch(self, kind: Kind, action: Patch) -> Stored:
         if kind.storage == "pods" and action.subresource == "status" and action.type is PatchType.STRATEGIC:
             status_patch = status_patch_of(action.body)
             if status_patch is not None:
@@ -100,29 +144,47 @@ class LoopbackClient:
 
     async def delete(self, action: Delete) -> None:
         kind = self._kind(action.resource)
-        self._authorize("delete", kind, action.namespace, action.name)
+        info = self._authorize("delete", kind, action.namespace, action.name)
         preconditions = Preconditions(uid=action.uid or None, resource_version=action.resource_version or None)
         options = DeleteOptions(
             grace_period_seconds=action.grace_seconds,
             preconditions=preconditions,
             propagation_policy=action.propagation or None,
         )
-        await self._registry.delete(kind, action.namespace, action.name, options, self._caller)
+        work = self._registry.delete(kind, action.namespace, action.name, options, self._caller)
+        await self._requests.counted(info, 200, work)
 
     async def bind(self, action: Bind) -> None:
-        self._authorize("create", self._kind("pods"), action.namespace, action.name, "binding")
+        info = self._authorize("create", self._kind("pods"), action.namespace, action.name, "binding")
         binding: dict[str, Any] = {
             "metadata": {"name": action.name, "namespace": action.namespace, "uid": action.uid},
             "target": {"kind": "Node", "name": action.node},
         }
-        await self._pods.bind(action.namespace, action.name, binding, self._caller)
+        work = self._pods.bind(action.namespace, action.name, binding, self._caller)
+        await self._requests.counted(info, 201, work)
 
     def _kind(self, resource: str) -> Kind:
         return self._registry.kinds.named(resource)
 
-    def _authorize(self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> None:
+    def _authorize(self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> RequestInfo:
+        """What is asked, if it may be."""
         user = self._caller.user
-        info = RequestInfo(
+        info = self._info(verb, kind, namespace, name, subresource)
+        decision = self._authorizer.decide(user, info)
+        if not decision.is_allowed and verb == "patch":
+            # Our components send patches where upstream's send whole objects; the roles are upstream's.
+            decision = self._authorizer.decide(user, msgspec.structs.replace(info, verb="update"))
+        if not decision.is_allowed:
+            error = refusal(user, info, decision.reason)
+            # Somebody has changed the default roles, or a controller does what its role does not foresee.
+            _log.warning("a component may not do what it must: %s", error.message)
+            self._requests.refused(info, error)
+            raise error
+        return info
+
+    @staticmethod
+    def _info(verb: str, kind: Kind, namespace: str, name: str, subresource: str) -> RequestInfo:
+        return RequestInfo(
             is_resource=True,
             verb=verb,
             path="",
@@ -133,12 +195,3 @@ class LoopbackClient:
             subresource=subresource,
             name=name,
         )
-        decision = self._authorizer.decide(user, info)
-        if not decision.is_allowed and verb == "patch":
-            # Our components send patches where upstream's send whole objects; the roles are upstream's.
-            decision = self._authorizer.decide(user, msgspec.structs.replace(info, verb="update"))
-        if not decision.is_allowed:
-            error = refusal(user, info, decision.reason)
-            # Somebody has changed the default roles, or a controller does what its role does not foresee.
-            _log.warning("a component may not do what it must: %s", error.message)
-            raise error
