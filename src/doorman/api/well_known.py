@@ -29,3 +29,4 @@ AGGREGATED_DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=AP
 META_V1: Final = "meta.k8s.io/v1"
 STORAGE_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 API_SERVER_USER: Final = "system:apiserver"
+CLOUD_PROVIDER_ANNOTATION: Final = "doorman.dev/cloud-provider"

@@ -35,6 +35,12 @@ def command() -> None:
 @click.option("--pods", default="", help="How many pods it takes.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A further label; may be repeated.")
 @click.option("--taint", "taints", multiple=True, metavar="KEY[=VALUE]:EFFECT", help="A taint; may be repeated.")
+@click.option(
+    "--cloud-provider",
+    type=click.Choice(["external"]),
+    default=None,
+    help="Register uninitialized, as kubelets of a cloud do; the simulated cloud takes the taint off.",
+)
 @click.option("--startup-delay", default="", metavar="DURATION", help="How long it is not ready at first, such as 20s.")
 @click.option("--script", default="", help='What happens to it, such as "silent 30s-90s"; counts from its creation.')
 @kubeconfig_option
@@ -48,6 +54,7 @@ def add(names: tuple[str, ...], kubeconfig: Path | None, **options: Any) -> None
         labels=dict(_label(text) for text in options["labels"]),
         taints=tuple(_taint(text) for text in options["taints"]),
         startup_delay=options["startup_delay"],
+        cloud_provider=options["cloud_provider"] or "",
         script=options["script"],
     )
     try:

@@ -163,8 +163,7 @@ def command(**flags: Any) -> None:  # click hands flags over by name
 
 def _check_names(settings: Settings) -> None:
     """Names of controllers and admission plugins that nobody knows are a mistake of the caller's."""
-    from doorman.admission.chain import AdmissionSettings as AdmissionSettings
-    from doorman.admission.chain import build_chain
+    from doorman.admission.chain import AdmissionSettings, build_chain
     from doorman.runtime.controller_registry import CONTROLLERS
 
     for element in settings.controllers:
@@ -173,6 +172,12 @@ def _check_names(settings: Settings) -> None:
             raise click.UsageError(
                 f'"{name}" is not in the list of known controllers\nhint: one of {", ".join(CONTROLLERS)}'
             )
+    if settings.controllers and all(element.startswith("-") for element in settings.controllers):
+        click.echo(
+            "warning: --controllers names only controllers to leave out, so none runs\n"
+            f"hint: --controllers='*,{','.join(settings.controllers)}' runs all others",
+            err=True,
+        )
     try:
         build_chain(
             AdmissionSettings(suffix=str),

@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.quantity import canonical_quantity
-from doorman.api.well_known import KUBERNETES_VERSION
+from doorman.api.taints import UNINITIALIZED, Effect
+from doorman.api.well_known import CLOUD_PROVIDER_ANNOTATION, KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.nodes.status.node_annotations import CONDITIONS, SCRIPT, SIMULATED
@@ -41,6 +42,8 @@ class NodeProfile(
     """How long after its registration the node is not Ready, such as `20s`."""
     conditions: str = ""
     """What the node says from the beginning, such as `MemoryPressure=True,Ready=False`."""
+    cloud_provider: str = ""
+    """`external`: it registers with the taint `uninitialized`, which the simulated cloud takes off."""
     script: str = ""
     """See `doorman.nodes.status.simulated_health`."""
 
@@ -70,7 +73,11 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     }
     if now is not None and not orders:
         status["conditions"] = good_conditions(to_time(now))
-    spec = {"taints": list(msgspec.to_builtins(profile.taints))} if profile.taints else {}
+    taints = list(msgspec.to_builtins(profile.taints))
+    if profile.cloud_provider:
+        metadata["annotations"][CLOUD_PROVIDER_ANNOTATION] = profile.cloud_provider
+        taints.append({"key": UNINITIALIZED, "value": "true", "effect": Effect.NO_SCHEDULE})
+    spec = {"taints": taints} if taints else {}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
 
 

@@ -34,6 +34,7 @@ from doorman.controllers.deployment.deployment import DeploymentController
 from doorman.controllers.job.cronjob import CronJobController
 from doorman.controllers.job.job_controller import JobController
 from doorman.controllers.job.ttl_after_finished import TtlAfterFinishedController
+from doorman.controllers.node.cloud_node import CloudNodeController
 from doorman.controllers.node.dedicated_nodes_controller import DedicatedNodesController
 from doorman.controllers.node.node_lifecycle import NodeLifecycleController
 from doorman.controllers.node.taint_expiry import TaintExpiryController
@@ -136,6 +137,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         budgets=p.lister("poddisruptionbudgets.policy"),
     ),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
+    "cloud-node-controller": lambda p: CloudNodeController(p.lister("nodes")),
     "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),
@@ -193,6 +195,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 
 _ACCOUNTS: Final[Mapping[str, str]] = {
     "taint-eviction-controller": "node-controller",
+    "cloud-node-controller": "node-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",

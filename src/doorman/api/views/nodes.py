@@ -1,5 +1,7 @@
 """The view of a node."""
 
+import msgspec
+
 from doorman.api.taints import Taint
 from doorman.api.views.meta import Condition, ObjectMeta, View
 
@@ -7,7 +9,7 @@ from doorman.api.views.meta import Condition, ObjectMeta, View
 class NodeSpec(View, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
-    provider_id: str = ""
+    provider_id: str = msgspec.field(default="", name="providerID")
 
 
 class ContainerImage(View, frozen=True, kw_only=True):
