@@ -1,7 +1,12 @@
 """get, apply, delete, why and node against a real server: what they print and how they end."""
 
 import json
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -179,3 +184,71 @@ def test_kubeconfig_that_is_not_there_exits_1(server: Server, tmp_path: Path) ->
     done = server.doorman("get", "nodes", "--kubeconfig", str(tmp_path / "nope"))
     assert done.returncode == 1
     assert "hint:" in done.stderr
+
+
+class Kubernetes:
+    """Another API server: it answers 404 to everything, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        cluster = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                cluster.asked.append((self.command, self.path))
+                self.send_response(404)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def do_PATCH(self) -> None:
+                self.do_GET()
+
+            def do_POST(self) -> None:
+                self.do_GET()
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    def kubeconfig(self) -> str:
+        config = {
+            "clusters": [{"name": "prod", "cluster": {"server": self.url}}],
+            "users": [{"name": "me", "user": {"token": "t"}}],
+            "contexts": [{"name": "prod", "context": {"cluster": "prod", "user": "me"}}],
+            "current-context": "prod",
+        }
+        return json.dumps(config)
+
+    def __enter__(self) -> "Kubernetes":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def run_doorman(*arguments: str, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "doorman", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, env={**os.environ, **environment})
+
+
+def test_cluster_that_is_no_doorman_is_left_alone(tmp_path: Path) -> None:
+    """Whoever has another cluster as his current context does not taint it by mistake."""
+    with Kubernetes() as other:
+        home = tmp_path / "home"
+        config = home / ".kube" / "config"
+        config.parent.mkdir(parents=True)
+        config.write_text(other.kubeconfig())
+        environment = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "KUBECONFIG": ""}
+        done = run_doorman("taint", "nodes", "--all", "k=v:NoExecute", environment=environment)
+        assert done.returncode == 1
+        assert f"error: {other.url}, the current context of {config}, is not a Doorman; nothing was done" in done.stderr
+        assert other.asked == [("GET", "/apis/doorman.dev")]
+        run_doorman("get", "nodes", "--kubeconfig", str(config), environment=environment)
+        assert other.asked[1:] != []  # it was named, and so it is asked

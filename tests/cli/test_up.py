@@ -34,6 +34,11 @@ def up(*flags: str) -> "subprocess.CompletedProcess[str]":
         pytest.param(["--feature-gates", "TaintBasedEvictions=false"], "locked to true", id="locked-gate"),
         pytest.param(["--controllers", "*,-nope"], '"nope" is not in the list', id="unknown-controller"),
         pytest.param(["--enable-admission-plugins", "Nope"], 'plugin "Nope" is unknown', id="unknown-plugin"),
+        pytest.param(["--node-monitor-period", "0s"], "--node-monitor-period must be more than 0", id="no-period"),
+        pytest.param(["--node-monitor-period=-5s"], "--node-monitor-period must be more than 0", id="negative-period"),
+        pytest.param(["--unhealthy-zone-threshold", "7"], "must be between 0 and 1", id="threshold-out-of-range"),
+        pytest.param(["--node-eviction-rate=-1"], "--node-eviction-rate must be 0 or more", id="negative-rate"),
+        pytest.param(["--nodes", "5", "--nodes-config", "x"], "exclude each other", id="two-kinds-of-nodes"),
         pytest.param(["--in-memory", "--data-dir", "x"], "exclude each other", id="contradiction"),
     ],
 )

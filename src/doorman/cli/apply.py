@@ -10,7 +10,7 @@ import yaml
 
 from doorman.base.errors import ApiError
 from doorman.cli.resource_lookup import NoSuchResource, resource_of_kind
-from doorman.cli.server_connection import connect, fail, kubeconfig_option, told
+from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
 from doorman.client.http_client import HttpClient, Unreachable
 
 FIELD_MANAGER: Final = "doorman"
@@ -25,14 +25,14 @@ FIELD_MANAGER: Final = "doorman"
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Only say what would be.")
 @kubeconfig_option
 def command(
-    files: tuple[str, ...], namespace: str, force_conflicts: bool, dry_run: str, kubeconfig: Path | None
+    files: tuple[str, ...], namespace: str, force_conflicts: bool, dry_run: str, cluster: ClusterChoice
 ) -> None:
     """Create or update objects from files (server-side apply).
 
     \b
     doorman apply -f examples/pod-with-toleration.yaml
     """
-    client = connect(kubeconfig)
+    client = connect(cluster)
     problems = []
     for doc in documents(files):
         try:

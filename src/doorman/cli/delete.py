@@ -1,6 +1,5 @@
 """`doorman delete`: by name or by file."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -8,7 +7,7 @@ import click
 from doorman.base.errors import ApiError
 from doorman.cli.apply import documents
 from doorman.cli.resource_lookup import NoSuchResource, ServedResource, find_resource, resource_of_kind
-from doorman.cli.server_connection import connect, fail, kubeconfig_option, told
+from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
 from doorman.client.http_client import HttpClient, Unreachable
 
 
@@ -33,7 +32,7 @@ def command(
     grace_period: int,
     now: bool,
     ignore_not_found: bool,
-    kubeconfig: Path | None,
+    cluster: ClusterChoice,
 ) -> None:
     """Delete objects by name, by label or from files.
 
@@ -41,7 +40,7 @@ def command(
     doorman delete pod tolerant
     doorman delete -f examples/pod-with-toleration.yaml
     """
-    client = connect(kubeconfig)
+    client = connect(cluster)
     problems: list[str] = []
     options: dict[str, Any] = {"propagationPolicy": "Background"}
     if now or grace_period >= 0:

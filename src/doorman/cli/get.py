@@ -1,7 +1,6 @@
 """`doorman get`: the server's tables, printed as kubectl prints them."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ from doorman.base.errors import ApiError
 from doorman.cli.get_taints import print_taints
 from doorman.cli.output import print_object, print_table
 from doorman.cli.resource_lookup import NoSuchResource, ServedResource, find_resource
-from doorman.cli.server_connection import connect, fail, fail_with, kubeconfig_option
+from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
 from doorman.client.http_client import TABLE, HttpClient, Unreachable
 
 
@@ -37,7 +36,7 @@ def command(
     field_selector: str,
     output: str,
     watch: bool,
-    kubeconfig: Path | None,
+    cluster: ClusterChoice,
 ) -> None:
     """Show objects: nodes, pods, or any other resource of the server.
 
@@ -47,7 +46,7 @@ def command(
     doorman get deployments -A
     doorman get taints [NODE ...]   who tainted what, when, why and until when
     """
-    client = connect(kubeconfig)
+    client = connect(cluster)
     if resource in ("taint", "taints"):
         print_taints(client, names, selector, output)
         return

@@ -1,14 +1,13 @@
 """`doorman node`: what happens to the simulated nodes of a running cluster."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
 from doorman.api.well_known import MERGE_PATCH
 from doorman.base.errors import ApiError
-from doorman.cli.server_connection import connect, fail_with, kubeconfig_option
+from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
 from doorman.client.http_client import HttpClient, Unreachable
 from doorman.nodes.fleet import FleetError, check_profile
 from doorman.nodes.node_commands import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
@@ -44,7 +43,7 @@ def command() -> None:
 @click.option("--startup-delay", default="", metavar="DURATION", help="How long it is not ready at first, such as 20s.")
 @click.option("--script", default="", help='What happens to it, such as "silent 30s-90s"; counts from its creation.')
 @kubeconfig_option
-def add(names: tuple[str, ...], kubeconfig: Path | None, **options: Any) -> None:  # texts, or tuples of them
+def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:  # texts, or tuples of them
     """Add simulated nodes."""
     capacity = {resource: options[resource] for resource in ("cpu", "memory", "pods") if options[resource]}
     profile = NodeProfile(
@@ -65,24 +64,24 @@ def add(names: tuple[str, ...], kubeconfig: Path | None, **options: Any) -> None
     def one(client: HttpClient, name: str) -> None:
         client.request("POST", "/api/v1/nodes", body=simulated_node(name, profile))
 
-    _each(names, kubeconfig, one, "added")
+    _each(names, cluster, one, "added")
 
 
 @command.command("remove")
 @click.argument("names", nargs=-1, required=True)
 @kubeconfig_option
-def remove(names: tuple[str, ...], kubeconfig: Path | None) -> None:
+def remove(names: tuple[str, ...], cluster: ClusterChoice) -> None:
     """Remove nodes."""
-    _each(names, kubeconfig, lambda client, name: client.request("DELETE", f"/api/v1/nodes/{name}"), "removed")
+    _each(names, cluster, lambda client, name: client.request("DELETE", f"/api/v1/nodes/{name}"), "removed")
 
 
 @command.command("fail")
 @click.argument("names", nargs=-1, required=True)
 @click.option("--not-ready", "is_not_ready", is_flag=True, help="Say Ready=False instead of falling silent.")
 @kubeconfig_option
-def fail(names: tuple[str, ...], is_not_ready: bool, kubeconfig: Path | None) -> None:
+def fail(names: tuple[str, ...], is_not_ready: bool, cluster: ClusterChoice) -> None:
     """Cut nodes off: neither status nor lease nor pods are tended to. Their pods go on running."""
-    _each(names, kubeconfig, _order(not_ready if is_not_ready else lambda _: cut_off()), "failed")
+    _each(names, cluster, _order(not_ready if is_not_ready else lambda _: cut_off()), "failed")
 
 
 @command.command("shutdown")
@@ -90,19 +89,19 @@ def fail(names: tuple[str, ...], is_not_ready: bool, kubeconfig: Path | None) ->
 @click.option("--grace", default="30s", show_default=True, help="How long pods have to end.")
 @click.option("--critical", default="10s", show_default=True, help="How much of that is kept for critical pods.")
 @kubeconfig_option
-def shut(names: tuple[str, ...], grace: str, critical: str, kubeconfig: Path | None) -> None:
+def shut(names: tuple[str, ...], grace: str, critical: str, cluster: ClusterChoice) -> None:
     """Shut nodes down gracefully: ordinary pods end first, critical ones last, then the node is off."""
     try:
         body = shut_down(grace, critical)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    _each(names, kubeconfig, _order(lambda _: body), "shutting down")
+    _each(names, cluster, _order(lambda _: body), "shutting down")
 
 
 @command.command("recover")
 @click.argument("names", nargs=-1, required=True)
 @kubeconfig_option
-def come_back(names: tuple[str, ...], kubeconfig: Path | None) -> None:
+def come_back(names: tuple[str, ...], cluster: ClusterChoice) -> None:
     """Let nodes come back: whatever was ordered is over. A script goes on."""
 
     def order(annotations: Mapping[str, str]) -> dict[str, Any]:  # a merge patch
@@ -110,16 +109,16 @@ def come_back(names: tuple[str, ...], kubeconfig: Path | None) -> None:
             click.echo(f"note: its script goes on: {annotations[SCRIPT]}", err=True)
         return recover()
 
-    _each(names, kubeconfig, _order(order), "recovered")
+    _each(names, cluster, _order(order), "recovered")
 
 
 @command.command("pressure")
 @click.argument("name")
 @click.argument("kinds", nargs=-1, type=click.Choice(sorted(PRESSURES)))
 @kubeconfig_option
-def press(name: str, kinds: tuple[str, ...], kubeconfig: Path | None) -> None:
+def press(name: str, kinds: tuple[str, ...], cluster: ClusterChoice) -> None:
     """Make a node short of memory, disk or pid; of nothing when none is named."""
-    _each((name,), kubeconfig, _order(lambda said: pressure(kinds, said)), "pressed" if kinds else "relieved")
+    _each((name,), cluster, _order(lambda said: pressure(kinds, said)), "pressed" if kinds else "relieved")
 
 
 def _order(order: Callable[[Mapping[str, str]], dict[str, Any]]) -> Callable[[HttpClient, str], None]:
@@ -152,8 +151,8 @@ def _taint(text: str) -> ProfileTaint:
     return ProfileTaint(key=taint.key, value=taint.value, effect=taint.effect)
 
 
-def _each(names: tuple[str, ...], kubeconfig: Path | None, act: Callable[[HttpClient, str], Any], verb: str) -> None:
-    client = connect(kubeconfig)
+def _each(names: tuple[str, ...], cluster: ClusterChoice, act: Callable[[HttpClient, str], Any], verb: str) -> None:
+    client = connect(cluster)
     problems: list[Exception] = []
     for name in names:
         try:

@@ -1,11 +1,13 @@
 """What every command that talks to a server shares: its flags, its client, how its errors are told."""
 
+import functools
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
+import msgspec
 
 from doorman.base.errors import ApiError
 from doorman.cli.paths import default_data_dir
@@ -14,14 +16,41 @@ from doorman.client.http_client import HttpClient, Unreachable, find_kubeconfig
 F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
 
 
+class ClusterChoice(msgspec.Struct, frozen=True):
+    """Which cluster the user has named, if any."""
+
+    kubeconfig: Path | None = None
+    context: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        return self.kubeconfig is not None or bool(self.context)
+
+
 def kubeconfig_option(command: F) -> F:
+    """`--kubeconfig` and `--context`, handed on as one `ClusterChoice` under the name `cluster`."""
+
+    @functools.wraps(command)
+    def with_choice(*args: Any, kubeconfig: Path | None, context: str, **kwargs: Any) -> Any:  # click's
+        return command(*args, cluster=ClusterChoice(kubeconfig, context), **kwargs)
+
     help_ = "Which kubeconfig to use.  [default: $KUBECONFIG, then that of `doorman up`]"
-    return click.option("--kubeconfig", type=click.Path(path_type=Path), help=help_)(command)
+    file = click.option("--kubeconfig", type=click.Path(path_type=Path), help=help_)
+    name = click.option("--context", default="", help="Which of its contexts to use.  [default: the current one]")
+    return file(name(with_choice))  # type: ignore[return-value]  # a function still, with the same arguments but one
 
 
-def connect(kubeconfig: Path | None) -> HttpClient:
+def connect(cluster: ClusterChoice) -> HttpClient:
+    """A client of the cluster that was named; or of the one that is found, if it is a Doorman."""
+    file = find_kubeconfig(cluster.kubeconfig, default_data_dir() / "kubeconfig")
     try:
-        return HttpClient(find_kubeconfig(kubeconfig, default_data_dir() / "kubeconfig"))
+        client = HttpClient(file, cluster.context)
+        if not cluster.is_named and not client.is_doorman():
+            fail(
+                f"error: {client.server}, the current context of {file}, is not a Doorman; nothing was done\n"
+                "hint: `doorman up` starts one; --kubeconfig or --context names another cluster, should you mean it"
+            )
+        return client
     except Unreachable as error:
         fail(f"error: {error}\nhint: {error.hint}")
 

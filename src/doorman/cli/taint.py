@@ -1,6 +1,5 @@
 """`doorman taint`: kubectl taint's grammar, messages and exit status, for people without kubectl."""
 
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
@@ -12,7 +11,7 @@ from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
 from doorman.cli.output import print_object
 from doorman.cli.resource_lookup import NoSuchResource, find_resource
-from doorman.cli.server_connection import connect, fail, fail_with, kubeconfig_option
+from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
 from doorman.client.http_client import HttpClient, Unreachable
 from doorman.semantics.taints.taint_records import ANNOTATION, wish_annotation
 from doorman.semantics.taints.taint_spec import (
@@ -66,7 +65,7 @@ def command(
     reason: str,
     span: str,
     field_manager: str,
-    kubeconfig: Path | None,
+    cluster: ClusterChoice,
 ) -> None:
     """Update the taints on one or more nodes.
 
@@ -79,7 +78,7 @@ def command(
     """
     names, change = _parsed(arguments)
     wish = _wish(change, reason, span)
-    client = connect(kubeconfig)
+    client = connect(cluster)
     _check_resource(client, names[0])
     try:
         check_conflicts(change)

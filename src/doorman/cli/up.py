@@ -3,7 +3,7 @@
 import logging
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import yaml
@@ -25,6 +25,12 @@ from doorman.semantics.taints.toleration_lists import toleration_document
 from doorman.store.store_contract import Unusable
 from doorman.validation.pods.tolerations import toleration_errors
 
+if TYPE_CHECKING:
+    from doorman.runtime.kubeconfig_file import WrittenKubeconfig
+
+NODES_DEFAULT: Final = 3
+_POSITIVE: Final = ("node_monitor_period", "node_monitor_grace_period", "node_startup_grace_period")
+_NOT_NEGATIVE: Final = ("node_eviction_rate", "secondary_node_eviction_rate", "eviction_rate")
 _PATH: Final = click.Path(path_type=Path)
 
 
@@ -68,7 +74,9 @@ class NameList(click.ParamType[tuple[str, ...]]):
 
 
 @click.command("up", context_settings={"show_default": True, "max_content_width": 100})
-@click.option("--nodes", type=click.IntRange(min=0), default=3, help="Simulated nodes node-1 … node-N; 0 for none.")
+@click.option(
+    "--nodes", type=click.IntRange(min=0), default=NODES_DEFAULT, help="Simulated nodes node-1 … node-N; 0 for none."
+)
 @click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
 @click.option("--secure-port", type=click.IntRange(0, 65535), default=6443, help="Port to listen on; 0 for a free one.")
 @click.option(
@@ -192,6 +200,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     in_memory = flags["in_memory"]
     if in_memory and flags["data_dir"] is not None:
         raise click.UsageError("--in-memory and --data-dir exclude each other\nhint: leave one of them out")
+    _check_numbers(flags)
     gates: FeatureGates = flags["feature_gates"]
     plugins = _plugins(flags["admission_control_config_file"], gates)
     return Settings(
@@ -230,6 +239,23 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         scheduler=_scheduler_config(flags["config"]),
         fleet=_fleet(flags["nodes_config"]),
     )
+
+
+def _check_numbers(flags: dict[str, Any]) -> None:  # what click has read
+    """Numbers that no controller could work with."""
+    bounds = (
+        *((name, 0.0, None, "more than 0") for name in _POSITIVE),
+        *((name, -0.0, None, "0 or more") for name in _NOT_NEGATIVE),
+        ("unhealthy_zone_threshold", -0.0, 1.0, "between 0 and 1"),
+    )
+    for name, low, high, words in bounds:
+        value = flags[name]
+        is_low = value <= low if words.startswith("more") else value < low
+        if is_low or (high is not None and value > high):
+            flag = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{flag} must be {words}\nhint: leave it out for kube-controller-manager's default")
+    if flags["nodes_config"] is not None and flags["nodes"] != NODES_DEFAULT:
+        raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
 
 
 def _scheduler_config(file: Path | None) -> SchedulerConfig:
@@ -288,6 +314,9 @@ def _fleet(file: Path | None) -> Fleet | None:
         raise click.UsageError(f"--nodes-config {file}: {error}\nhint: see examples/nodes.yaml") from error
 
 
-def _announce(address: str, kubeconfig: Path) -> None:
-    print(f"ready {address} kubeconfig={kubeconfig}", flush=True)
-    click.echo(f"try:  export KUBECONFIG={kubeconfig}\n      kubectl get nodes", err=True)
+def _announce(address: str, written: "WrittenKubeconfig") -> None:
+    print(f"ready {address} kubeconfig={written.file}", flush=True)
+    if written.replaced_context:
+        back = f"kubectl config use-context {written.replaced_context}"
+        click.echo(f'note: the current context is "doorman" now; `{back}` goes back', err=True)
+    click.echo(f"try:  export KUBECONFIG={written.file}\n      kubectl get nodes", err=True)

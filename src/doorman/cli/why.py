@@ -1,6 +1,5 @@
 """`doorman why POD`: the explanation, for people."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -8,7 +7,7 @@ import msgspec
 import yaml
 
 from doorman.base.errors import ApiError
-from doorman.cli.server_connection import connect, fail_with, kubeconfig_option
+from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
 from doorman.client.http_client import Unreachable
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.explain.explanation_text import explanation_text
@@ -19,14 +18,14 @@ from doorman.scheduler.explain.explanation_text import explanation_text
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-o", "--output", type=click.Choice(["", "json", "yaml"]), default="", help="How to print.")
 @kubeconfig_option
-def command(pod: str, namespace: str, output: str, kubeconfig: Path | None) -> None:
+def command(pod: str, namespace: str, output: str, cluster: ClusterChoice) -> None:
     """Say why a pod is where it is, is not placed, is about to leave, or is gone.
 
     \b
     doorman why tolerant
     doorman why web-0 -n shop -o json
     """
-    client = connect(kubeconfig)
+    client = connect(cluster)
     space = namespace or client.namespace
     try:
         found = client.request("GET", f"/apis/doorman.dev/v1/namespaces/{space}/podexplanations/{pod}")

@@ -28,9 +28,9 @@ class Unreachable(Exception):
 
 
 class HttpClient:
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, context: str = "") -> None:
         try:
-            config = KubeConfig.from_file(str(kubeconfig)).get()
+            config = KubeConfig.from_file(str(kubeconfig)).get(context or None)
             if config is None:
                 raise ConfigError("no current context")
             self.namespace = config.context.namespace or "default"
@@ -78,6 +78,14 @@ class HttpClient:
                         yield msgspec.json.decode(line)
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
+
+    def is_doorman(self) -> bool:
+        """Whether what answers there is a Doorman: it serves kinds of its own. Raises Unreachable."""
+        try:
+            self.request("GET", "/apis/doorman.dev")
+        except ApiError:
+            return False
+        return True
 
     def close(self) -> None:
         self._client.close()

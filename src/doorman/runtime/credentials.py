@@ -1,6 +1,5 @@
 """Keys, certificates and the administrator's token: made once a data directory, never printed."""
 
-import base64
 import contextlib
 import ipaddress
 import os
@@ -116,34 +115,6 @@ def _damaged(file: Path, why: str) -> Unusable:
     return Unusable(
         f"{file} is damaged: {why}",
         f"restore it from a backup, or remove {file.parent} to have new keys made (clients need the new kubeconfig)",
-    )
-
-
-def kubeconfig(credentials: Credentials, server: str) -> str:
-    """For kubectl and every client library: the CA and the administrator's token."""
-    authority = base64.b64encode(credentials.ca_certificate).decode()
-    return "\n".join(
-        (
-            "apiVersion: v1",
-            "kind: Config",
-            "current-context: doorman",
-            "clusters:",
-            "- name: doorman",
-            "  cluster:",
-            f"    server: {server}",
-            f"    certificate-authority-data: {authority}",
-            "users:",
-            "- name: admin",
-            "  user:",
-            f"    token: {credentials.admin_token}",
-            "contexts:",
-            "- name: doorman",
-            "  context:",
-            "    cluster: doorman",
-            "    user: admin",
-            "    namespace: default",
-            "",
-        )
     )
 
 

@@ -19,8 +19,9 @@ from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.process_memory import keep_memory
 from doorman.front.connections import BACKLOG
 from doorman.runtime.control_plane import ControlPlane
-from doorman.runtime.credentials import Credentials, kubeconfig, load_or_make, write_private
+from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.front_process import Front
+from doorman.runtime.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
 from doorman.store.memory_store import MemoryStore
@@ -29,7 +30,7 @@ from doorman.store.store_contract import Store, Unusable
 
 FILES_MAX: Final = 65_536
 
-Announce = Callable[[str, Path], None]
+Announce = Callable[[str, WrittenKubeconfig], None]
 """Told the address and the kubeconfig when requests are answered."""
 
 
@@ -60,6 +61,8 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
     loop.set_exception_handler(tell_in_one_line)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    if settings.kubeconfig_out is not None:
+        check_kubeconfig(settings.kubeconfig_out)
     clock = SystemClock()
     store = await _open_store(settings)
     try:
@@ -74,9 +77,10 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
         if is_started:
             address = f"https://{_host(settings.bind_address)}:{port}"
             file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
-            _write_kubeconfig(file, kubeconfig(credentials, address))
+            own = own_config(credentials, address)
+            written = write_kubeconfig(file, own, takes_over=settings.kubeconfig_out is not None)
             gc.freeze()
-            announce(address, file)
+            announce(address, written)
             await stop.wait()
     finally:
         await front.stop()
@@ -145,13 +149,3 @@ def _host(address: str) -> str:
     if address in ("0.0.0.0", "::"):
         return "127.0.0.1"
     return f"[{address}]" if ":" in address else address
-
-
-def _write_kubeconfig(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_private(file, text.encode())
-    except OSError as error:
-        raise Unusable(
-            f"cannot write the kubeconfig {file}: {error.strerror}", "give another place with --kubeconfig-out"
-        ) from error
