@@ -269,7 +269,7 @@ class Proposer:
         settle_namespace(kind, namespace, metadata)
 
     def _default(self, kind: Kind, doc: Document) -> None:
-        defaulter = DEFAULTERS.get(kind.storage)
+        defaulter = DEFAULTERS.get(kind.conversion) or DEFAULTERS.get(kind.storage)
         if defaulter is not None:
             defaulter(doc)
         elif kind.is_custom:

@@ -7,6 +7,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.well_known import RBAC_GROUP
 from doorman.validation.custom_resource_definition import default_definition
 from doorman.validation.pod_defaults import default_pod
+from doorman.validation.resource.resource_defaults import RESOURCE_DEFAULTERS
 from doorman.validation.workload_defaults import (
     default_cron_job,
     default_daemon_set,
@@ -199,25 +200,6 @@ def default_api_service(doc: Document) -> None:
         service.setdefault("port", 443)
 
 
-def default_resource_claim(doc: Document) -> None:
-    _default_claim_spec(doc.get("spec"))
-
-
-def default_resource_claim_template(doc: Document) -> None:
-    _default_claim_spec((doc.get("spec") or {}).get("spec"))
-
-
-def _default_claim_spec(spec: _Json | None) -> None:
-    for request in ((spec or {}).get("devices") or {}).get("requests") or ():
-        wanted = [request["exactly"]] if "exactly" in request else []
-        for one in (*wanted, *(request.get("firstAvailable") or ())):
-            mode = one.setdefault("allocationMode", "ExactCount")
-            if mode == "ExactCount" and not one.get("count"):
-                one["count"] = 1
-            for toleration in one.get("tolerations") or ():
-                toleration.setdefault("operator", "Equal")
-
-
 def _default_match(resources: _Json) -> None:
     resources.setdefault("matchPolicy", "Equivalent")
     resources.setdefault("namespaceSelector", {})
@@ -274,6 +256,5 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
     "flowschemas.flowcontrol.apiserver.k8s.io": default_flow_schema,
     "apiservices.apiregistration.k8s.io": default_api_service,
-    "resourceclaims.resource.k8s.io": default_resource_claim,
-    "resourceclaimtemplates.resource.k8s.io": default_resource_claim_template,
+    **RESOURCE_DEFAULTERS,
 }

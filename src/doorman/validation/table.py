@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from doorman.semantics.name_syntax import path_segment_faults
-from doorman.validation import claim, dedicated, device, job, plain, webhooks, workload
+from doorman.validation import dedicated, job, plain, webhooks, workload
 from doorman.validation.certificate_request import CERTIFICATE_REQUEST
 from doorman.validation.context import Context, Validator
 from doorman.validation.custom_resource_definition import DEFINITION
@@ -17,6 +17,11 @@ from doorman.validation.node import validate_node_create, validate_node_update
 from doorman.validation.pod import validate_pod_create
 from doorman.validation.pod_update import validate_pod_update
 from doorman.validation.priority_class import validate_priority_class_create, validate_priority_class_update
+from doorman.validation.resource.device_class import DEVICE_CLASS
+from doorman.validation.resource.device_taint_rule import DEVICE_TAINT_RULE
+from doorman.validation.resource.pool_status_request import RESOURCE_POOL_STATUS_REQUEST
+from doorman.validation.resource.resource_claim import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
+from doorman.validation.resource.resource_slice import RESOURCE_SLICE
 from doorman.validation.runtime_class import validate_runtime_class_create, validate_runtime_class_update
 from doorman.validation.service import SERVICE
 
@@ -60,11 +65,12 @@ VALIDATORS: Final[Mapping[str, Validator]] = {
         create=validate_priority_class_create, update=validate_priority_class_update
     ),
     "runtimeclasses.node.k8s.io": Validator(create=validate_runtime_class_create, update=validate_runtime_class_update),
-    "resourceslices.resource.k8s.io": device.RESOURCE_SLICE,
-    "devicetaintrules.resource.k8s.io": device.DEVICE_TAINT_RULE,
-    "deviceclasses.resource.k8s.io": device.DEVICE_CLASS,
-    "resourceclaims.resource.k8s.io": claim.RESOURCE_CLAIM,
-    "resourceclaimtemplates.resource.k8s.io": claim.RESOURCE_CLAIM_TEMPLATE,
+    "resourceslices.resource.k8s.io": RESOURCE_SLICE,
+    "devicetaintrules.resource.k8s.io": DEVICE_TAINT_RULE,
+    "deviceclasses.resource.k8s.io": DEVICE_CLASS,
+    "resourceclaims.resource.k8s.io": RESOURCE_CLAIM,
+    "resourceclaimtemplates.resource.k8s.io": RESOURCE_CLAIM_TEMPLATE,
+    "resourcepoolstatusrequests.resource.k8s.io": RESOURCE_POOL_STATUS_REQUEST,
     "roles.rbac.authorization.k8s.io": plain.ROLE,
     "clusterroles.rbac.authorization.k8s.io": plain.ROLE,
     "rolebindings.rbac.authorization.k8s.io": plain.ROLE_BINDING,
