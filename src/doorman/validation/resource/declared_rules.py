@@ -61,7 +61,7 @@ def type_errors(types: Types, name: str, new: Part, old: Part | None, path: str)
     declared = types[name]
     errors = _union_errors(declared.union, new, old, path) if declared.union else []
     for member in declared.members:
-        value, was = _value_of(member, new), _value_of(member, old or {})
+        value, was = _value_of(member, new), _value_of(member, old) if old is not None else None
         if old is None or value != was:
             at = f"{path}.{member.name}" if path else member.name
             errors.extend(_member_errors(types, member, value, was, at, is_update=old is not None))

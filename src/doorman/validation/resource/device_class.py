@@ -4,7 +4,7 @@ from typing import Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError
-from doorman.validation.context import Context, Validator
+from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 from doorman.validation.resource.declared_rules import with_declared
 from doorman.validation.resource.declared_types import types_of
@@ -15,15 +15,17 @@ from doorman.validation.resource.list_checks import Part, list_errors
 
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
-    return [*validate_metadata(doc), *_spec_errors(doc.get("spec") or {}, None)]
+    return [*_metadata_errors(doc), *_spec_errors(doc.get("spec") or {}, None)]
 
 
 def _update(new: Document, old: Document, _context: Context) -> list[FieldError]:
-    return [
-        *validate_metadata(new),
-        *validate_metadata_update(new, old),
-        *_spec_errors(new.get("spec") or {}, old.get("spec") or {}),
-    ]
+    errors = distinct([*_metadata_errors(new), *validate_metadata_update(new, old)])
+    return [*errors, *_spec_errors(new.get("spec") or {}, old.get("spec") or {})]
+
+
+def _metadata_errors(doc: Document) -> list[FieldError]:
+    """What a name is generated from is not judged: the name is."""
+    return [error for error in validate_metadata(doc) if error.field != "metadata.generateName"]
 
 
 def _spec_errors(spec: Part, old: Part | None) -> list[FieldError]:

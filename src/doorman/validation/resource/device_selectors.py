@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from doorman.base.errors import FieldError, invalid, required, too_long
+from doorman.base.errors import FieldError, forbidden, invalid, required, too_long
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression
 from doorman.validation.resource.list_checks import Part, list_errors
@@ -27,6 +27,7 @@ def selectors_errors(selectors: Sequence[Part] | None, path: str, *, is_stored: 
 
 def expression_errors(text: str, path: str) -> list[FieldError]:
     from doorman.semantics.cel import device_types
+    from doorman.semantics.cel.cost_estimate import estimated_cost
 
     if len(text.encode()) > EXPRESSION_BYTES_MAX:
         return [too_long(path, EXPRESSION_BYTES_MAX)]
@@ -36,4 +37,5 @@ def expression_errors(text: str, path: str) -> list[FieldError]:
         return [invalid(path, text, str(error))]
     if found.name not in ("bool", "dyn"):
         return [invalid(path, text, f"must evaluate to bool or the unknown type, not {found}")]
-    return []
+    cost = estimated_cost(text, device_types.NAMES, device_types.fields, device_types.SIZES)
+    return [forbidden(path, "too complex, exceeds cost limit")] if cost.max > COST_MAX else []

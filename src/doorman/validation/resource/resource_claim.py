@@ -47,8 +47,9 @@ def _create_template(doc: Document, _context: Context) -> list[FieldError]:
     ]
 
 
-def _update_template(new: Document, old: Document, _context: Context) -> list[FieldError]:
-    return [*validate_metadata_update(new, old), *_changed_errors(new, old)]
+def _update_template(new: Document, old: Document, context: Context) -> list[FieldError]:
+    errors = [*_create_template(new, context), *validate_metadata_update(new, old)]
+    return distinct([*errors, *_changed_errors(new, old)])
 
 
 def _changed_errors(new: Document, old: Document) -> list[FieldError]:
