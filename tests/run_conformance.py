@@ -4,6 +4,9 @@
 
 Each suite gets a Doorman of its own on a free port with no nodes. Prints passes and failures per suite. Fails when a
 case that is listed in tests/conformance-passing.txt fails; --update lists what passes now.
+
+The suite `corpus` replays recorded requests. Of each group at least as many must pass as tests/corpus-passing.json
+says; --update raises the numbers.
 """
 
 import argparse
@@ -19,6 +22,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KIT = ROOT / "tests" / "conformance"
 PASSING = ROOT / "tests" / "conformance-passing.txt"
+CORPUS = "corpus"
+CORPUS_PASSING = ROOT / "tests" / "corpus-passing.json"
+CORPUS_FLAGS = ["--controllers=-job-controller", "--disable-admission-plugins=TaintRecord"]
 LIFECYCLE_FLAGS = [
     "--node-monitor-grace-period=6s", "--node-monitor-period=1s", "--node-startup-grace-period=12s",
     "--node-eviction-rate=0.25",
@@ -28,9 +34,19 @@ LIFECYCLE_FLAGS = [
 
 def run_suite(suite: str, options: argparse.Namespace) -> list[dict]:
     cases = KIT / "cases" / (suite if (KIT / "cases" / suite).is_dir() else f"{suite}.json")
+    command = [str(KIT / "kit"), "--kubectl", options.kubectl, "--only", options.only, str(cases)]
+    return against_a_doorman(suite, LIFECYCLE_FLAGS, command)
+
+
+def run_corpus() -> dict:
+    return against_a_doorman(CORPUS, CORPUS_FLAGS, [str(KIT / "corpus-replay"), str(KIT / CORPUS)])
+
+
+def against_a_doorman(suite: str, more_flags: list[str], command: list[str]):
+    """What a command of the kit wrote as its results, run against a fresh Doorman."""
     with tempfile.TemporaryDirectory() as scratch:
-        kubeconfig = f"{scratch}/kubeconfig"
-        flags = ["--nodes", "0", "--in-memory", "--secure-port", "0", "--kubeconfig-out", kubeconfig, *LIFECYCLE_FLAGS]
+        kubeconfig, out = f"{scratch}/kubeconfig", pathlib.Path(scratch) / "results.json"
+        flags = ["--nodes", "0", "--in-memory", "--secure-port", "0", "--kubeconfig-out", kubeconfig, *more_flags]
         server = subprocess.Popen(
             [sys.executable, "-m", "doorman", "up", *flags], stdout=subprocess.PIPE, text=True, stderr=sys.stderr
         )
@@ -38,18 +54,30 @@ def run_suite(suite: str, options: argparse.Namespace) -> list[dict]:
             line = server.stdout.readline()
             if not line.startswith("ready "):
                 raise SystemExit(f"{suite}: Doorman did not start: {line!r}")
-            out = pathlib.Path(scratch) / "results.json"
-            command = [sys.executable, str(KIT / "kit"), "--kubeconfig", kubeconfig, "--json", str(out)]
-            command += ["--kubectl", options.kubectl, "--only", options.only, str(cases)]
-            log = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-            ).stdout
+            whole = [sys.executable, *command, "--kubeconfig", kubeconfig, "--json", str(out)]
+            log = subprocess.run(whole, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
             if not out.exists():
                 raise SystemExit(f"{suite}: the kit did not finish:\n{log}")
             return json.loads(out.read_text())
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(10)
+
+
+def judge_corpus(found: dict, *, update: bool) -> bool:
+    """Whether no group passes less than it did."""
+    known = json.loads(CORPUS_PASSING.read_text()) if CORPUS_PASSING.exists() else {}
+    passed, total = found["passed"], found["total"]
+    for group in sorted(total):
+        print(f"{CORPUS} {group}: {passed.get(group, 0)} of {total[group]}")
+    print(f"{CORPUS}: {sum(passed.values())} of {sum(total.values())} passed", flush=True)
+    lost = [group for group, number in known.items() if passed.get(group, 0) < number]
+    for group in lost:
+        print(f"REGRESSION {CORPUS} {group}: {passed.get(group, 0)} passed, {known[group]} before")
+    if update:
+        best = {group: max(passed.get(group, 0), known.get(group, 0)) for group in sorted(total)}
+        CORPUS_PASSING.write_text(json.dumps(best, indent=1) + "\n")
+    return not lost
 
 
 def main() -> int:
@@ -62,7 +90,11 @@ def main() -> int:
     parser.add_argument("--errors", action="store_true", help="print why each case failed")
     options = parser.parse_args()
     every = sorted(p.name.removesuffix(".json") for p in (KIT / "cases").iterdir() if p.suffix != ".jsonl")
-    suites = options.suites or every
+    suites = options.suites or [*every, CORPUS]
+    is_corpus_kept = CORPUS not in suites or judge_corpus(run_corpus(), update=options.update)
+    suites = [suite for suite in suites if suite != CORPUS]
+    if not suites:
+        return 0 if is_corpus_kept else 1
     if shutil.which(options.kubectl) is None:
         print(f"no kubectl: {sum(s in ('kubectl', 'smoke') for s in suites)} suites that need it are left out")
         suites = [suite for suite in suites if suite not in ("kubectl", "smoke")]
@@ -86,7 +118,7 @@ def main() -> int:
     if options.update:
         PASSING.write_text("".join(f"{title}\n" for title in sorted((known | passed) - failed.keys())))
     print(f"conformance: {len(passed)} passed, {len(failed)} failed, of which {len(lost)} passed before")
-    return 1 if lost or not passed else 0
+    return 1 if lost or not passed or not is_corpus_kept else 0
 
 
 if __name__ == "__main__":

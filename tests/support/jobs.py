@@ -3,7 +3,7 @@
 from typing import Any
 
 from doorman.registry.kinds.job_strategy import generate_selector
-from doorman.validation.workload_defaults import default_job
+from doorman.validation.apps.workload_defaults import default_job
 
 
 def texts(errors: Any) -> list[str]:

@@ -74,6 +74,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     returns_deleted: bool = False
     orphans_by_default: bool = False
     has_status: bool = False
+    unowned: tuple[str, ...] = ()
+    """Members nobody owns for having sent them with the object: the server does not take them from there."""
+    status_keeps_metadata: bool = False
+    """Whether a write of its status leaves metadata as it was."""
     generation: bool = False
     """Whether metadata.generation is kept."""
     is_custom: bool = False
@@ -220,6 +224,11 @@ def traits() -> dict[str, Any]:  # see data/traits.json
     return found
 
 
+def _unowned(name: str, subresources: Iterable[Subresource]) -> tuple[str, ...]:
+    status = tuple(sub.name for sub in subresources if sub.name == "status")
+    return (*status, "spec") if name == "certificatesigningrequests.certificates.k8s.io" else status
+
+
 def _row(raw: dict[str, Any], type_name: str) -> Kind:
     name = f"{raw['resource']}.{raw['group']}" if raw["group"] else raw["resource"]
     conversion = f"{name}/{raw['version']}"
@@ -248,6 +257,8 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
         returns_deleted=name in has["returnsDeleted"],
         orphans_by_default=name in has["orphansByDefault"],
         has_status=any(sub.name == "status" for sub in subresources),
+        unowned=_unowned(name, subresources),
+        status_keeps_metadata=name in has["statusKeepsMetadata"],
         generation=name in has["generation"],
-        deprecation=traits()["deprecations"].get(name, ""),
+        deprecation=traits()["deprecations"].get(conversion, ""),
     )

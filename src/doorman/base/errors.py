@@ -83,8 +83,8 @@ def forbidden(field: str, detail: str = "") -> FieldError:
     return FieldError(FieldErrorType.FORBIDDEN, field, _detailed("Forbidden", detail))
 
 
-def field_not_found(field: str, value: object) -> FieldError:
-    return FieldError(FieldErrorType.NOT_FOUND, field, f"Not found: {_shown(value)}")
+def field_not_found(field: str, value: object, detail: str = "") -> FieldError:
+    return FieldError(FieldErrorType.NOT_FOUND, field, _detailed(f"Not found: {_shown(value)}", detail))
 
 
 def too_long(field: str, bytes_max: int) -> FieldError:

@@ -23,7 +23,7 @@ from doorman.scheduler.config.plugin_args import ConfigError
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.semantics.taints.toleration_lists import toleration_document
 from doorman.store.store_contract import Unusable
-from doorman.validation.tolerations import toleration_errors
+from doorman.validation.pods.tolerations import toleration_errors
 
 _PATH: Final = click.Path(path_type=Path)
 

@@ -24,7 +24,7 @@ from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_err
 from doorman.nodes.status.simulated_health import health_at, parse_conditions, parse_script
 from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.context import Context
-from doorman.validation.node import validate_node_create
+from doorman.validation.core.node_rules import validate_node_create
 
 COUNT_MAX = 100_000
 

@@ -175,7 +175,7 @@ def _terminating_definition(doc: Document, finalizers: list[str], now: Instant) 
         "reason": "InstanceDeletionPending",
         "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
     }
-    others = [one for one in status.get("conditions", ()) if one.get("type") != "Terminating"]
+    others = [one for one in status.get("conditions") or () if one.get("type") != "Terminating"]
     marked["status"] = {**status, "conditions": [*others, condition]}
     return marked
 

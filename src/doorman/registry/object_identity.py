@@ -2,12 +2,14 @@
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import bad_request, conflict, invalid, invalid_object, stale
+from doorman.base.errors import ApiError, bad_request, conflict, invalid, invalid_object, stale
+from doorman.base.go_format import quote
 
 _TWICE = (
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
-    "such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
+    ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may "
+    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
 )
+_AFTER_ADMISSION = " after mutating admission happens"
 
 
 def check_name(metadata: Document, name: str) -> None:
@@ -49,17 +51,19 @@ def check_identity(
     if version in ("", "0"):
         if kind.needs_resource_version and not is_unconditional:
             error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            raise invalid_object(kind.kind, kind.group, name, [error])
-    elif not version.isdigit():
-        fault = f'strconv.ParseUint: parsing "{version}": invalid syntax'
-        error = invalid("metadata.resourceVersion", version, fault)
-        raise invalid_object(kind.kind, kind.group, name, [error])
+            # The store says so, which knows resources and no kinds.
+            raise invalid_object(kind.resource, kind.group, name, [error])
+    elif not (version.isascii() and version.isdigit()):
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: invalid syntax")
     elif version != before["resourceVersion"]:
         raise stale(kind.named, name)
 
 
-def drop_repeated_owners(metadata: Document, warnings: list[str] | None) -> None:
-    """Of equal owner references only the first stays; whoever sent them is told."""
+def drop_repeated_owners(metadata: Document, warnings: list[str] | None, *, is_patched: bool = False) -> None:
+    """Of equal owner references only the first stays; whoever sent them is told.
+
+    `is_patched`: what a patch adds is seen only after admission has made its changes, and the words say so.
+    """
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) < 2:
         return
@@ -73,4 +77,4 @@ def drop_repeated_owners(metadata: Document, warnings: list[str] | None) -> None
     if repeated:
         metadata["ownerReferences"] = kept
         if warnings is not None:
-            warnings.append(_TWICE.format(", ".join(repeated)))
+            warnings.append(_TWICE.format(_AFTER_ADMISSION if is_patched else "", ", ".join(repeated)))

@@ -37,9 +37,10 @@ from doorman.registry.object_identity import check_identity, drop_repeated_owner
 from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
+from doorman.validation.apiextensions.structural import custom_validator
 from doorman.validation.defaults import DEFAULTERS
-from doorman.validation.structural import custom_validator
-from doorman.validation.table import Context, Validator, validator_of
+from doorman.validation.validators import Context, Validator, validator_of
+from doorman.validation.warnings import warnings_of
 
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
@@ -97,7 +98,8 @@ class Proposer:
         now = self._clock.now()
         metadata = doc.setdefault("metadata", {})
         self._wipe(kind, namespace, metadata)
-        if metadata.get("resourceVersion", "") not in ("", "0"):
+        version = metadata.get("resourceVersion", "")
+        if version.isdigit() and version.strip("0") and not caller.dry_run:  # what is no number is passed over
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         metadata.pop("resourceVersion", None)
         drop_repeated_owners(metadata, caller.warnings)
@@ -139,6 +141,7 @@ class Proposer:
     def settle(self, kind: Kind, doc: Document, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""
         strategy_of(kind).create(kind, doc, now)
+        self._schema.complete_head(doc, self._kinds.stored(kind).type_name)
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
             raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
@@ -148,6 +151,7 @@ class Proposer:
     ) -> None:
         """The same of an object that is changed. Raises `Unchanged` when it is not."""
         strategy_of(kind).for_update(subresource)(kind, new, old, now)
+        self._schema.complete_head(new, self._kinds.stored(kind).type_name)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         self._managed.track_update(kind, new, old, manager, now)
         if new == old:
@@ -190,9 +194,12 @@ class Proposer:
         asked_for = subresource if part is None else part.subresource
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
         check_identity(kind, namespace, name, metadata, before, is_unconditional=is_unconditional)
-        drop_repeated_owners(metadata, caller.warnings)
+        is_patched = (caller.options or {}).get("kind") == "PatchOptions"
+        drop_repeated_owners(metadata, caller.warnings, is_patched=is_patched)
         if subresource != "status":
             await in_turn(weight_bytes, self._default, kind, new)
+        else:
+            self._schema.complete(new, self._kinds.stored(kind).type_name)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._attributes(
@@ -208,6 +215,8 @@ class Proposer:
         await in_turn(
             self._weight(kind, weight_bytes), self._settle_update, kind, name, subresource, new, old, manager, now
         )
+        if not subresource:
+            attributes.warnings.extend(warnings_of(kind.storage, new, old))
         attributes.obj = new if part is None else part.show(new)
         await self._validate(attributes, self._cluster, now, is_remote=is_remote)
         self._admission.limit(attributes, self._cluster, now)
@@ -277,6 +286,7 @@ class Proposer:
                 fill_defaults(doc, self._structural(kind))
             except TooMuch as error:
                 raise too_large_to_store(MADE_BYTES_MAX) from error
+        self._schema.complete(doc, self._kinds.stored(kind).type_name)
 
     def _weight(self, kind: Kind, weight_bytes: int) -> int:
         """Of the checks of an object: rules in CEL may take up to their budget, however small the object is."""

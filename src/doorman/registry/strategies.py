@@ -5,7 +5,6 @@ changes of spec. A kind that differs has a `Strategy` with its own functions in 
 all others.
 """
 
-import base64
 from collections.abc import Mapping
 from typing import Final
 
@@ -81,11 +80,9 @@ def _update_deployment(kind: Kind, new: Document, old: Document, now: Instant) -
 
 
 def _deployment_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """Annotations may be written here: the revision is, without making a new generation of it."""
-    annotations = new["metadata"].get("annotations")
+    """Annotations may be written here: the revision is, without making a new generation of it. Labels may not."""
     prepare_status(kind, new, old, now)
-    if annotations:
-        new["metadata"]["annotations"] = annotations
+    restore(new["metadata"], old["metadata"], "labels")
 
 
 def _create_job(kind: Kind, doc: Document, now: Instant) -> None:
@@ -104,23 +101,6 @@ def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) ->
     is_new_template = new.get("spec", {}).get("template") != old.get("spec", {}).get("template")
     annotations = new["metadata"].setdefault("annotations", {})
     annotations[TEMPLATE_GENERATION_ANNOTATION] = str(was + 1 if is_new_template else was)
-
-
-def _create_secret(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
-    _merge_string_data(doc)
-
-
-def _update_secret(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    _merge_string_data(new)
-
-
-def _merge_string_data(doc: Document) -> None:
-    """stringData is for writing only."""
-    plain = doc.pop("stringData", None)
-    if plain:
-        data = doc.setdefault("data", {})
-        for name, value in plain.items():
-            data[name] = base64.b64encode(value.encode()).decode()
 
 
 # Kinds whose generation follows a rule of its own
@@ -168,6 +148,25 @@ def _create_volume(kind: Kind, doc: Document, now: Instant) -> None:
     """Volumes and claims wait for each other from the first moment on."""
     prepare_create(kind, doc, now)
     doc["status"] = {"phase": "Pending"}
+
+
+def _create_claim(kind: Kind, doc: Document, now: Instant) -> None:
+    _create_volume(kind, doc, now)
+    _match_sources(doc.get("spec") or {})
+
+
+def _update_claim(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    _match_sources(new.get("spec") or {})
+
+
+def _match_sources(spec: Document) -> None:
+    """Two names for what a claim is filled from: the older one and the one that may name another namespace."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = {"apiGroup": None, **source}
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = {"apiGroup": None, **reference}
 
 
 # Events
@@ -219,11 +218,13 @@ def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: 
 
 def _date_conditions(new: Document, old: Document, now: Instant) -> None:
     """What says nothing of when it came about came about now, or when the same was first said."""
-    before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions", ()))}
-    for condition in new.get("status", {}).get("conditions", ()):
-        condition.setdefault("lastUpdateTime", to_time(now))
+    before = {(c.get("type"), c.get("status")): c for c in reversed(old.get("status", {}).get("conditions") or ())}
+    for condition in new.get("status", {}).get("conditions") or ():
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = to_time(now)
         same = before.get((condition.get("type"), condition.get("status")), {})
-        condition.setdefault("lastTransitionTime", same.get("lastTransitionTime", to_time(now)))
+        if not condition.get("lastTransitionTime"):
+            condition["lastTransitionTime"] = same.get("lastTransitionTime") or to_time(now)
 
 
 # Group versions
@@ -254,8 +255,8 @@ def _update_definition(kind: Kind, new: Document, old: Document, now: Instant) -
 def _note_stored_version(doc: Document) -> None:
     """Every version that objects may have been stored in is remembered."""
     status = dict(doc.get("status", {}))
-    stored = list(status.get("storedVersions", ()))
-    for version in doc.get("spec", {}).get("versions", ()):
+    stored = list(status.get("storedVersions") or ())
+    for version in doc.get("spec", {}).get("versions") or ():
         name = version.get("name", "")
         if version.get("storage") and name and name not in stored:
             stored.append(name)
@@ -289,9 +290,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
     "services": _strategy(create=_create_service, update=_update_service),
     "persistentvolumes": _strategy(create=_create_volume),
-    "persistentvolumeclaims": _strategy(create=_create_volume),
+    "persistentvolumeclaims": _strategy(create=_create_claim, update=_update_claim),
     "events": _strategy(create=_create_event, update=_update_event),
-    "secrets": _strategy(create=_create_secret, update=_update_secret),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     JOBS: _strategy(create=_create_job),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),

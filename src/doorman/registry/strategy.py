@@ -45,8 +45,11 @@ def prepare_update(kind: Kind, new: Document, old: Document, now: Instant) -> No
 
 
 def prepare_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Only status comes from the request."""
-    take_only(new, old, "status")
+    """Only status comes from the request, and metadata where the kind lets it be written here."""
+    if kind.is_custom or kind.status_keeps_metadata:
+        take_only(new, old, "status")
+    else:
+        take_only(new, old, "status", "metadata")
 
 
 def take_only(new: Document, old: Document, *members: str) -> None:

@@ -55,8 +55,9 @@ _PERCENT_RE: Final = re.compile(_PERCENT_FORM)
 _PORT_RE: Final = re.compile(_PORT_FORM)
 
 
-def max_bytes_fault(bytes_max: int) -> str:
-    return f"must be no more than {bytes_max} bytes"
+def max_length_fault(bytes_max: int) -> str:
+    """Bytes are counted, but upstream calls them characters here (and bytes where labels are concerned)."""
+    return f"must be no more than {bytes_max} characters"
 
 
 def qualified_name_faults(text: str) -> tuple[str, ...]:
@@ -90,7 +91,7 @@ def subdomain_faults(text: str) -> list[str]:
     """
     faults = []
     if _bytes(text) > SUBDOMAIN_BYTES_MAX:
-        faults.append(max_bytes_fault(SUBDOMAIN_BYTES_MAX))
+        faults.append(max_length_fault(SUBDOMAIN_BYTES_MAX))
     if _SUBDOMAIN_RE.fullmatch(text) is None:
         faults.append(SUBDOMAIN_FAULT)
     return faults
@@ -100,16 +101,16 @@ def dns_label_faults(text: str) -> list[str]:
     """An RFC 1123 label: the name of a namespace or a container."""
     faults = []
     if _bytes(text) > LABEL_BYTES_MAX:
-        faults.append(max_bytes_fault(LABEL_BYTES_MAX))
+        faults.append(max_length_fault(LABEL_BYTES_MAX))
     if _LABEL_RE.fullmatch(text) is None:
-        faults.append(DNS_LABEL_FAULT)
+        faults.append(DNS_LABEL_FAULT if _SUBDOMAIN_RE.fullmatch(text) is None else "must not contain dots")
     return faults
 
 
 def dns_1035_faults(text: str) -> list[str]:
     faults = []
     if _bytes(text) > LABEL_BYTES_MAX:
-        faults.append(max_bytes_fault(LABEL_BYTES_MAX))
+        faults.append(max_length_fault(LABEL_BYTES_MAX))
     if _DNS_1035_RE.fullmatch(text) is None:
         faults.append(DNS_1035_FAULT)
     return faults
@@ -130,7 +131,7 @@ def config_key_faults(text: str) -> list[str]:
     """A key of a ConfigMap or a Secret."""
     faults = []
     if _bytes(text) > SUBDOMAIN_BYTES_MAX:
-        faults.append(max_bytes_fault(SUBDOMAIN_BYTES_MAX))
+        faults.append(max_length_fault(SUBDOMAIN_BYTES_MAX))
     if _CONFIG_KEY_RE.fullmatch(text) is None:
         faults.append(CONFIG_KEY_FAULT)
     elif text == ".":
@@ -157,7 +158,7 @@ def port_name_faults(text: str) -> list[str]:
     """The name of a port: at most 15 characters of a-z, 0-9 and single hyphens, with a letter somewhere."""
     faults = []
     if len(text) > 15:
-        faults.append("must be no more than 15 bytes")
+        faults.append("must be no more than 15 characters")
     if _PORT_RE.fullmatch(text) is None:
         faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not any("a" <= char <= "z" for char in text):

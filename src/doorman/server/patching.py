@@ -14,6 +14,7 @@ from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
 from doorman.api.patch.strategic_merge_patch import strategic_merge
+from doorman.api.patch.typed_config import config_faults
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
@@ -231,15 +232,19 @@ def checked_config(
     if not kind.type_name:
         cleaned = dict(config)
     else:
+        walker = FieldWalker(schema)
         try:
             cleaned, unknown = schema.clean(config, kind.type_name)
         except DecodeError as error:
+            if not kind.is_custom and (faults := config_faults(schema, walker, config, kind.type_name)):
+                raise _untyped(where, faults) from error
             raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+        if unknown and not kind.is_custom:
+            raise _untyped(where, config_faults(schema, walker, config, kind.type_name))
         if unknown:
             fields = [problem.removeprefix('unknown field "').rstrip('"') for problem in unknown]
             listed = [f".{field}: field not declared in schema" for field in fields]
             raise _untyped(where, listed)
-        walker = FieldWalker(schema)
         faults = walker.repeated(cleaned, kind.type_name)
         if faults:
             raise _untyped(where, faults)

@@ -1,14 +1,13 @@
 """Which defaults are filled into which kind, by the name of its storage; each function changes a document in place."""
 
+import base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import RBAC_GROUP
-from doorman.validation.custom_resource_definition import default_definition
-from doorman.validation.pod_defaults import default_pod
-from doorman.validation.resource.resource_defaults import RESOURCE_DEFAULTERS
-from doorman.validation.workload_defaults import (
+from doorman.validation.apiextensions.custom_resource_definition import default_definition
+from doorman.validation.apps.workload_defaults import (
     default_cron_job,
     default_daemon_set,
     default_deployment,
@@ -18,6 +17,8 @@ from doorman.validation.workload_defaults import (
     default_replication_controller,
     default_stateful_set,
 )
+from doorman.validation.pods.pod_defaults import default_pod, default_source
+from doorman.validation.resource.resource_defaults import RESOURCE_DEFAULTERS
 
 Defaulter = Callable[[Document], None]
 
@@ -55,7 +56,7 @@ def default_service(doc: Document) -> None:
             port["targetPort"] = port.get("port", 0)
     if spec["sessionAffinity"] == "ClientIP":
         spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault("timeoutSeconds", 10800)
-    if kind in ("NodePort", "LoadBalancer"):
+    if kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and spec.get("externalIPs")):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
@@ -64,7 +65,17 @@ def default_service(doc: Document) -> None:
 
 
 def default_secret(doc: Document) -> None:
+    """`stringData` is for writing only."""
     doc.setdefault("type", "Opaque")
+    if plain := doc.pop("stringData", None):
+        data = doc.get("data") or {}
+        doc["data"] = {**data, **{name: base64.b64encode(value.encode()).decode() for name, value in plain.items()}}
+
+
+def default_namespace(doc: Document) -> None:
+    if name := doc["metadata"].get("name"):
+        labels = doc["metadata"].get("labels") or {}
+        doc["metadata"]["labels"] = {**labels, "kubernetes.io/metadata.name": name}
 
 
 def default_endpoints(doc: Document) -> None:
@@ -74,6 +85,9 @@ def default_endpoints(doc: Document) -> None:
 
 
 def default_endpoint_slice(doc: Document) -> None:
+    for endpoint in doc.get("endpoints") or ():
+        # Only the older version of the API has other topology than the zone.
+        endpoint.pop("deprecatedTopology", None)
     for port in doc.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
@@ -94,8 +108,7 @@ def default_persistent_volume(doc: Document) -> None:
     spec = doc.setdefault("spec", {})
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
-    if "hostPath" in spec:
-        spec["hostPath"].setdefault("type", "")
+    default_source(spec)
 
 
 def default_persistent_volume_claim(doc: Document) -> None:
@@ -117,6 +130,7 @@ def default_csi_driver(doc: Document) -> None:
     for field, value in (
         ("attachRequired", True), ("podInfoOnMount", False), ("storageCapacity", False),
         ("fsGroupPolicy", "ReadWriteOnceWithFSType"), ("requiresRepublish", False), ("seLinuxMount", False),
+        ("preventPodSchedulingIfMissing", False),
     ):  # fmt: skip
         spec.setdefault(field, value)
     spec.setdefault("volumeLifecycleModes", ["Persistent"])
@@ -157,6 +171,11 @@ def default_network_policy(doc: Document) -> None:
     for rule in (*(spec.get("ingress") or ()), *(spec.get("egress") or ())):
         for port in rule.get("ports") or ():
             port.setdefault("protocol", "TCP")
+
+
+def default_ingress_class(doc: Document) -> None:
+    if (parameters := (doc.get("spec") or {}).get("parameters")) is not None:
+        parameters.setdefault("scope", "Cluster")
 
 
 def default_mutating_webhooks(doc: Document) -> None:
@@ -227,6 +246,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "nodes": default_node,
     "services": default_service,
     "secrets": default_secret,
+    "namespaces": default_namespace,
     "endpoints": default_endpoints,
     "limitranges": default_limit_range,
     "persistentvolumes": default_persistent_volume,
@@ -248,6 +268,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "clusterrolebindings.rbac.authorization.k8s.io": default_role_binding,
     "horizontalpodautoscalers.autoscaling": default_autoscaler,
     "networkpolicies.networking.k8s.io": default_network_policy,
+    "ingressclasses.networking.k8s.io": default_ingress_class,
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": default_mutating_webhooks,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": default_webhooks,
     "validatingadmissionpolicies.admissionregistration.k8s.io": default_admission_policy,

@@ -120,24 +120,31 @@ def _name_errors(metadata: Mapping[str, Any], name_faults: NameFaults) -> list[F
 def _owner_errors(owners: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     controller = ""
-    for owner in owners:
-        api_version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
-        if not api_version.rpartition("/")[2]:
-            errors.append(invalid(f"{path}.apiVersion", api_version, "version must not be empty"))
-        if not kind:
-            errors.append(invalid(f"{path}.kind", kind, "must not be empty"))
-        errors.extend(
-            invalid(f"{path}.{field}", "", "must not be empty") for field in ("name", "uid") if not owner.get(field)
-        )
-        if (api_version, kind) in _BANNED_OWNERS:
-            shown = f"/{api_version}, Kind={kind}"
-            errors.append(invalid(path, owner, f"{shown} is disallowed from being an owner"))
+    for index, owner in enumerate(owners):
+        errors.extend(_one_owner_errors(owner, f"{path}[{index}]"))
         if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                both = f"{controller} and {owner.get('name', '')}"
+                both = f"{controller} and {name}"
                 text = f'Only one reference can have Controller set to true. Found "true" in references for {both}'
                 errors.append(invalid(path, owners, text))
-            controller = owner.get("name", "")
+            else:
+                controller = name
+    return errors
+
+
+def _one_owner_errors(owner: Mapping[str, Any], path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    api_version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
+    if not api_version:
+        errors.append(required(f"{path}.apiVersion", "must not be empty"))
+    elif api_version.count("/") > 1 or not api_version.rpartition("/")[2]:
+        errors.append(invalid(f"{path}.apiVersion", api_version, "must be <group>/<version> or <version>"))
+    errors.extend(
+        required(f"{path}.{field}", "must not be empty") for field in ("kind", "name", "uid") if not owner.get(field)
+    )
+    if (api_version, kind) in _BANNED_OWNERS:
+        errors.append(invalid(path, owner, f"/{api_version}, Kind={kind} is disallowed from being an owner"))
     return errors
 
 

@@ -44,11 +44,11 @@ def requirement_errors(requirements: Mapping[str, Any], path: str) -> list[Field
     errors: list[FieldError] = []
     for name, quantity in limits.items():
         at = f"{path}.limits[{name}]"
-        errors.extend(_container_resource_name_errors(name, at))
+        errors.extend(container_resource_name_errors(name, at))
         errors.extend(quantity_errors(name, quantity, at))
     for name, quantity in requests.items():
         at = f"{path}.requests[{name}]"
-        errors.extend(_container_resource_name_errors(name, at))
+        errors.extend(container_resource_name_errors(name, at))
         errors.extend(quantity_errors(name, quantity, at))
         errors.extend(_request_errors(name, quantity, limits.get(name), path))
     return errors
@@ -93,7 +93,7 @@ def _request_errors(name: str, quantity: str, limit: str | None, path: str) -> l
     return []
 
 
-def _container_resource_name_errors(name: str, path: str) -> list[FieldError]:
+def container_resource_name_errors(name: str, path: str) -> list[FieldError]:
     if name in _STANDARD_FOR_CONTAINERS or name.startswith(HUGE_PAGES_PREFIX):
         return []
     errors = [invalid(path, name, fault) for fault in qualified_name_faults(name)]

@@ -28,7 +28,7 @@ from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.qos import qos_class
 from doorman.validation.defaults import DEFAULTERS
-from doorman.validation.table import Context, validator_of
+from doorman.validation.validators import Context, validator_of
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance"
 _match_spec = importlib.util.spec_from_file_location("kit_match", CONFORMANCE / "kitlib" / "match.py")

@@ -317,7 +317,7 @@ def test_idle_connection_is_small() -> None:
 async def test_memory_is_given_back_when_many_have_come_and_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     given_back: list[int] = []
     monkeypatch.setattr(connections, "give_back", lambda: given_back.append(1))
-    all_of_them = connections.Hall(None, ConnectionLimits())  # type: ignore[arg-type]  # nobody connects
+    all_of_them = connections.Connections(None, ConnectionLimits())  # type: ignore[arg-type]  # nobody connects
     for _ in range(connections.MOVES_MIN // 2 - 1):
         all_of_them.leave(all_of_them.enter(Connection(all_of_them)))
     all_of_them._sweep()

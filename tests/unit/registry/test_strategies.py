@@ -54,12 +54,6 @@ def test_main_endpoint_leaves_status_and_status_leaves_the_rest() -> None:
     assert (status["spec"], status["status"], status["metadata"]["generation"]) == ({"replicas": 1}, {"replicas": 2}, 1)
 
 
-def test_secret_text_becomes_data() -> None:
-    doc = written("secrets", {"data": {"a": "eA=="}, "stringData": {"b": "x"}})
-    assert doc["data"] == {"a": "eA==", "b": "eA=="}
-    assert "stringData" not in doc
-
-
 def test_daemon_set_counts_its_templates() -> None:
     key = "deprecated.daemonset.template.generation"
     first = written("daemonsets.apps", {"spec": {"template": {"a": 1}}})

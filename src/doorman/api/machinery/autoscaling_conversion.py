@@ -33,10 +33,10 @@ def to_autoscaling_v1(doc: Document) -> Document:
     if isinstance(spec, dict):
         shown = {name: value for name, value in spec.items() if name not in ("metrics", "behavior")}
         others = []
-        for metric in spec.get("metrics", ()):
+        for metric in spec.get("metrics") or ():
             use = _cpu_use(metric, "target")
-            if use is not None and "targetCPUUtilizationPercentage" not in shown:
-                shown["targetCPUUtilizationPercentage"] = use
+            if use is not None:
+                shown.setdefault("targetCPUUtilizationPercentage", use)
             else:
                 others.append(_old_metric(metric))
         if others:
@@ -46,7 +46,7 @@ def to_autoscaling_v1(doc: Document) -> Document:
         out["spec"] = shown
     if isinstance(status, dict):
         seen = {name: value for name, value in status.items() if name not in ("currentMetrics", "conditions")}
-        for metric in status.get("currentMetrics", ()):
+        for metric in status.get("currentMetrics") or ():
             use = _cpu_use(metric, "current")
             if use is not None:
                 seen.setdefault("currentCPUUtilizationPercentage", use)
@@ -54,17 +54,18 @@ def to_autoscaling_v1(doc: Document) -> Document:
             notes[CURRENT_METRICS] = _text([_old_current(metric) for metric in status["currentMetrics"]])
         if status.get("conditions"):
             notes[CONDITIONS] = _text(status["conditions"])
+        seen.setdefault("currentReplicas", 0)
         out["status"] = seen
     if notes:
-        metadata = doc.get("metadata", {})
-        out["metadata"] = {**metadata, "annotations": {**metadata.get("annotations", {}), **notes}}
+        metadata = doc.get("metadata") or {}
+        out["metadata"] = {**metadata, "annotations": {**(metadata.get("annotations") or {}), **notes}}
     return out
 
 
 def to_autoscaling_v2(doc: Document) -> Document:
     """v1 as it is stored. A note that cannot be read is left out."""
     out = dict(doc)
-    metadata = doc.get("metadata", {})
+    metadata = doc.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     notes = {name: _read(annotations[name]) for name in _ANNOTATIONS if name in annotations}
     if notes:

@@ -11,30 +11,27 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from doorman.api.kinds import traits
 from doorman.api.machinery.decode_errors import json_type, member_place, unmarshal_fault
+from doorman.api.machinery.go_scalars import MICRO_TIME_LAYOUT, TIME_LAYOUT, base64_fault, time_fault
 from doorman.api.machinery.quantity import QuantityError, canonical_quantity
 from doorman.api.machinery.structural_schema import Structural, prune, type_rows
+from doorman.api.machinery.written_members import WrittenMembers
+from doorman.base.go_format import go_json
 from doorman.base.instants import from_time, to_micro_time, to_time
 
 Document = dict[str, Any]
 """A Kubernetes object as parsed JSON."""
 
 _INT_BOUNDS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
-_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ", re.ASCII)
-_MICRO_TIME: Final = re.compile(r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z", re.ASCII)
+_DAY: Final = r"\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+"""Any but the 29th of February, which is looked at closer."""
+_TIME: Final = re.compile(_DAY + r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
+_MICRO_TIME: Final = re.compile(_DAY + r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z", re.ASCII)
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
-
-_SIX_DIGITS: Final = re.compile(r"[.,]\d{6,9}(?:[Zz]|[+-]\d\d:\d\d)$", re.ASCII)
 
 _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
 _OR_STRUCT: Final = {f"{_SCHEMA}OrBool": _SCHEMA, f"{_SCHEMA}OrArray": _SCHEMA, f"{_SCHEMA}OrStringArray": _SCHEMA}
 """Types that are a struct or something else."""
-
-ZERO_MATTERS: Final = frozenset(traits()["zeroMatters"])
-"""Fields in which 0 or false says something else than absence: upstream's pointers."""
-
-EMPTY_STRING_MATTERS: Final = frozenset(traits()["emptyStringMatters"])
 
 
 class DecodeError(ValueError):
@@ -52,6 +49,7 @@ class Schema:
         self._structural: dict[str, Structural] = {}
         self._checks: dict[str, Check] = {}
         self._member_checks: dict[str, dict[str, Check]] = {}
+        self._written = WrittenMembers(self._types)
 
     def add(self, type_name: str, structural: Structural) -> None:
         """A type that a CustomResourceDefinition describes. Names are used once: readers keep what they made of one."""
@@ -75,6 +73,16 @@ class Schema:
     def row(self, type_name: str) -> Mapping[str, Any]:  # a row of data/types.json
         found: Mapping[str, Any] = self._types[type_name]
         return found
+
+    def complete(self, doc: Document, type_name: str) -> None:
+        """Put in what upstream writes also when nobody gave it, in place."""
+        if type_name not in self._structural:
+            self._written.complete(doc, type_name)
+
+    def complete_head(self, doc: Document, type_name: str) -> None:
+        """The same for the document's own members alone."""
+        if type_name not in self._structural:
+            self._written.complete_head(doc, type_name)
 
     def clean(
         self,
@@ -153,7 +161,8 @@ class Schema:
         checks: dict[str, Check] = {}
         for name, field in self.fields(type_name).items():
             spec = field if isinstance(field, dict) else {"t": field}
-            checks[name] = self._compile(spec["t"], name, bool(spec.get("req")))
+            compiled = self._compile(spec["t"], is_kept(spec))
+            checks[name] = _or_null(compiled) if _may_be_null(spec) else compiled
 
         self._member_checks[type_name] = checks
 
@@ -168,18 +177,18 @@ class Schema:
 
         return check
 
-    def _compile(self, expression: Any, name: str, is_required: bool) -> Check:  # a type expression
+    def _compile(self, expression: Any, keeps_zero: bool) -> Check:  # a type expression
         if isinstance(expression, list):
             if expression[0] == "list":
-                return _list_check(self._compile(expression[1], name, True), is_required)
-            return _map_check(self._compile(expression[1], "", True), is_required)
+                return _list_check(self._compile(expression[1], True), keeps_zero)
+            return _map_check(self._compile(expression[1], True), keeps_zero)
         if expression.startswith("@"):
             struct = _OR_STRUCT.get(expression[1:])
             if struct is not None:
                 check = self._check(struct)
                 return lambda value: check(value) if type(value) is dict else value is not None
             return self._check(expression[1:])
-        return _scalar_check(expression, name, is_required)
+        return _scalar_check(expression, keeps_zero)
 
     # The slow walk: the same types with paths, changes and messages.
 
@@ -198,7 +207,7 @@ class Schema:
             if member is None:
                 continue
             cleaned = self._clean(member, spec["t"], here, member_place(type_name, place, name), problems)
-            if spec.get("req") or not _is_left_out(cleaned, spec["t"], name):
+            if is_kept(spec) or not _is_left_out(cleaned, spec["t"]):
                 out[name] = cleaned
         return out
 
@@ -224,11 +233,26 @@ class Schema:
         return _clean_scalar(value, expression, place)
 
 
-def _scalar_check(expression: str, name: str, is_required: bool) -> Check:
-    keeps_empty = is_required or name in EMPTY_STRING_MATTERS
-    keeps_zero = is_required or name in ZERO_MATTERS
+def is_kept(spec: Mapping[str, Any]) -> bool:  # a member's row in data/types.json
+    """Whether upstream writes 0, false, "" or an empty list for this member when it was given."""
+    return bool(spec.get("keep") or spec.get("always"))
+
+
+def _may_be_null(spec: Mapping[str, Any]) -> bool:
+    """Whether upstream writes null for it when there is nothing to say."""
+    always = spec.get("always")
+    return always == "null" or bool(
+        always and (isinstance(spec["t"], list) or spec["t"] in ("time", "microtime", "raw", "bytes"))
+    )
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _scalar_check(expression: str, keeps_zero: bool) -> Check:
     if expression == "string":
-        if keeps_empty:
+        if keeps_zero:
             return lambda value: type(value) is str
         return lambda value: type(value) is str and value != ""
     if expression in _INT_BOUNDS:
@@ -257,18 +281,18 @@ def _scalar_check(expression: str, name: str, is_required: bool) -> Check:
     return lambda value: type(value) is str and value != ""
 
 
-def _list_check(inner: Check, is_required: bool) -> Check:
+def _list_check(inner: Check, keeps_empty: bool) -> Check:
     def check(value: Any) -> bool:
-        if type(value) is not list or (not value and not is_required):
+        if type(value) is not list or (not value and not keeps_empty):
             return False
         return all(map(inner, value))
 
     return check
 
 
-def _map_check(inner: Check, is_required: bool) -> Check:
+def _map_check(inner: Check, keeps_empty: bool) -> Check:
     def check(value: Any) -> bool:
-        if type(value) is not dict or (not value and not is_required):
+        if type(value) is not dict or (not value and not keeps_empty):
             return False
         return all(map(inner, value.values()))
 
@@ -286,7 +310,7 @@ def _clean_scalar(value: Any, expression: str, place: str) -> Any:  # noqa: C901
                 return value
             raise DecodeError(unmarshal_fault(f"number {value}", expression, place))
         if type(value) is float:
-            raise DecodeError(unmarshal_fault(f"number {value:g}", expression, place))
+            raise DecodeError(unmarshal_fault(f"number {value!r}", expression, place))
     elif expression == "bool":
         if type(value) is bool:
             return value
@@ -299,8 +323,8 @@ def _clean_scalar(value: Any, expression: str, place: str) -> Any:  # noqa: C901
             return value
     elif expression == "bytes":
         if type(value) is str:
-            if _BASE64.fullmatch(value.replace("\n", "").replace("\r", "")) is None:
-                raise DecodeError("illegal base64 data at input byte 0")
+            if fault := base64_fault(value):
+                raise DecodeError(fault)
             return value.replace("\n", "").replace("\r", "")
     elif expression == "double":
         if type(value) in (float, int):
@@ -311,9 +335,8 @@ def _clean_scalar(value: Any, expression: str, place: str) -> Any:  # noqa: C901
 
 
 def _clean_quantity(value: Any) -> str:
-    text = str(value) if type(value) in (int, float) else value
-    if type(text) is not str:
-        raise DecodeError(f"unable to parse quantity's suffix: {json_type(value)}")
+    # What is no string is read as it was written.
+    text = value if type(value) is str else go_json(value)
     try:
         return canonical_quantity(text)
     except QuantityError as error:
@@ -323,16 +346,10 @@ def _clean_quantity(value: Any) -> str:
 def _clean_time(value: Any, expression: str) -> str:
     if type(value) is not str:
         raise DecodeError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
-    layout = "2006-01-02T15:04:05Z07:00" if expression == "time" else "2006-01-02T15:04:05.000000Z07:00"
-    try:
-        instant = from_time(value)
-    except ValueError as error:
-        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value}"') from error
-    if expression == "time":
-        return to_time(instant)
-    if _SIX_DIGITS.search(value) is None:
-        raise DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{value[19:]}" as ".000000"')
-    return to_micro_time(instant)
+    if fault := time_fault(value, TIME_LAYOUT if expression == "time" else MICRO_TIME_LAYOUT):
+        raise DecodeError(fault)
+    instant = from_time(value.replace(",", "."))
+    return to_time(instant) if expression == "time" else to_micro_time(instant)
 
 
 @lru_cache(maxsize=65536)
@@ -343,16 +360,16 @@ def _is_canonical(text: str) -> bool:
         return False
 
 
-def _is_left_out(value: Any, expression: Any, name: str) -> bool:
+def _is_left_out(value: Any, expression: Any) -> bool:
     """Whether upstream writes nothing for this value of an optional field."""
     if isinstance(expression, list):
         return not value
     if expression == "string":
-        return value == "" and name not in EMPTY_STRING_MATTERS
+        return bool(value == "")
     if expression in _INT_BOUNDS:
-        return value == 0 and name not in ZERO_MATTERS
+        return bool(value == 0)
     if expression == "bool":
-        return value is False and name not in ZERO_MATTERS
+        return value is False
     return bool(expression == "bytes" and value == "")
 
 

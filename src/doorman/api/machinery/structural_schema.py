@@ -2,7 +2,7 @@
 
 A `Structural` is compiled from `openAPIV3Schema`. `prune` leaves out members it does not know, `fill_defaults` puts in
 what it gives by default, `type_rows` says the same in the form of the type table, which field ownership is walked by.
-Values (bounds, patterns, enumerations) are checked by `doorman.validation.structural`.
+Values (bounds, patterns, enumerations) are checked by `doorman.validation.apiextensions.structural`.
 """
 
 import copy

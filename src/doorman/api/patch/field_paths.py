@@ -4,6 +4,7 @@ The type table decides what is one field: atomic lists, maps and structs are (ta
 lists and sets are followed element by element.
 """
 
+from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final
@@ -14,9 +15,6 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_set import SELF, FieldSet, written
 
 Json = Any  # any JSON value
-_IMPLIED: Final = frozenset(("metadata", "spec", "status", "template", "strategy", "updateStrategy", "jobTemplate"))
-"""Structs that are part of every object of their type, so that no write brings them about."""
-
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -40,7 +38,8 @@ class FieldType(msgspec.Struct):
     """Of a map's values."""
     keys: tuple[tuple[str, Json], ...] = ()
     """Of a keyed list: names, and what an absent one stands for (None: nothing)."""
-    is_required: bool = False
+    is_whole: bool = False
+    """Of a keyed list: whether each element is one field."""
 
 
 class Difference(msgspec.Struct):
@@ -54,6 +53,7 @@ class FieldWalker:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._types: dict[str, dict[str, FieldType]] = {}
+        self._empty: dict[str, Document] = {}
         self._open: set[str] = set()
         """Types that keep members they do not know."""
 
@@ -93,6 +93,21 @@ class FieldWalker:
                         found.append(f"{path}: duplicate entries for key {written(element)}")
                     known.add(element)
 
+    def complete(self, value: Document, type_name: str) -> None:
+        """See `Schema.complete`."""
+        self._schema.complete(value, type_name)
+
+    def created(self, new: Document, type_name: str) -> Difference:
+        """What whoever creates an object owns of it.
+
+        An object of a type never lacks the members that are always written, so bringing it about does not set those.
+        """
+        empty = self._empty.get(type_name)
+        if empty is None:
+            empty = self._empty[type_name] = {"metadata": {}}
+            self._schema.complete(empty, type_name)
+        return self.diff(new, {name: empty[name] for name in new if name in empty}, type_name)
+
     def diff(self, new: Document, old: Document, type_name: str) -> Difference:
         changed, removed = self._diff_members(new, old, type_name)
         return Difference(changed or None, removed or None)
@@ -128,7 +143,7 @@ class FieldWalker:
                 inner = field.inner or _LEAF
                 return {"f:" + name: self._held(member, inner) for name, member in value.items()}
             case FieldShape.KEYED:
-                return {self.key(item, field): _with_self(self._held_struct(item, field.struct)) for item in value}
+                return {self.key(item, field): self._element(item, field, self._held_struct) for item in value}
             case FieldShape.SET:
                 return {element_key(item): {} for item in value}
         return {}
@@ -146,10 +161,15 @@ class FieldWalker:
             if before is not None:
                 self._diff_value(member, before, field, "f:" + name, changed, removed)
                 continue
-            node = self._added(member, field, name)
-            if node or not _is_implied(name, member):
-                changed["f:" + name] = node
+            node = self._added(member, field)
+            if name in old:
+                node.pop(SELF, None)  # it was there, if only as null
+            changed["f:" + name] = node
         return changed, removed
+
+    def _element(self, item: Document, field: FieldType, walk: Callable[[Document, str | None], FieldSet]) -> FieldSet:
+        """What stands below the key of an element of a keyed list."""
+        return {} if field.is_whole else _with_self(walk(item, field.struct))
 
     def _diff_value(
         self, new: Json, old: Json, field: FieldType, element: str, changed: FieldSet, removed: FieldSet
@@ -176,7 +196,7 @@ class FieldWalker:
         removed: FieldSet = {"f:" + name: {} for name in old if name not in new}
         for name, member in new.items():
             if name not in old:
-                changed["f:" + name] = self._added(member, inner, "")
+                changed["f:" + name] = self._added(member, inner)
             elif member != old[name]:
                 self._diff_value(member, old[name], inner, "f:" + name, changed, removed)
         return changed, removed
@@ -188,7 +208,9 @@ class FieldWalker:
         removed: FieldSet = {key: {} for key in before if key not in after}
         for key, item in after.items():
             if key not in before:
-                changed[key] = _with_self(self._added_struct(item, field.struct))
+                changed[key] = self._element(item, field, self._added_struct)
+            elif field.is_whole and item != before[key]:
+                changed[key] = {}
             elif item != before[key]:
                 inner = self._diff_members(item, before[key], field.struct)
                 if inner[0]:
@@ -197,22 +219,20 @@ class FieldWalker:
                     removed[key] = inner[1]
         return changed, removed
 
-    def _added(self, value: Json, field: FieldType, name: str) -> FieldSet:
+    def _added(self, value: Json, field: FieldType) -> FieldSet:
         """Everything below a place that was not there before; the place itself counts too."""
         shape = shape_of(value, field)
         if shape is FieldShape.LEAF:
             return {}
         if shape is FieldShape.STRUCT:
-            inner = self._added_struct(value, field.struct)
-            return inner if name in _IMPLIED else _with_self(inner)
+            return _with_self(self._added_struct(value, field.struct))
         if shape is FieldShape.MAP:
             element = field.inner or _LEAF
             if element.shape is FieldShape.LEAF:
                 return _with_self({"f:" + key: {} for key in value})
-            return _with_self({"f:" + key: self._added(member, element, "") for key, member in value.items()})
+            return _with_self({"f:" + key: self._added(member, element) for key, member in value.items()})
         if shape is FieldShape.KEYED:
-            items = {self.key(item, field): _with_self(self._added_struct(item, field.struct)) for item in value}
-            return items if field.is_required else _with_self(items)
+            return _with_self({self.key(item, field): self._element(item, field, self._added_struct) for item in value})
         return _with_self({element_key(item): {} for item in value})
 
     def _added_struct(self, value: Document, type_name: str | None) -> FieldSet:
@@ -221,9 +241,7 @@ class FieldWalker:
             if type(member) is str:
                 out["f:" + name] = {}
                 continue
-            node = self._added(member, self.field(type_name, name), name)
-            if node or not _is_implied(name, member):
-                out["f:" + name] = node
+            out["f:" + name] = self._added(member, self.field(type_name, name))
         return out
 
     # Types
@@ -257,7 +275,8 @@ class FieldWalker:
         element = expression[1]
         struct_name = element[1:] if isinstance(element, str) and element.startswith("@") else None
         keys = tuple((name, self._default_of(struct_name, name)) for name in spec["lk"])
-        return FieldType(FieldShape.KEYED, struct=struct_name, keys=keys, is_required=bool(spec.get("req")))
+        is_whole = struct_name is not None and self._schema.row(struct_name).get("mapType") == "atomic"
+        return FieldType(FieldShape.KEYED, struct=struct_name, keys=keys, is_whole=is_whole)
 
     def _default_of(self, struct: str | None, name: str) -> Json:
         spec = self._schema.fields(struct).get(name) if struct is not None else None
@@ -296,10 +315,6 @@ def shape_of(value: Json, field: FieldType) -> FieldShape:
     else:
         fits = isinstance(value, list if wanted is FieldShape.SET else dict)
     return wanted if fits else FieldShape.LEAF
-
-
-def _is_implied(name: str, member: Json) -> bool:
-    return name in _IMPLIED and isinstance(member, dict)
 
 
 def _diff_set(new: list[Json], old: list[Json]) -> tuple[FieldSet, FieldSet]:

@@ -8,8 +8,8 @@ import jsonpointer
 import msgspec
 
 from doorman.api.machinery.decode_errors import json_type
+from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
-from doorman.api.nesting import is_deeper
 from doorman.base.bounds import NESTING_MAX, PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
 from doorman.base.errors import bad_request, rejected, too_large
 

@@ -121,10 +121,8 @@ class ManagedFields:
             return  # apply has set its own entries
         doc["metadata"].pop("managedFields", None)
         shown = from_stored(kind.conversion, doc)
-        visible = {name: value for name, value in shown.items() if name != "status" or not kind.has_status}
-        if kind.storage == "nodes":
-            visible = shown
-        fields = recorded(self.walker.diff(visible, {}, kind.type_name).changed)
+        visible = {name: value for name, value in shown.items() if name not in kind.unowned}
+        fields = recorded(self.walker.created(visible, kind.type_name).changed)
         if fields:
             doc["metadata"]["managedFields"] = [
                 _written(ManagedEntry(manager=manager, time=to_time(now), fields=fields))

@@ -232,8 +232,6 @@ def _described(entry: ManagedEntry) -> str:
         text += f" with subresource {quote(entry.manager.subresource)}"
     if entry.manager.operation == "Update":
         text += f" using {entry.manager.api_version}"
-        if entry.time:
-            text += f" at {entry.time}"
     return text
 
 

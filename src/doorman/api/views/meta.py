@@ -6,13 +6,40 @@ them: keyword-only, frozen, camelCase on the wire, and not tracked by the garbag
 hold no cycles.
 """
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """Base of all views: decoded from stored JSON, unknown fields passed over."""
+
+
+_V = TypeVar("_V")
+
+
+def view_decoder(view: type[_V]) -> Callable[[bytes], _V]:
+    """Reads views of one type.
+
+    A null says no more than its absence. Upstream writes one for lists and times it does not have; few objects
+    show any, so they are taken out only when the first reading fails.
+    """
+    decode = msgspec.json.Decoder(view).decode
+
+    def read(data: bytes) -> _V:
+        try:
+            return decode(data)
+        except msgspec.ValidationError:
+            return decode(msgspec.json.encode(_without_nulls(msgspec.json.decode(data))))
+
+    return read
+
+
+def _without_nulls(value: Any) -> Any:  # any JSON value
+    if isinstance(value, dict):
+        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 class OwnerReference(View, frozen=True, kw_only=True):
@@ -60,7 +87,7 @@ class Condition(View, frozen=True, kw_only=True):
     message: str = ""
     last_transition_time: str = ""
     last_heartbeat_time: str = ""
-    last_probe_time: str = ""
+    last_probe_time: str | None = ""
     last_update_time: str = ""
     observed_generation: int = 0
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.views.meta import ObjectMeta
+from doorman.api.views.meta import ObjectMeta, view_decoder
 from doorman.api.views.pods import Pod, PodSpec, PodStatus
 
 SPECS_MAX: Final = 512
@@ -27,8 +27,8 @@ class _Parts(msgspec.Struct):
     status: PodStatus = PodStatus()
 
 
-_decode_parts: Final = msgspec.json.Decoder(_Parts).decode
-_decode_spec: Final = msgspec.json.Decoder(PodSpec).decode
+_decode_parts: Final = view_decoder(_Parts)
+_decode_spec: Final = view_decoder(PodSpec)
 
 
 class PodViews:

@@ -15,10 +15,9 @@ from heapq import merge
 from itertools import islice
 from typing import Any, Final
 
-import msgspec
 from sortedcontainers import SortedDict
 
-from doorman.api.views.meta import Object
+from doorman.api.views.meta import Object, view_decoder
 from doorman.base.reader_faults import ReaderFaults
 from doorman.registry.cache.pod_views import PodViews
 from doorman.registry.cache.selection import Selection
@@ -372,7 +371,7 @@ class WatchCache:
     def collection(self, storage: str) -> Collection:
         found = self._collections.get(storage)
         if found is None:
-            decoder = msgspec.json.Decoder(self._views.get(storage, Object)).decode
+            decoder = view_decoder(self._views.get(storage, Object))
             found = self._collections[storage] = Collection(storage, decoder, self._start, self.faults)
         return found
 

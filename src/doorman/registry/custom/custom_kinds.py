@@ -173,6 +173,7 @@ def kind_of(
         has_status="status" in below,
         generation=True,
         is_custom=True,
+        unowned=("status",) if "status" in below else (),
         schema_revision=schema_revision,
         stored_version=storage if len(spec["versions"]) > 1 else "",
         version_types=tuple((types or {}).items()) if len(spec["versions"]) > 1 else (),

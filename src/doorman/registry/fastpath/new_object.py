@@ -16,6 +16,7 @@ from doorman.registry.fastpath.create_cache import CachedCreate
 from doorman.registry.kinds.job_strategy import forget_selector
 from doorman.registry.kinds.service_allocators import SERVICES, Undo
 from doorman.validation.metadata import validate_metadata
+from doorman.validation.warnings import warnings_of
 
 if TYPE_CHECKING:
     from doorman.registry.proposal import Proposer
@@ -71,6 +72,7 @@ class ProposedObject:
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(self._now)
         await in_turn(self._weight_bytes, self._proposer.settle, self._kind, self._doc, self._now)
+        self._attributes.warnings.extend(warnings_of(self._kind.storage, self._doc, None))
         await self._proposer.check(self._attributes, self._doc, self._cluster, self._now)
         if self._kind.storage == SERVICES:
             self._undo = self._proposer.numbers.assign(self._doc, None)

@@ -22,7 +22,7 @@ from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.fastpath.pod_bytes import NOTHING, PodBytes, read, written
 from doorman.registry.kinds.pod_strategy import has_settled_addresses
-from doorman.validation.pod_status import status_errors
+from doorman.validation.pods.pod_status_rules import status_errors
 
 TYPES: Final = frozenset(
     {"PodScheduled", "DisruptionTarget", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"}
@@ -123,6 +123,11 @@ class _Outcome(msgspec.Struct, frozen=True, gc=False):
     managed: Raw
 
 
+_STATUS_TYPE: Final = "core.v1.PodStatus"
+_ALWAYS: Final = {"type": "", "status": "", "lastProbeTime": None, "lastTransitionTime": None}
+"""Members of a condition that are written also when they say nothing."""
+
+
 class StatusPatches:
     def __init__(self, walker: FieldWalker) -> None:
         self._walker = walker
@@ -159,7 +164,9 @@ class StatusPatches:
         status: Document = read(pod_bytes.status, {})
         wanted = dict(status)
         shape: list[object] = [_CONDITIONS in status]
-        mentions = _set_members(wanted, report.members, shape)
+        members = dict(report.members)
+        self._walker.complete(members, _STATUS_TYPE)
+        mentions = _set_members(wanted, members, shape)
         if mentions is None or not has_settled_addresses(wanted):
             return None
         touched = _set_conditions(wanted, report, shape)
@@ -227,6 +234,8 @@ def _set_conditions(wanted: Document, report: StatusPatch, shape: list[object]) 
         after = {**(found or {}), **patch}
         for name in [name for name, value in patch.items() if value is None]:
             del after[name]
+        for name, nothing in _ALWAYS.items():
+            after.setdefault(name, nothing)
         if at is None:
             places[kind] = len(merged)
             merged.append(after)

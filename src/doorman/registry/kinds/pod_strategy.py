@@ -25,6 +25,7 @@ def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
                 "status": "False",
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastProbeTime": None,
                 "lastTransitionTime": to_time(now),
                 "observedGeneration": 1,
             }
@@ -59,7 +60,7 @@ def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     prepare_update(kind, new, old, now)
     if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
         status = copy.deepcopy(new.get("status", {}))
-        kept = [c for c in status.get("conditions", ()) if c.get("reason") != "SchedulingGated"]
+        kept = [c for c in status.get("conditions") or () if c.get("reason") != "SchedulingGated"]
         if kept:
             status["conditions"] = kept
         else:

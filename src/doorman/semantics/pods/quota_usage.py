@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity, quantity_text
-from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASS_ANNOTATION
 from doorman.semantics.pods.pod_resources import Amounts, pod_amounts
 from doorman.semantics.pods.qos import QosClass, qos_class
 from doorman.semantics.pods.resource_names import HUGE_PAGES_PREFIX, is_native_resource
@@ -36,7 +36,6 @@ _NODE_PORTS: Final = "services.nodeports"
 _LOAD_BALANCERS: Final = "services.loadbalancers"
 _STORAGE: Final = "requests.storage"
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
-_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 _BINARY: Final = "in powers of two: "
 """Begins the name under which it is counted how many objects say an amount so."""
 
@@ -159,7 +158,7 @@ def _add_service(usage: Amounts, spec: _Json) -> None:
 def _add_claim(usage: Amounts, claim: _Json) -> None:
     spec: _Json = claim.get("spec") or {}
     annotations = (claim.get("metadata") or {}).get("annotations") or {}
-    storage_class = annotations.get(_CLASS_ANNOTATION, spec.get("storageClassName") or "")
+    storage_class = annotations.get(STORAGE_CLASS_ANNOTATION, spec.get("storageClassName") or "")
     text = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
     if text is not None and allocated is not None and parse_quantity(allocated) > parse_quantity(text):

@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.decode_errors import json_type
+from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
-from doorman.api.nesting import is_deeper
 from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
 from doorman.server.codec.negotiation import JSON, PROTOBUF, YAML

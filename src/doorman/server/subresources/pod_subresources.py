@@ -25,7 +25,7 @@ from doorman.registry.deletion import DeleteOptions, check_preconditions
 from doorman.registry.fastpath.pod_bytes import PodBytes, read, written
 from doorman.registry.proposal import Caller
 from doorman.registry.registry import Registry
-from doorman.validation.binding import check_binding
+from doorman.validation.pods.binding import check_binding
 
 _BINDING = GroupResource("", "pods/binding")
 _VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -166,10 +166,10 @@ def set_condition(status: Document, condition: Document, now: Instant) -> None:
         if found.get("type") == condition["type"]:
             same = found.get("status") == condition["status"]
             since = found.get("lastTransitionTime") if same else None
-            conditions[i] = {**condition, "lastTransitionTime": since or to_time(now)}
+            conditions[i] = {**condition, "lastProbeTime": None, "lastTransitionTime": since or to_time(now)}
             break
     else:
-        conditions.append({**condition, "lastTransitionTime": to_time(now)})
+        conditions.append({**condition, "lastProbeTime": None, "lastTransitionTime": to_time(now)})
     status["conditions"] = conditions
 
 

@@ -13,6 +13,7 @@ from doorman.server.subresources.pod_subresources import bind_to, decremented, s
 from doorman.store.store_contract import Entry
 
 NOW = 1767225600.0
+NEVER_PROBED: dict[str, Any] = {"lastProbeTime": None}
 TIME = "2026-01-01T00:00:00Z"
 META = {"name": "p", "uid": "u", "resourceVersion": "7", "generation": 1}
 
@@ -35,7 +36,13 @@ def test_bound_pod_is_on_its_node_and_no_longer_nominated() -> None:
     assert found["spec"] == {"nodeName": "n1"}
     assert (found["metadata"]["annotations"], found["metadata"]["labels"]) == ({"a": "b"}, {"zone": "z"})
     assert found["metadata"]["generation"] == 1
-    said = {"type": "PodScheduled", "status": "True", "observedGeneration": 1, "lastTransitionTime": TIME}
+    said = {
+        "type": "PodScheduled",
+        "status": "True",
+        "observedGeneration": 1,
+        **NEVER_PROBED,
+        "lastTransitionTime": TIME,
+    }
     assert found["status"] == {"conditions": [said]}
 
 
@@ -69,9 +76,13 @@ def test_condition_keeps_its_time_until_its_status_changes() -> None:
     status: dict[str, Any] = {}
     set_condition(status, {"type": "Ready", "status": "True"}, NOW)
     set_condition(status, {"type": "Ready", "status": "True", "reason": "again"}, NOW + 60)
-    assert status["conditions"] == [{"type": "Ready", "status": "True", "reason": "again", "lastTransitionTime": TIME}]
+    assert status["conditions"] == [
+        {"type": "Ready", "status": "True", "reason": "again", **NEVER_PROBED, "lastTransitionTime": TIME}
+    ]
     set_condition(status, {"type": "Ready", "status": "False"}, NOW + 60)
-    assert status["conditions"] == [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:01:00Z"}]
+    assert status["conditions"] == [
+        {"type": "Ready", "status": "False", **NEVER_PROBED, "lastTransitionTime": "2026-01-01T00:01:00Z"}
+    ]
 
 
 def budget(**status: Any) -> dict[str, Any]:

@@ -1,0 +1,125 @@
+"""Why Go refuses a time or a base64 text: the words of its own parsers, which decoding errors repeat."""
+
+import re
+from calendar import monthrange
+from typing import Final
+
+from doorman.base.go_format import quote
+
+TIME_LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
+MICRO_TIME_LAYOUT: Final = "2006-01-02T15:04:05.000000Z07:00"
+
+_Step = tuple[str, str, "re.Pattern[str]", int, int, str]
+
+_TWO: Final = re.compile(r"\d\d", re.ASCII)
+_STEPS: Final[tuple[_Step, ...]] = (
+    # what stands before it, how the layout writes it, its form, bounds, its name
+    ("", "2006", re.compile(r"\d{4}", re.ASCII), 0, 9999, "year"),
+    ("-", "01", _TWO, 1, 12, "month"),
+    ("-", "02", _TWO, 0, 99, "day"),
+    ("T", "15", re.compile(r"\d\d?", re.ASCII), 0, 23, "hour"),
+    (":", "04", _TWO, 0, 59, "minute"),
+    (":", "05", _TWO, 0, 59, "second"),
+)
+_FRACTION: Final = re.compile(r"[.,]\d+", re.ASCII)
+_SIX_DIGITS: Final = re.compile(r"[.,]\d{6}", re.ASCII)
+_ZONE: Final = re.compile(r"[+-](\d\d):(\d\d)", re.ASCII)
+
+
+def time_fault(text: str, layout: str) -> str:
+    """What `time.Parse` says of a text it cannot read; empty when it can.
+
+    >>> time_fault("x", TIME_LAYOUT)
+    'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'
+    >>> time_fault("2024-13-02T03:04:05Z", TIME_LAYOUT)
+    'parsing time "2024-13-02T03:04:05Z": month out of range'
+    >>> time_fault("2024-01-02T03:04:05Z", TIME_LAYOUT)
+    ''
+    """
+    head = f"parsing time {quote(text)}"
+
+    def unreadable(rest: str, element: str) -> str:
+        return f"{head} as {quote(layout)}: cannot parse {quote(rest)} as {quote(element)}"
+
+    rest = text
+    numbers: dict[str, int] = {}
+    for before, element, form, low, high, name in _STEPS:
+        if not rest.startswith(before):
+            return unreadable(rest, before)
+        rest = rest[len(before) :]
+        found = form.match(rest)
+        if found is None:
+            return unreadable(rest, element)
+        rest = rest[found.end() :]
+        numbers[name] = int(found[0])
+        if not low <= numbers[name] <= high:
+            return f"{head}: {name} out of range"
+    if layout == MICRO_TIME_LAYOUT:
+        if _SIX_DIGITS.match(rest) is None:
+            return unreadable(rest, ".000000")
+        rest = rest[7:]
+    elif (fraction := _FRACTION.match(rest)) is not None:
+        rest = rest[fraction.end() :]
+    return _zone_fault(rest, head, unreadable(rest, "Z07:00"), numbers)
+
+
+def _zone_fault(rest: str, head: str, unreadable: str, numbers: dict[str, int]) -> str:
+    if rest.startswith("Z"):
+        rest = rest[1:]
+    else:
+        zone = _ZONE.match(rest)
+        if zone is None:
+            return unreadable
+        if int(zone[1]) > 24:
+            return f"{head}: time zone offset hour out of range"
+        if int(zone[2]) > 60:
+            return f"{head}: time zone offset minute out of range"
+        rest = rest[zone.end() :]
+    if rest:
+        return f"{head}: extra text: {quote(rest)}"
+    last = monthrange(numbers["year"] or 4, numbers["month"])[1]
+    return "" if 1 <= numbers["day"] <= last else f"{head}: day out of range"
+
+
+def base64_fault(text: str) -> str:
+    """What Go's base64 decoder says of a text it cannot read; empty when it can.
+
+    >>> base64_fault("Bogus"), base64_fault("a-b="), base64_fault("QQ==")
+    ('illegal base64 data at input byte 4', 'illegal base64 data at input byte 1', '')
+    """
+    place = _first_illegal(text)
+    return "" if place is None else f"illegal base64 data at input byte {place}"
+
+
+_ALPHABET: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+
+def _first_illegal(text: str) -> int | None:
+    """Groups of four; `=` may stand in for the last one or two letters of the last group. Line ends do not count."""
+    at, filled = 0, 0
+    while at < len(text):
+        letter = text[at]
+        at += 1
+        if letter in "\r\n":
+            continue
+        if letter in _ALPHABET:
+            filled = (filled + 1) % 4
+            continue
+        if letter != "=" or filled < 2:
+            return at - 1
+        if filled == 2:
+            at = _past_line_ends(text, at)
+            if at == len(text):
+                return at
+            if text[at] != "=":
+                return at - 1
+            at += 1
+        at = _past_line_ends(text, at)
+        return at if at < len(text) else None
+    return at - filled if filled else None
+
+
+def _past_line_ends(text: str, at: int) -> int:
+    while at < len(text) and text[at] in "\r\n":
+        at += 1
+    return at

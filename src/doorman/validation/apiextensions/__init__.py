@@ -1,0 +1,1 @@
+"""Definitions of custom kinds, and their objects against them."""

@@ -1,0 +1,301 @@
+"""Values of custom objects against the schema of their definition.
+
+Every fault is a field error with upstream's words, in the order of the schema's members; what one schema says about a
+value is checked in the order type, enumeration, bounds, members, combinations.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from datetime import date
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from typing import Any, Final
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from doorman.api.machinery.schema import Document
+from doorman.api.machinery.structural_schema import Structural
+from doorman.base.errors import (
+    FieldError,
+    FieldErrorType,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+    type_invalid,
+)
+from doorman.base.go_format import go_json, quote
+from doorman.base.instants import from_time
+from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
+from doorman.semantics.regular_expressions import PatternError, compile_pattern
+from doorman.validation.apiextensions.custom_rules import rule_errors
+from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.metadata import validate_metadata, validate_metadata_update
+
+Json = Any  # any JSON value
+Source = dict[str, Json]
+
+
+def custom_validator(schema: Structural) -> Validator:
+    def create(doc: Document, _context: Context) -> list[FieldError]:
+        found = [*validate_metadata(doc, _name_faults), *validate_values(doc, schema)]
+        return [*found, *rule_errors(doc, None, schema, found)]
+
+    def update(new: Document, old: Document, _context: Context) -> list[FieldError]:
+        found = [*validate_metadata_update(new, old), *validate_metadata(new, _name_faults)]
+        # What was wrong before and was not touched is let be, so that a stricter definition locks nobody out.
+        before = {str(error) for error in validate_values(old, schema)}
+        found += [error for error in validate_values(new, schema) if str(error) not in before]
+        found += rule_errors(new, old, schema, found)
+        return distinct(found)
+
+    return Validator(create=create, update=update)
+
+
+def _name_faults(name: str) -> list[str]:
+    return [*path_segment_faults(name), *subdomain_faults(name)]
+
+
+def validate_values(doc: Document, schema: Structural) -> list[FieldError]:
+    body = {name: value for name, value in doc.items() if name not in ("apiVersion", "kind", "metadata")}
+    errors: list[FieldError] = []
+    _check_members(body, schema.source, "", errors, hidden=("apiVersion", "kind", "metadata"))
+    _check_combinations(body, schema.source, "", errors)
+    return errors
+
+
+def _check(value: Json, source: Source, path: str, errors: list[FieldError]) -> None:
+    if value is None and (source.get("nullable") or not source.get("type")):
+        return
+    if not _has_type(value, source):
+        wanted = source.get("type") or "integer,string"
+        shown = type_name(value)
+        errors.append(type_invalid(path, shown, f'{path} in body must be of type {wanted}: "{shown}"'))
+        return
+    if "enum" in source and value not in source["enum"]:
+        errors.append(not_supported(path, value, [_enum_text(member) for member in source["enum"]]))
+    if isinstance(value, str):
+        _check_string(value, source, path, errors)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        _check_number(value, source, path, errors)
+    elif isinstance(value, list):
+        _check_list(value, source, path, errors)
+    elif isinstance(value, dict):
+        _check_object(value, source, path, errors)
+    _check_combinations(value, source, path, errors)
+
+
+def _has_type(value: Json, source: Source) -> bool:
+    if source.get("x-kubernetes-int-or-string"):
+        return isinstance(value, str) or _is_integer(value)
+    match source.get("type"):
+        case "object":
+            return isinstance(value, dict)
+        case "array":
+            return isinstance(value, list)
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return _is_integer(value)
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+    return True
+
+
+def _is_integer(value: Json) -> bool:
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def type_name(value: Json) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    names = {str: "string", int: "integer", float: "number", list: "array", dict: "object"}
+    return names.get(type(value), "null")
+
+
+def _enum_text(member: Json) -> str:
+    return member if isinstance(member, str) else go_json(member)
+
+
+def _check_string(value: str, source: Source, path: str, errors: list[FieldError]) -> None:
+    longest, shortest = source.get("maxLength"), source.get("minLength")
+    if longest is not None and len(value) > longest:
+        errors.append(too_long(path, longest))
+    if shortest is not None and len(value) < shortest:
+        errors.append(invalid(path, value, f"{path} in body should be at least {shortest} chars long"))
+    pattern = source.get("pattern")
+    if pattern and not pattern_fault(pattern) and compile_pattern(pattern).search(value) is None:
+        errors.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
+    check = FORMATS.get(source.get("format", ""))
+    if check is not None and not _passes(check, value):
+        text = f"{path} in body must be of type {source['format']}: {quote(value)}"
+        errors.append(FieldError(FieldErrorType.TYPE_INVALID, path, f"Invalid value: {quote(value)}: {text}"))
+
+
+def _check_number(value: float, source: Source, path: str, errors: list[FieldError]) -> None:
+    for bound, exclusive, sign, words in (
+        ("minimum", "exclusiveMinimum", 1, "greater than"),
+        ("maximum", "exclusiveMaximum", -1, "less than"),
+    ):
+        limit = source.get(bound)
+        if limit is None:
+            continue
+        is_strict = bool(source.get(exclusive))
+        if sign * value < sign * limit or (is_strict and value == limit):
+            text = words if is_strict else f"{words} or equal to"
+            errors.append(invalid(path, value, f"{path} in body should be {text} {_number_text(limit)}"))
+    factor = source.get("multipleOf")
+    if factor and not math.isclose(math.remainder(value, factor), 0.0, abs_tol=1e-9):
+        errors.append(invalid(path, value, f"{path} in body should be a multiple of {_number_text(factor)}"))
+    if source.get("format") == "int32" and not -(2**31) <= value < 2**31:
+        errors.append(invalid(path, value, f"{path} in body should be an int32"))
+
+
+def _number_text(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def _check_list(value: list[Json], source: Source, path: str, errors: list[FieldError]) -> None:
+    most, least = source.get("maxItems"), source.get("minItems")
+    if most is not None and len(value) > most:
+        errors.append(too_many(path, len(value), most))
+    if least is not None and len(value) < least:
+        errors.append(invalid(path, len(value), f"{path} in body should have at least {least} items"))
+    if source.get("uniqueItems") and _repeated(value, lambda item: item):
+        errors.append(invalid(path, value, f"{path} in body shouldn't contain duplicates"))
+    items = source.get("items")
+    if isinstance(items, dict):
+        for index, item in enumerate(value):
+            _check(item, items, f"{path}[{index}]", errors)
+    match source.get("x-kubernetes-list-type"):
+        case "set":
+            errors += [duplicate(f"{path}[{i}]", item) for i, item in _repeated(value, lambda item: item)]
+        case "map":
+            names = source.get("x-kubernetes-list-map-keys", ())
+
+            def key(item: Json) -> Json:
+                return {n: item[n] for n in names if n in item} if isinstance(item, dict) else item
+
+            errors += [duplicate(f"{path}[{i}]", found) for i, found in _repeated(value, key)]
+
+
+def _repeated(value: list[Json], key: Callable[[Json], Json]) -> list[tuple[int, Json]]:
+    seen: set[str] = set()
+    found = []
+    for index, item in enumerate(value):
+        text = go_json(key(item))
+        if text in seen:
+            found.append((index, key(item)))
+        seen.add(text)
+    return found
+
+
+def _check_object(value: Source, source: Source, path: str, errors: list[FieldError]) -> None:
+    hidden = ("apiVersion", "kind", "metadata") if source.get("x-kubernetes-embedded-resource") else ()
+    if hidden:
+        errors += [
+            required(f"{path}.{name}", "must not be empty") for name in ("apiVersion", "kind") if not value.get(name)
+        ]
+    _check_members(value, source, path, errors, hidden=hidden)
+
+
+def _check_members(
+    value: Source, source: Source, path: str, errors: list[FieldError], *, hidden: tuple[str, ...] = ()
+) -> None:
+    most, least = source.get("maxProperties"), source.get("minProperties")
+    if most is not None and len(value) > most:
+        errors.append(too_many(path, len(value), most))
+    if least is not None and len(value) < least:
+        errors.append(invalid(path, value, f"{path} in body should have at least {least} properties"))
+    properties = source.get("properties", {})
+    missing = [name for name in source.get("required", ()) if name not in value and name not in hidden]
+    errors += [required(_joined(path, name)) for name in missing]
+    additional = source.get("additionalProperties")
+    for name, member in value.items():
+        if name in hidden:
+            continue
+        known = properties.get(name, additional)
+        if isinstance(known, dict):
+            _check(member, known, _joined(path, name), errors)
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _check_combinations(value: Json, source: Source, path: str, errors: list[FieldError]) -> None:
+    name = quote(path)
+    for part in source.get("allOf", ()):
+        _check(value, part, path, errors)
+    anyone = source.get("anyOf", ())
+    if anyone and not any(_is_valid(value, part, path) for part in anyone):
+        errors.append(invalid(path, "", f"{name} must validate at least one schema (anyOf)"))
+    choices = source.get("oneOf", ())
+    if choices:
+        count = sum(_is_valid(value, part, path) for part in choices)
+        if count != 1:
+            found = "Found none valid" if not count else f"Found {count} valid alternatives"
+            errors.append(invalid(path, "", f"{name} must validate one and only one schema (oneOf). {found}"))
+    if "not" in source and _is_valid(value, source["not"], path):
+        errors.append(invalid(path, "", f"{name} must not validate the schema (not)"))
+
+
+def _is_valid(value: Json, source: Source, path: str) -> bool:
+    found: list[FieldError] = []
+    _check(value, source, path, found)
+    return not found
+
+
+def pattern_fault(pattern: str) -> str:
+    """Why a pattern cannot be used, empty when it can."""
+    try:
+        compile_pattern(pattern)
+    except PatternError as error:
+        return str(error)
+    return ""
+
+
+def _passes(check: Callable[[str], object], value: str) -> bool:
+    try:
+        return check(value) is not False
+    except ValueError:
+        return False
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.ASCII)
+    return lambda value: compiled.fullmatch(value) is not None
+
+
+def _is_uri(value: str) -> bool:
+    parts = urlsplit(value)
+    return bool(parts.scheme) or value.startswith("/")
+
+
+FORMATS: Final[dict[str, Callable[[str], object]]] = {
+    "date-time": from_time,
+    "datetime": from_time,
+    "date": date.fromisoformat,
+    "ipv4": IPv4Address,
+    "ipv6": IPv6Address,
+    "cidr": ip_network,
+    "ipv4cidr": IPv4Network,
+    "ipv6cidr": IPv6Network,
+    "uuid": UUID,
+    "uuid3": UUID,
+    "uuid4": UUID,
+    "uuid5": UUID,
+    "uri": _is_uri,
+    "email": _matches(r"[^@\s]+@[^@\s]+"),
+    "hostname": _matches(r"[A-Za-z0-9]([-A-Za-z0-9.]{0,252}[A-Za-z0-9])?"),
+    "mac": _matches(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}"),
+    "byte": _matches(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"),
+    "duration": _matches(r"[-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+|0"),
+}
+"""Formats that are checked; others say nothing."""

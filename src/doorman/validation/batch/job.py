@@ -1,0 +1,227 @@
+"""Jobs, cron jobs and stored pod templates."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from doorman.api.machinery.schema import Document
+from doorman.base.errors import FieldError, Json, invalid, not_supported, required
+from doorman.semantics.cron_schedule import ScheduleError, parse_schedule, zone_fault
+from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
+from doorman.validation.apps.workload import non_negative_errors, plain_template_errors, workload_validator
+from doorman.validation.batch.job_policies import policy_errors
+from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
+from doorman.validation.pods.pod import allows_comparison_operators, template_errors
+from doorman.validation.selectors import label_selector_errors, selector_matches
+
+CRON_NAME_CHARACTERS_MAX: Final = 52
+_JOB_RESTART_POLICIES: Final = ("OnFailure", "Never")
+_CONCURRENCY_POLICIES: Final = ("Allow", "Forbid", "Replace")
+_ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
+_COMPLETION_MODES: Final = ("NonIndexed", "Indexed")
+_JOB_FIXED: Final = (
+    "completions",
+    "selector",
+    "template",
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
+)
+_SCHEDULING_FIELDS: Final = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
+
+_Spec = Mapping[str, Any]  # the spec of a job as JSON
+
+
+def _job_errors(spec: _Spec, old: _Spec, context: Context, path: str = "spec") -> list[FieldError]:
+    errors = non_negative_errors(
+        spec, path, "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex", "maxFailedIndexes",
+    )  # fmt: skip
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    mode = spec.get("completionMode")
+    if mode is not None and mode not in _COMPLETION_MODES:
+        errors.append(not_supported(f"{path}.completionMode", Json(mode), _COMPLETION_MODES))
+    errors.extend(policy_errors(spec, path))
+    errors.extend(plain_template_errors(spec, old, context, f"{path}.template"))
+    policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy", "")
+    at = f"{path}.template.spec.restartPolicy"
+    if policy in ("", "Always"):
+        errors.append(required(at, 'valid values: "OnFailure", "Never"'))
+    elif policy not in _JOB_RESTART_POLICIES:
+        errors.append(not_supported(at, Json(policy), _JOB_RESTART_POLICIES))
+    elif policy != "Never" and spec.get("podFailurePolicy") is not None:
+        errors.append(invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified'))
+    return errors
+
+
+def _job_fixed_errors(new: _Spec, old: _Spec) -> list[FieldError]:
+    """A suspended job that never ran may still be told elsewhere to run; the rest is settled at creation."""
+    errors: list[FieldError] = []
+    for field in _JOB_FIXED:
+        after, before = new.get(field), old.get(field)
+        if field == "template" and old.get("suspend"):
+            after, before = _without_placement(after), _without_placement(before)
+        if after == before:
+            continue
+        if field == "completions" and new.get("completionMode") == "Indexed" and after is not None:
+            # An indexed job may grow and shrink, as long as all its indexes run at once.
+            if after != new.get("parallelism"):
+                errors.append(invalid(f"spec.{field}", after, "can only be modified in tandem with spec.parallelism"))
+            continue
+        errors.append(invalid(f"spec.{field}", new.get(field), IMMUTABLE))
+    return errors
+
+
+def _without_placement(template: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    spec = (template or {}).get("spec") or {}
+    return {
+        **{key: value for key, value in (template or {}).items() if key != "metadata"},
+        "spec": {key: value for key, value in spec.items() if key not in _SCHEDULING_FIELDS},
+    }
+
+
+_JOB: Final = workload_validator(_job_errors, _job_fixed_errors)
+
+
+def validate_job_create(doc: Document, context: Context) -> list[FieldError]:
+    return [*_selector_errors(doc), *_JOB.create(doc, context), *_host_name_errors(doc)]
+
+
+def _host_name_errors(doc: Document) -> list[FieldError]:
+    """The pods of an indexed job are called after it and their index, and so are their hosts."""
+    name, spec = doc["metadata"].get("name", ""), doc.get("spec") or {}
+    completions = spec.get("completions") or 0
+    if spec.get("completionMode") != "Indexed" or completions <= 0:
+        return []
+    longest = f"{name}-{completions - 1}"
+    text = f"will not able to create pod with invalid DNS label: {longest}"
+    return [invalid("metadata.name", name, text)] if dns_label_faults(longest) else []
+
+
+def _selector_errors(doc: Document) -> list[FieldError]:
+    """A job's selector is its own, and finds the pods of its template."""
+    metadata, spec = doc["metadata"], doc.get("spec") or {}
+    template = spec.get("template") or {}
+    labels: Mapping[str, str] = (template.get("metadata") or {}).get("labels") or {}
+    selector = spec.get("selector")
+    if selector is None:
+        return [required("spec.selector")]
+    errors: list[FieldError] = []
+    own = {name: metadata.get("uid", "") for name in ("batch.kubernetes.io/controller-uid", "controller-uid")}
+    own |= {name: metadata.get("name", "") for name in ("batch.kubernetes.io/job-name", "job-name")}
+    if not spec.get("manualSelector"):
+        for name, value in own.items():
+            at, detail = f"spec.template.metadata.labels[{name}]", f"must be '{value}'"
+            if name not in labels:
+                errors.append(required(at, detail))
+            elif labels[name] != value:
+                errors.append(invalid(at, labels, detail))
+        if not _selects(selector, own):
+            errors.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
+    faults = label_selector_errors(selector, "spec.selector")
+    errors.extend(faults)
+    if not faults and not _selects(selector, labels):
+        errors.append(invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"))
+    return errors
+
+
+def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    return not label_selector_errors(selector, "spec.selector") and selector_matches(selector, labels)
+
+
+JOB: Final = Validator(create=validate_job_create, update=_JOB.update)
+
+
+def validate_cron_job_create(doc: Document, context: Context) -> list[FieldError]:
+    return _cron_job_errors(doc, {}, context)
+
+
+def validate_cron_job_update(new: Document, old: Document, context: Context) -> list[FieldError]:
+    errors = validate_metadata_update(new, old)
+    if context.subresource != "status":
+        errors.extend(_cron_job_errors(new, old.get("spec") or {}, context))
+    return distinct(errors)
+
+
+def _cron_job_errors(doc: Document, old: _Spec, context: Context) -> list[FieldError]:
+    errors = validate_metadata(doc)
+    name = doc["metadata"].get("name", "")
+    if len(name) > CRON_NAME_CHARACTERS_MAX and not subdomain_faults(name):
+        errors.append(invalid("metadata.name", name, f"must be no more than {CRON_NAME_CHARACTERS_MAX} characters"))
+    spec: _Spec = doc.get("spec") or {}
+    errors.extend(_schedule_errors(spec, old))
+    errors.extend(non_negative_errors(spec, "spec", "startingDeadlineSeconds"))
+    if not old or old.get("timeZone") != spec.get("timeZone"):
+        errors.extend(_time_zone_errors(spec.get("timeZone"), "spec.timeZone"))
+    policy = spec.get("concurrencyPolicy", "")
+    if policy not in _CONCURRENCY_POLICIES:
+        at = "spec.concurrencyPolicy"
+        errors.append(not_supported(at, Json(policy), _CONCURRENCY_POLICIES) if policy else required(at))
+    job = (spec.get("jobTemplate") or {}).get("spec") or {}
+    before = (old.get("jobTemplate") or {}).get("spec") or {}
+    errors.extend(_job_errors(job, before, context, "spec.jobTemplate.spec"))
+    errors.extend(non_negative_errors(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
+    return errors
+
+
+def _schedule_errors(spec: _Spec, old: _Spec) -> list[FieldError]:
+    schedule = spec.get("schedule", "")
+    if not schedule:
+        return [required("spec.schedule")]
+    errors: list[FieldError] = []
+    try:
+        parse_schedule(schedule)
+    except ScheduleError as error:
+        errors.append(invalid("spec.schedule", schedule, str(error)))
+    if "TZ" in schedule:
+        if "TZ" not in old.get("schedule", ""):
+            text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            errors.append(invalid("spec.schedule", schedule, text))
+        elif "timeZone" in spec:
+            text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+            errors.append(invalid("spec.schedule", schedule, text))
+    return errors
+
+
+def _time_zone_errors(zone: str | None, path: str) -> list[FieldError]:
+    if zone is None:
+        return []
+    if not zone:
+        return [invalid(path, zone, "timeZone must be nil or non-empty string")]
+    for part in zone.split("/"):
+        if part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part):
+            return [invalid(path, zone, f"unknown time zone {zone}")]
+    errors: list[FieldError] = []
+    if zone.lower() == "local":
+        text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        errors.append(invalid(path, zone, text))
+    if zone != "Local" and (fault := zone_fault(zone)):
+        errors.append(invalid(path, zone, fault))
+    return errors
+
+
+CRON_JOB: Final = Validator(create=validate_cron_job_create, update=validate_cron_job_update)
+
+
+def validate_pod_template_create(doc: Document, context: Context) -> list[FieldError]:
+    return _pod_template_errors(doc, {}, context)
+
+
+def validate_pod_template_update(new: Document, old: Document, context: Context) -> list[FieldError]:
+    stored = (old.get("template") or {}).get("spec") or {}
+    return distinct([*validate_metadata_update(new, old), *_pod_template_errors(new, stored, context)])
+
+
+def _pod_template_errors(doc: Document, old_spec: Mapping[str, Any], context: Context) -> list[FieldError]:
+    allowed = allows_comparison_operators(old_spec, context)
+    return [
+        *validate_metadata(doc),
+        *template_errors(doc.get("template") or {}, "template", comparison_operators=allowed),
+    ]
+
+
+POD_TEMPLATE: Final = Validator(create=validate_pod_template_create, update=validate_pod_template_update)

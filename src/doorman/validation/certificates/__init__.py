@@ -1,0 +1,1 @@
+"""Certificate requests, signers and trust bundles."""

@@ -1,0 +1,1 @@
+"""Doorman's own kinds: dedicated nodes and toleration policies."""

@@ -1,0 +1,1 @@
+"""Kinds of the group storage.k8s.io."""

@@ -1,0 +1,103 @@
+"""What is accepted with a warning, by the name of a kind's storage."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from doorman.api.machinery.schema import Document
+from doorman.semantics.addresses import cidr_warnings, ip_warnings
+from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings
+
+Warn = Callable[[Document, Document | None], list[str]]
+"""From what is written and what was there (None: nothing) to what is said."""
+
+_TOKENS_IN_ATTRIBUTES: Final = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+    "logging of tokens in volume attributes"
+)
+_TOPOLOGY_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
+_TOPOLOGY_MODE: Final = "service.kubernetes.io/topology-mode"
+
+
+def _pod(doc: Document, old: Document | None) -> list[str]:
+    """A pod is hardly ever changed by a human."""
+    return pod_warnings(doc) if old is None else []
+
+
+def _template(*members: str) -> Warn:
+    """A workload's template is looked at when the workload is new or has changed."""
+
+    def warn(doc: Document, old: Document | None) -> list[str]:
+        if old is not None and doc["metadata"].get("generation") == old["metadata"].get("generation"):
+            return []
+        template = doc
+        for member in members:
+            template = template.get(member) or {}
+        return pod_warnings(template, ".".join(members))
+
+    return warn
+
+
+def _claim(doc: Document, _old: Document | None) -> list[str]:
+    return claim_warnings(doc.get("spec") or {}, "spec")
+
+
+def _endpoint_slice(doc: Document, _old: Document | None) -> list[str]:
+    return ["spec.addressType: FQDN endpoints are deprecated"] if doc.get("addressType") == "FQDN" else []
+
+
+def _csi_driver(doc: Document, _old: Document | None) -> list[str]:
+    spec = doc.get("spec") or {}
+    is_open = spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None
+    return [_TOKENS_IN_ATTRIBUTES] if is_open else []
+
+
+def _service(doc: Document, _old: Document | None) -> list[str]:
+    spec = doc.get("spec") or {}
+    is_external, is_headless = spec.get("type") == "ExternalName", spec.get("clusterIP") == "None"
+    addresses, found = spec.get("externalIPs") or (), []
+    if _TOPOLOGY_HINTS in (doc["metadata"].get("annotations") or {}):
+        found.append(f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
+    for index, address in enumerate(spec.get("clusterIPs") or () if not is_headless and not is_external else ()):
+        found += ip_warnings(address, f"spec.clusterIPs[{index}]")
+    if is_headless and not is_external:
+        ignored = {"loadBalancerIP": spec.get("loadBalancerIP"), "externalIPs": addresses}
+        found += [f"spec.{name} is ignored for headless services" for name, value in ignored.items() if value]
+        if spec.get("sessionAffinity") != "None":
+            found.append("spec.SessionAffinity is ignored for headless services")
+    for index, address in enumerate(addresses):
+        found += ip_warnings(address, f"spec.externalIPs[{index}]")
+    if addresses and not is_headless and not is_external:
+        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    if spec.get("loadBalancerIP"):
+        found += ip_warnings(spec["loadBalancerIP"], "spec.loadBalancerIP")
+    for index, text in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+        found += cidr_warnings(text, f"spec.loadBalancerSourceRanges[{index}]")
+    if is_external and addresses:
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if not is_external and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    return found
+
+
+WARNINGS: Final[Mapping[str, Warn]] = {
+    "pods": _pod,
+    "podtemplates": _template("template"),
+    "replicationcontrollers": _template("spec", "template"),
+    "replicasets.apps": _template("spec", "template"),
+    "deployments.apps": _template("spec", "template"),
+    "daemonsets.apps": _template("spec", "template"),
+    "statefulsets.apps": _template("spec", "template"),
+    "jobs.batch": _template("spec", "template"),
+    "cronjobs.batch": _template("spec", "jobTemplate", "spec", "template"),
+    "persistentvolumeclaims": _claim,
+    "services": _service,
+    "endpointslices.discovery.k8s.io": _endpoint_slice,
+    "csidrivers.storage.k8s.io": _csi_driver,
+}
+
+
+def warnings_of(storage: str, doc: Document, old: Document | None) -> list[str]:
+    warn = WARNINGS.get(storage)
+    return warn(doc, old) if warn is not None else []

@@ -1,0 +1,90 @@
+"""What is refused of a definition's rules."""
+
+from typing import Any
+
+import pytest
+
+from doorman.api.machinery.structural_schema import compile_schema
+from doorman.validation.apiextensions.custom_rule_checks import rule_check_errors
+
+SPEC: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "replicas": {"type": "integer"},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+    },
+}
+
+
+def faults(rule: Any, *, in_items: bool = False) -> list[str]:
+    spec: dict[str, Any] = {**SPEC, "properties": dict(SPEC["properties"])}
+    rules = [rule if isinstance(rule, dict) else {"rule": rule}]
+    if in_items:
+        items = spec["properties"]["items"]
+        spec["properties"]["items"] = {**items, "items": {**items["items"], "x-kubernetes-validations": rules}}
+    else:
+        spec["x-kubernetes-validations"] = rules
+    root = {"type": "object", "properties": {"spec": spec}}
+    return [str(error) for error in rule_check_errors(compile_schema(root), "s")]
+
+
+AT = "s.properties[spec].x-kubernetes-validations[0]"
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        pytest.param("self.replicas > 1 && self.replicas >= oldSelf.replicas", "", id="good"),
+        pytest.param({"rule": "oldSelf.hasValue()", "optionalOldSelf": True}, "", id="good-optional"),
+        pytest.param("", f"{AT}.rule: Required value: rule is not specified", id="none"),
+        pytest.param(
+            "self.nope > 1",
+            f'{AT}.rule: Invalid value: "self.nope > 1": compilation failed: ERROR: <input>:1:5: undefined field '
+            "'nope'",
+            id="rule-1-field",
+        ),
+        pytest.param(
+            "self.replicas",
+            f'{AT}.rule: Invalid value: "self.replicas": cel expression must evaluate to a bool',
+            id="rule-1-no-boolean",
+        ),
+        pytest.param(
+            "self.replicas + 'a' == ''",
+            "found no matching overload for '_+_' applied to '(int, string)'",
+            id="rule-1-types",
+        ),
+        pytest.param({"rule": "true", "messageExpression": "1"}, f"{AT}.messageExpression", id="rule-1-message"),
+        pytest.param(
+            {"rule": "true", "messageExpression": "nope"}, f"{AT}.messageExpression", id="rule-1-message-name"
+        ),
+        pytest.param(
+            {"rule": "true", "optionalOldSelf": True},
+            f"{AT}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule",
+            id="rule-3",
+        ),
+        pytest.param({"rule": "true", "message": " "}, "message must be non-empty if specified", id="rule-4-blank"),
+        pytest.param({"rule": "true", "message": "a\nb"}, "message must not contain line breaks", id="rule-4-lines"),
+        pytest.param(
+            "true &&\ntrue", "message must be specified if rule contains line breaks", id="rule-4-needs-message"
+        ),
+        pytest.param({"rule": "true", "reason": "Other"}, f"{AT}.reason: Unsupported value", id="rule-4-reason"),
+        pytest.param({"rule": "true", "fieldPath": ".nope"}, "does not refer to a valid field", id="rule-4-path"),
+        pytest.param({"rule": "true", "fieldPath": ".replicas"}, "", id="rule-4-good-path"),
+        pytest.param(
+            {"rule": "true", "fieldPath": "replicas"}, "expected [ or . but got: replicas", id="rule-4-no-path"
+        ),
+        pytest.param(
+            {"rule": "true", "fieldPath": " "}, "fieldPath must be non-empty if specified", id="rule-4-no-text"
+        ),
+    ],
+)
+def test_rule(rule: Any, expected: str) -> None:
+    found = faults(rule)
+    assert len(found) == (1 if expected else 0), found
+    assert not expected or expected in found[0]
+
+
+def test_rule_2_old_values_of_elements_without_keys_cannot_be_found() -> None:
+    (error,) = faults("self.name == oldSelf.name", in_items=True)
+    assert "oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[spec]" in error
+    assert faults("self.name != ''", in_items=True) == []

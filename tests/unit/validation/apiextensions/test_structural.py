@@ -1,0 +1,155 @@
+"""Values against a schema, in upstream's words."""
+
+from typing import Any
+
+import pytest
+
+from doorman.api.machinery.structural_schema import compile_schema
+from doorman.validation.apiextensions.structural import custom_validator, validate_values
+from doorman.validation.context import Context
+from support.widgets import WIDGET_SCHEMA, widget
+
+
+def faults(value: Any, **schema: Any) -> list[str]:
+    compiled = compile_schema({"type": "object", "properties": {"f": schema}})
+    return [str(error) for error in validate_values({"f": value}, compiled)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        pytest.param(
+            {"type": "integer"}, "x", 'Invalid value: "string": f in body must be of type integer: "string"', id="type"
+        ),
+        pytest.param({"type": "integer"}, 1.0, None, id="whole-number-is-an-integer"),
+        pytest.param(
+            {"type": "integer"},
+            True,
+            'Invalid value: "boolean": f in body must be of type integer: "boolean"',
+            id="bool-is-none",
+        ),
+        pytest.param({"type": "string", "nullable": True}, None, None, id="nullable"),
+        pytest.param({"x-kubernetes-int-or-string": True}, "10%", None, id="int-or-string"),
+        pytest.param(
+            {"type": "string", "enum": ["a", "b"]}, "c", 'Unsupported value: "c": supported values: "a", "b"', id="enum"
+        ),
+        pytest.param(
+            {"type": "string", "maxLength": 1}, "ab", "Too long: may not be more than 1 bytes", id="max-length"
+        ),
+        pytest.param(
+            {"type": "string", "minLength": 1},
+            "",
+            'Invalid value: "": f in body should be at least 1 chars long',
+            id="min-length",
+        ),
+        pytest.param(
+            {"type": "string", "pattern": "^a$"},
+            "b",
+            "Invalid value: \"b\": f in body should match '^a$'",
+            id="pattern",
+        ),
+        pytest.param({"type": "string", "pattern": "b"}, "abc", None, id="pattern-is-searched"),
+        pytest.param(
+            {"type": "string", "format": "date-time"},
+            "x",
+            'Invalid value: "x": f in body must be of type date-time: "x"',
+            id="format",
+        ),
+        pytest.param({"type": "string", "format": "unheard-of"}, "x", None, id="unknown-format"),
+        pytest.param(
+            {"type": "integer", "minimum": 1},
+            0,
+            "Invalid value: 0: f in body should be greater than or equal to 1",
+            id="minimum",
+        ),
+        pytest.param(
+            {"type": "integer", "maximum": 1},
+            2,
+            "Invalid value: 2: f in body should be less than or equal to 1",
+            id="maximum",
+        ),
+        pytest.param(
+            {"type": "integer", "minimum": 1, "exclusiveMinimum": True},
+            1,
+            "Invalid value: 1: f in body should be greater than 1",
+            id="exclusive",
+        ),
+        pytest.param(
+            {"type": "number", "multipleOf": 0.5},
+            0.75,
+            "Invalid value: 0.75: f in body should be a multiple of 0.5",
+            id="multiple",
+        ),
+        pytest.param(
+            {"type": "array", "maxItems": 1, "items": {"type": "integer"}},
+            [1, 2],
+            "Too many: 2: must have at most 1 items",
+            id="max-items",
+        ),
+        pytest.param(
+            {"type": "object", "maxProperties": 0},
+            {"a": 1},
+            "Too many: 1: must have at most 0 items",
+            id="max-properties",
+        ),
+        pytest.param(
+            {"type": "object", "not": {"required": ["a"]}},
+            {"a": 1},
+            'Invalid value: "": "f" must not validate the schema (not)',
+            id="not",
+        ),
+        pytest.param(
+            {"type": "object", "anyOf": [{"required": ["a"]}]},
+            {},
+            'Invalid value: "": "f" must validate at least one schema (anyOf)',
+            id="any-of",
+        ),
+        pytest.param(
+            {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            {"a": 1, "b": 1},
+            'Invalid value: "": "f" must validate one and only one schema (oneOf). Found 2 valid alternatives',
+            id="one-of",
+        ),
+    ],
+)
+def test_one_rule(schema: Any, value: Any, expected: str | None) -> None:
+    assert faults(value, **schema) == ([f"f: {expected}"] if expected is not None else [])
+
+
+def test_duplicates_in_keyed_lists_and_sets() -> None:
+    keyed = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["n"],
+        "items": {"type": "object"},
+    }
+    assert faults([{"n": 1}, {"n": 2}, {"n": 1, "m": 3}], **keyed) == ['f[2]: Duplicate value: {"n":1}']
+    assert faults(["a", "a"], **{"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}) == [
+        'f[1]: Duplicate value: "a"'
+    ]
+
+
+VALIDATOR = custom_validator(compile_schema(WIDGET_SCHEMA))
+
+
+def named(**spec: Any) -> Any:
+    doc = widget("w", **spec)
+    return {name: value for name, value in doc.items() if name not in ("apiVersion", "kind")}
+
+
+def test_missing_members_and_places_in_lists_are_named() -> None:
+    doc = named(ports=[{"port": "x"}])
+    del doc["spec"]["size"]
+    assert [str(error) for error in VALIDATOR.create(doc, Context())] == [
+        "spec.size: Required value",
+        "spec.ports[0].name: Required value",
+        'spec.ports[0].port: Invalid value: "string": spec.ports[0].port in body must be of type integer: "string"',
+    ]
+
+
+def test_what_was_wrong_before_and_is_not_touched_is_let_be() -> None:
+    old, new = named(replicas=99), named(replicas=99, size="large")
+    assert VALIDATOR.update(new, old, Context()) == []
+    assert [str(e) for e in VALIDATOR.update(named(replicas=98), old, Context())] == [
+        "spec.replicas: Invalid value: 98: spec.replicas in body should be less than or equal to 9"
+    ]

@@ -1,0 +1,30 @@
+"""Runtime classes."""
+
+from typing import Any
+
+from doorman.validation.context import Context
+from doorman.validation.node.runtime_class import validate_runtime_class_create, validate_runtime_class_update
+
+GT = {"key": "k", "operator": "Gt", "value": "1"}
+
+
+def runtime_class(handler: str = "h", *tolerations: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"name": "r"}, "handler": handler, "scheduling": {"tolerations": list(tolerations)}}
+
+
+def test_handler_is_a_label_and_stays() -> None:
+    assert validate_runtime_class_create(runtime_class(), Context()) == []
+    assert [e.field for e in validate_runtime_class_create(runtime_class("Not a label"), Context())] == ["handler"]
+    (error,) = validate_runtime_class_update(runtime_class("g"), runtime_class(), Context())
+    assert str(error) == 'handler: Invalid value: "g": field is immutable'
+
+
+def test_gate_off_lets_stored_comparison_operators_be() -> None:
+    off = Context(comparison_operators=False)
+    assert len(validate_runtime_class_create(runtime_class("h", GT), off)) == 1
+    assert validate_runtime_class_update(runtime_class("h", GT), runtime_class("h", GT), off) == []
+
+
+def test_overhead_is_not_negative() -> None:
+    doc = {**runtime_class(), "overhead": {"podFixed": {"cpu": "-1"}}}
+    assert [error.field for error in validate_runtime_class_create(doc, Context())] == ["overhead.podFixed[cpu]"]
