@@ -28,3 +28,6 @@ STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 AGGREGATED_DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 META_V1: Final = "meta.k8s.io/v1"
 STORAGE_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
+
+SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
+"""How the names of users begin that are service accounts."""

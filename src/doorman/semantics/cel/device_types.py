@@ -11,7 +11,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.semantics.cel.declared_sizes import Declared
+from doorman.semantics.cel.cost.declared_sizes import Declared
 from doorman.semantics.cel.static_types import ANY, BIND, BOOL, STRING, Type
 
 DEVICE: Final = "kubernetes.DRADevice"

@@ -81,7 +81,7 @@ def _costs(schema: Structural, path: str, occurrences: int | None) -> Iterator[R
 
 
 def _own_costs(schema: Structural, path: str, occurrences: int | None) -> Iterator[RuleCost]:
-    from doorman.semantics.cel.declared_sizes import declared_size, occurrences_max
+    from doorman.semantics.cel.cost.declared_sizes import declared_size, occurrences_max
 
     declared = declared_size(schema)
     if declared is None:
@@ -99,8 +99,8 @@ def _own_costs(schema: Structural, path: str, occurrences: int | None) -> Iterat
 
 def _cost(text: str, schema: Structural, *, is_optional: bool) -> int:
     """Nothing for what does not compile: that is told elsewhere."""
-    from doorman.semantics.cel.cost_estimate import estimated_cost
-    from doorman.semantics.cel.declared_sizes import declared_size
+    from doorman.semantics.cel.cost.cost_estimate import estimated_cost
+    from doorman.semantics.cel.cost.declared_sizes import declared_size
     from doorman.semantics.cel.schema_types import SchemaTypes
 
     declared = declared_size(schema)

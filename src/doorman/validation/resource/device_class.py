@@ -5,13 +5,14 @@ from typing import Final
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError
 from doorman.validation.context import Context, Validator, distinct
-from doorman.validation.metadata import validate_metadata, validate_metadata_update
-from doorman.validation.resource.declared_rules import with_declared
-from doorman.validation.resource.declared_types import types_of
+from doorman.validation.metadata import validate_metadata
+from doorman.validation.resource.declared.declared_rules import with_declared
+from doorman.validation.resource.declared.declared_types import types_of
 from doorman.validation.resource.device_configuration import configuration_errors
 from doorman.validation.resource.device_request import CONFIGURATIONS_MAX
 from doorman.validation.resource.device_selectors import selectors_errors
 from doorman.validation.resource.list_checks import Part, list_errors
+from doorman.validation.resource.metadata_updates import update_metadata_errors
 
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
@@ -19,7 +20,7 @@ def _create(doc: Document, _context: Context) -> list[FieldError]:
 
 
 def _update(new: Document, old: Document, _context: Context) -> list[FieldError]:
-    errors = distinct([*_metadata_errors(new), *validate_metadata_update(new, old)])
+    errors = distinct([*update_metadata_errors(new, old), *_metadata_errors(new)])
     return [*errors, *_spec_errors(new.get("spec") or {}, old.get("spec") or {})]
 
 

@@ -5,12 +5,13 @@ from typing import Final
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, too_many
 from doorman.validation.context import Context, Validator
-from doorman.validation.metadata import validate_metadata, validate_metadata_update
-from doorman.validation.resource.declared_rules import with_declared
-from doorman.validation.resource.declared_types import types_of
+from doorman.validation.metadata import validate_metadata
+from doorman.validation.resource.declared.declared_rules import with_declared
+from doorman.validation.resource.declared.declared_types import types_of
 from doorman.validation.resource.device_names import dns_label_errors, driver_errors, pool_name_errors
 from doorman.validation.resource.device_taint import device_taint_errors
 from doorman.validation.resource.list_checks import Part
+from doorman.validation.resource.metadata_updates import update_metadata_errors
 from doorman.validation.resource.status_conditions import condition_errors
 
 CONDITIONS_MAX: Final = 8
@@ -21,7 +22,7 @@ def _create(doc: Document, _context: Context) -> list[FieldError]:
 
 
 def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
-    errors = validate_metadata_update(new, old)
+    errors = update_metadata_errors(new, old)
     if not context.subresource:
         return [*errors, *_spec_errors(new.get("spec") or {}, old.get("spec") or {})]
     conditions = (new.get("status") or {}).get("conditions") or ()

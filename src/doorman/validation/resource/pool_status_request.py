@@ -5,9 +5,10 @@ from typing import Final
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid
 from doorman.validation.context import Context, Validator
-from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
-from doorman.validation.resource.declared_rules import with_declared
-from doorman.validation.resource.declared_types import types_of
+from doorman.validation.metadata import IMMUTABLE, validate_metadata
+from doorman.validation.resource.declared.declared_rules import with_declared
+from doorman.validation.resource.declared.declared_types import types_of
+from doorman.validation.resource.metadata_updates import update_metadata_errors
 from doorman.validation.resource.status_conditions import condition_errors
 
 
@@ -16,7 +17,7 @@ def _create(doc: Document, _context: Context) -> list[FieldError]:
 
 
 def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
-    errors = validate_metadata_update(new, old)
+    errors = update_metadata_errors(new, old)
     if not context.subresource:
         return errors
     status, before = new.get("status"), old.get("status")

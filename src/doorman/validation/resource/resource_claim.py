@@ -10,13 +10,13 @@ from doorman.validation.metadata import (
     annotation_errors,
     label_errors,
     validate_metadata,
-    validate_metadata_update,
 )
 from doorman.validation.resource.claim_status import claim_status_errors
-from doorman.validation.resource.declared_rules import with_declared
-from doorman.validation.resource.declared_types import types_of
+from doorman.validation.resource.declared.declared_rules import with_declared
+from doorman.validation.resource.declared.declared_types import types_of
 from doorman.validation.resource.device_request import claim_spec_errors, request_names
 from doorman.validation.resource.list_checks import Part
+from doorman.validation.resource.metadata_updates import update_metadata_errors
 
 _OTHER_METADATA: Final = (
     "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
@@ -31,11 +31,11 @@ def _create(doc: Document, _context: Context) -> list[FieldError]:
 
 def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
     if not context.subresource:
-        return distinct([*validate_metadata(new), *validate_metadata_update(new, old), *_changed_errors(new, old)])
+        return distinct([*update_metadata_errors(new, old), *validate_metadata(new), *_changed_errors(new, old)])
     names = request_names((new.get("spec") or {}).get("devices") or {})
     is_deleted = bool(new["metadata"].get("deletionTimestamp"))
     after, before = new.get("status") or {}, old.get("status") or {}
-    return [*validate_metadata_update(new, old), *claim_status_errors(after, before, names, is_deleted=is_deleted)]
+    return [*update_metadata_errors(new, old), *claim_status_errors(after, before, names, is_deleted=is_deleted)]
 
 
 def _create_template(doc: Document, _context: Context) -> list[FieldError]:
@@ -48,7 +48,7 @@ def _create_template(doc: Document, _context: Context) -> list[FieldError]:
 
 
 def _update_template(new: Document, old: Document, context: Context) -> list[FieldError]:
-    errors = [*_create_template(new, context), *validate_metadata_update(new, old)]
+    errors = [*update_metadata_errors(new, old), *_create_template(new, context)]
     return distinct([*errors, *_changed_errors(new, old)])
 
 

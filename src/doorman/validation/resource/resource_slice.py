@@ -5,9 +5,9 @@ from typing import Final
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
 from doorman.validation.context import Context, Validator
-from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
-from doorman.validation.resource.declared_rules import with_declared
-from doorman.validation.resource.declared_types import types_of
+from doorman.validation.metadata import IMMUTABLE, validate_metadata
+from doorman.validation.resource.declared.declared_rules import with_declared
+from doorman.validation.resource.declared.declared_types import types_of
 from doorman.validation.resource.device_names import (
     dns_label_errors,
     driver_errors,
@@ -15,6 +15,7 @@ from doorman.validation.resource.device_names import (
     pool_name_errors,
 )
 from doorman.validation.resource.list_checks import Part, by_name, set_errors
+from doorman.validation.resource.metadata_updates import update_metadata_errors
 from doorman.validation.resource.slice_device import ATTRIBUTE_LISTS, counters_errors, device_errors
 from doorman.validation.selectors import node_selector_errors
 
@@ -32,7 +33,7 @@ def _create(doc: Document, _context: Context) -> list[FieldError]:
 
 
 def _update(new: Document, old: Document, _context: Context) -> list[FieldError]:
-    return [*validate_metadata_update(new, old), *_spec_errors(new.get("spec") or {}, old.get("spec") or {})]
+    return [*update_metadata_errors(new, old), *_spec_errors(new.get("spec") or {}, old.get("spec") or {})]
 
 
 def _spec_errors(spec: Part, old: Part | None) -> list[FieldError]:

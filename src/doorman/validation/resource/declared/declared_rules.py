@@ -15,7 +15,7 @@ from doorman.api.machinery.conversion import CONVERSIONS, from_stored
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, invalid, required, too_many
 from doorman.validation.context import Context, Validator
-from doorman.validation.resource.declared_formats import Check
+from doorman.validation.resource.declared.declared_formats import Check
 
 Value = Any  # JSON
 Part = Mapping[str, Value]

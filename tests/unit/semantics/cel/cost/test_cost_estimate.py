@@ -6,8 +6,8 @@ import pytest
 
 from doorman.api.machinery.structural_schema import compile_schema
 from doorman.semantics.cel import device_types
-from doorman.semantics.cel.cost_estimate import estimated_cost
-from doorman.semantics.cel.declared_sizes import declared_size
+from doorman.semantics.cel.cost.cost_estimate import estimated_cost
+from doorman.semantics.cel.cost.declared_sizes import declared_size
 from doorman.semantics.cel.schema_types import SchemaTypes
 
 Schema = dict[str, Any]

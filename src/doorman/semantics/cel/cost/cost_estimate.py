@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from doorman.semantics.cel import syntax_tree as tree
-from doorman.semantics.cel.cost_functions import (
+from doorman.semantics.cel.cost.cost_functions import (
     LIST,
     MAP,
     MESSAGE,
@@ -26,8 +26,8 @@ from doorman.semantics.cel.cost_functions import (
     comparison,
     joined,
 )
-from doorman.semantics.cel.cost_ranges import NOTHING, ONE, UNKNOWN, Range, exactly, total
-from doorman.semantics.cel.declared_sizes import ITEMS, KEYS, VALUES, Declared
+from doorman.semantics.cel.cost.cost_ranges import NOTHING, ONE, UNKNOWN, Range, exactly, total
+from doorman.semantics.cel.cost.declared_sizes import ITEMS, KEYS, VALUES, Declared
 from doorman.semantics.cel.expression import tree_of
 from doorman.semantics.cel.program import namespaced
 from doorman.semantics.cel.static_types import DYN, Fields, Type

@@ -8,7 +8,7 @@ are dropped before anything is checked.
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.validation.resource.declared_formats import (
+from doorman.validation.resource.declared.declared_formats import (
     each_key,
     enum,
     extended_resource_name,
@@ -24,7 +24,7 @@ from doorman.validation.resource.declared_formats import (
     short_name,
     uuid,
 )
-from doorman.validation.resource.declared_rules import DeclaredType, Member, Types
+from doorman.validation.resource.declared.declared_rules import DeclaredType, Member, Types
 from doorman.validation.resource.device_taint import EFFECTS, OPERATORS
 
 _EFFECT: Final = enum(*EFFECTS)
@@ -205,6 +205,7 @@ _V1: Final[Types] = {
     **_CLASSES,
     **_CLAIMS,
     **_STATUSES,
+    **_POOL_REQUESTS,
     **_opaque(Member(name="driver", required=True, checks=(long_name_caseless, max_length(63)))),
 }
 _V1BETA2: Final[Types] = {

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.structural_schema import Structural
-from doorman.semantics.cel.cost_ranges import Range
+from doorman.semantics.cel.cost.cost_ranges import Range
 from doorman.semantics.cel.property_names import unescaped_or_none
 
 REQUEST_BYTES_MAX: Final = 3 * 1024 * 1024
