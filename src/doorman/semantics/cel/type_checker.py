@@ -160,7 +160,7 @@ class _Checker:
         if isinstance(pattern, tree.Literal) and isinstance(pattern.value, str):
             fault = pattern_fault(pattern.value)
             if fault:
-                raise self._fault(pattern.at, fault)
+                raise self._fault(pattern.at, "invalid matches argument" if node.name == "matches" else fault)
 
     def _no_overload(self, at: int, name: str, arguments: list[Type], *, is_method: bool = False) -> CompileError:
         shown = [str(argument) for argument in arguments]

@@ -110,7 +110,7 @@ def _cost(text: str, schema: Structural, *, is_optional: bool) -> int:
     own = known.of(schema)
     names: dict[str, Type] = {"self": own, OLD: DYN if is_optional else own}
     try:
-        return estimated_cost(text, names, known.fields, {"self": declared, OLD: declared}).max
+        return estimated_cost(text, names, known.fields, {"self": declared, OLD: declared, "": declared}).max
     except (CelError, RecursionError):
         return 0
 

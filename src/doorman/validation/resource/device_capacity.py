@@ -1,10 +1,9 @@
 """Capacities of devices, and which amounts of them may be asked for when several claims share a device."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Final
 
-from doorman.api.machinery.quantity import canonical_quantity, parse_quantity, quantity_text
+from doorman.api.machinery.quantity import canonical_quantity, parse_quantity, quantity_text, whole_value
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, required, too_many
 from doorman.validation.resource.list_checks import Part
 
@@ -38,7 +37,7 @@ def capacity_errors(capacity: Part, path: str, *, is_shared: bool) -> list[Field
 
 
 def _values_errors(values: Sequence[str], default: str, most: str, path: str) -> list[FieldError]:
-    amounts = [parse_quantity(value) for value in values]
+    amounts, whole = [parse_quantity(value) for value in values], [whole_value(value) for value in values]
     errors = [
         invalid(f"{path}[{index}]", _shown(values[index]), "values must be sorted in ascending order")
         for index in range(1, len(values))
@@ -53,9 +52,7 @@ def _values_errors(values: Sequence[str], default: str, most: str, path: str) ->
             if amounts[index] > parse_quantity(most)
         )
         errors.extend(
-            duplicate(f"{path}[{index}]", _decimal(amount))
-            for index, amount in enumerate(amounts)
-            if amount in amounts[:index]
+            duplicate(f"{path}[{index}]", str(amount)) for index, amount in enumerate(whole) if amount in whole[:index]
         )
     if parse_quantity(default) not in amounts or len(values) > VALID_VALUES_MAX:
         errors.append(invalid(path, _shown(default), "default value is not valid according to the requestPolicy"))
@@ -70,17 +67,11 @@ def _range_errors(bounds: Part, default: str, most: str, path: str) -> list[Fiel
     step = bounds.get("step")
     named = (("default", default), ("min", least), ("max", bounds.get("max")), ("step", step))
     given = [(name, text) for name, text in named if text is not None]
-    is_fractional = any(parse_quantity(text).denominator != 1 for _, text in given)
-    if is_fractional:
-        unsafe = [(name, text) for name, text in given if not _is_milli(parse_quantity(text))]
-        if unsafe:
-            text = "value cannot be represented as a milli value"
-            return [*errors, *(invalid(f"{path}.{name}", _shown(value), text) for name, value in unsafe)]
     if step is None:
         return errors
     if parse_quantity(step) <= 0:
         return [*errors, invalid(f"{path}.step", _shown(step), "must be greater than zero")]
-    return [*errors, *_step_errors(given, step, least, most, path, is_fractional=is_fractional)]
+    return [*errors, *_step_errors(given, step, least, most, path)]
 
 
 def _bound_errors(bounds: Part, default: str, most: str, path: str) -> list[FieldError]:
@@ -103,22 +94,19 @@ def _bound_errors(bounds: Part, default: str, most: str, path: str) -> list[Fiel
     return errors
 
 
-def _step_errors(
-    given: Sequence[tuple[str, str]], step: str, least: str, most: str, path: str, *, is_fractional: bool
-) -> list[FieldError]:
-    """Default and maximum must be some steps away from the minimum."""
+def _step_errors(given: Sequence[tuple[str, str]], step: str, least: str, most: str, path: str) -> list[FieldError]:
+    """Default and maximum must be some steps away from the minimum. Parts of a unit count as a whole one."""
     errors: list[FieldError] = []
     reached = parse_quantity(least) + parse_quantity(step)
     if reached > parse_quantity(most):
         shown = quantity_text(reached, is_binary=least.endswith(_BINARY_SUFFIX))
         text = f"one step {shown} is larger than capacity value: {_shown(most)}"
         errors.append(invalid(f"{path}.step", _shown(step), text))
-    if not is_fractional:
-        unsafe = [error for name, text in given for error in _int64_errors(text, f"{path}.{name}")]
-        if unsafe:
-            return [*errors, *unsafe]
+    unsafe = [error for name, text in given for error in _int64_errors(text, f"{path}.{name}")]
+    if unsafe:
+        return [*errors, *unsafe]
     for name, text in given:
-        if name in ("default", "max") and (parse_quantity(text) - parse_quantity(least)) % parse_quantity(step):
+        if name in ("default", "max") and (whole_value(text) - whole_value(least)) % whole_value(step):
             fault = f"value is not a multiple of a given step ({_shown(step)}) from ({_shown(least)})"
             errors.append(invalid(f"{path}.step", _shown(text), fault))
     return errors
@@ -130,19 +118,6 @@ def _int64_errors(text: str, path: str) -> list[FieldError]:
     if parse_quantity(text) > _INT64_MAX:
         return [invalid(path, _shown(text), f"must not be larger than {_INT64_MAX}")]
     return []
-
-
-def _is_milli(amount: Fraction) -> bool:
-    return (amount * 1000).denominator == 1 and abs(amount * 1000) <= _INT64_MAX
-
-
-def _decimal(amount: Fraction) -> str:
-    """A number as a decimal fraction: how values are told apart."""
-    whole, digits = amount, 0
-    while whole.denominator != 1:
-        whole, digits = whole * 10, digits + 1
-    text = str(whole.numerator).zfill(digits + 1)
-    return f"{text[:-digits]}.{text[-digits:]}" if digits else text
 
 
 def _shown(text: str) -> str:

@@ -1,5 +1,6 @@
 """Expressions that select devices: they must compile, say yes or no, and not cost too much."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,6 +12,7 @@ from doorman.validation.resource.list_checks import Part, list_errors
 SELECTORS_MAX: Final = 32
 EXPRESSION_BYTES_MAX: Final = 10 * 1024
 COST_MAX: Final = 1_000_000
+_ANY: Final = re.compile(r"\bany\b")
 
 
 def selectors_errors(selectors: Sequence[Part] | None, path: str, *, is_stored: bool = False) -> list[FieldError]:
@@ -36,6 +38,7 @@ def expression_errors(text: str, path: str) -> list[FieldError]:
     except CelError as error:
         return [invalid(path, text, str(error))]
     if found.name not in ("bool", "dyn"):
-        return [invalid(path, text, f"must evaluate to bool or the unknown type, not {found}")]
+        shown = _ANY.sub("google.protobuf.Any", str(found))
+        return [invalid(path, text, f"must evaluate to bool or the unknown type, not {shown}")]
     cost = estimated_cost(text, device_types.NAMES, device_types.fields, device_types.SIZES)
     return [forbidden(path, "too complex, exceeds cost limit")] if cost.max > COST_MAX else []

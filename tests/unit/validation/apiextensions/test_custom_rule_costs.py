@@ -75,3 +75,8 @@ def test_many_rules_together_cost_too_much() -> None:
     errors = found(schema(**rules))
     assert [text.partition(": ")[2].startswith("Forbidden: contributed to") for text in errors] == [True] * 4 + [False]
     assert errors[-1].startswith("s: Forbidden: x-kubernetes-validations estimated rule cost total")
+
+
+def test_what_a_filter_keeps_is_as_bounded_as_its_source() -> None:
+    rule = "self.filter(x, x.size() > 1).map(y, y + 'z').exists_one(w, w == 'q')"
+    assert found(schema(a=texts(rule, maxItems=50))) == []

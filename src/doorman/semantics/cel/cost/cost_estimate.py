@@ -219,7 +219,7 @@ class _Estimator:
         for name, local in zip(node.names, self._round(node), strict=True):
             self._push(name, local)
         parts = [self.cost(part) for part in node.parts]
-        last = self._size(node.parts[-1])
+        last = self._size(node.parts[-1]) if node.macro != "filter" else self._local_size(node.names[0])
         for name in node.names:
             self._locals[name].pop()
         once, each = _LOOPS[node.macro](parts)
@@ -254,8 +254,7 @@ class _Estimator:
     def _fold_size(self, node: tree.Fold, rounds: Range, last: Range | None) -> None:
         if node.macro in ("map", "filter", "transformList"):
             self._sizes[id(node)] = rounds
-            made = last if node.macro != "filter" else None
-            self._inside[id(node)] = Inside(True, ONE, NOTHING.either(made if made is not None else UNKNOWN))
+            self._inside[id(node)] = Inside(True, ONE, NOTHING.either(last if last is not None else UNKNOWN))
         elif node.macro in ("transformMap", "transformMapEntry"):
             self._sizes[id(node)] = rounds
         else:
@@ -286,8 +285,14 @@ class _Estimator:
             known = local.size
         return known
 
+    def _local_size(self, name: str) -> Range | None:
+        local = self._locals[name][-1]
+        declared = self._declared_size(local.path) if local.path else None
+        return declared if declared is not None else local.size
+
     def _declared_size(self, path: tuple[str, ...]) -> Range | None:
-        declared = self._declared.get(path[0])
+        """Upstream's estimator of rules starts at `self` whatever a path begins with: that is what `""` stands for."""
+        declared = self._declared.get(path[0]) or self._declared.get("")
         return declared.size(path[1:]) if declared is not None else None
 
     def _path(self, node: tree.Node) -> tuple[str, ...]:
