@@ -30,6 +30,7 @@ from doorman.admission.plugins.pod_toleration_restriction import PodTolerationRe
 from doorman.admission.plugins.pod_topology_labels import PodTopologyLabels
 from doorman.admission.plugins.priority import Priority
 from doorman.admission.plugins.quota_admission import ResourceQuotaPlugin
+from doorman.admission.plugins.resource_claim_access import ResourceClaimAccess
 from doorman.admission.plugins.runtime_class_admission import RuntimeClass
 from doorman.admission.plugins.service_account_admission import ServiceAccountPlugin
 from doorman.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
@@ -76,6 +77,7 @@ ORDER: Final[Mapping[str, Callable[[AdmissionSettings], AdmissionPlugin]]] = {
     "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
     "RuntimeClass": lambda _: RuntimeClass(),
     "PodTopologyLabels": lambda _: PodTopologyLabels(),
+    "ResourceClaimAccess": lambda settings: ResourceClaimAccess(settings.authorize),
     "DedicatedNodes": lambda _: DedicatedNodesPlugin(),
     "TolerationPolicy": lambda _: TolerationPolicyPlugin(),
     "TaintRecord": lambda _: TaintRecorder(),

@@ -253,7 +253,7 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
         storage=SHARED_STORAGE.get(name, name),
         conversion=conversion if conversion in CONVERSIONS else "",
         creates_on_update=name in has["createsOnUpdate"],
-        needs_resource_version=name in has["needsResourceVersion"],
+        needs_resource_version=name in has["needsResourceVersion"] or conversion in has["needsResourceVersion"],
         returns_deleted=name in has["returnsDeleted"],
         orphans_by_default=name in has["orphansByDefault"],
         has_status=any(sub.name == "status" for sub in subresources),

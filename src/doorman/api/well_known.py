@@ -30,3 +30,6 @@ META_V1: Final = "meta.k8s.io/v1"
 STORAGE_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 API_SERVER_USER: Final = "system:apiserver"
 CLOUD_PROVIDER_ANNOTATION: Final = "doorman.dev/cloud-provider"
+
+SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
+"""How the names of users begin that are service accounts."""

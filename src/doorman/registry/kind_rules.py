@@ -31,7 +31,7 @@ class KindRules:
 
     def default(self, kind: Kind, doc: Document) -> None:
         """Fill in what the kind gives by default, in place."""
-        defaulter = DEFAULTERS.get(kind.storage)
+        defaulter = DEFAULTERS.get(kind.conversion) or DEFAULTERS.get(kind.storage)
         if defaulter is not None:
             defaulter(doc)
         elif kind.is_custom:

@@ -14,6 +14,7 @@ from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.well_known import JOBS, TEMPLATE_GENERATION_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.registry.kinds import resource_strategy
 from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.registry.kinds.pod_strategy import create_pod, ephemeral_containers, pod_status, resize, update_pod
 from doorman.registry.kinds.service_strategy import carry_over, complete_service
@@ -262,44 +263,6 @@ def _note_stored_version(doc: Document) -> None:
     doc["status"] = {**status, "storedVersions": stored}
 
 
-# Device taint rules
-
-
-def _stamp_rule(doc: Document, now: Instant) -> None:
-    taint = doc.get("spec", {}).get("taint")
-    if taint is not None and "timeAdded" not in taint:
-        taint["timeAdded"] = to_time(now)
-
-
-def _create_device_taint_rule(kind: Kind, doc: Document, now: Instant) -> None:
-    prepare_create(kind, doc, now)
-    _stamp_rule(doc, now)
-
-
-def _update_device_taint_rule(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    after, before = new.get("spec", {}).get("taint", {}), old.get("spec", {}).get("taint", {})
-    if after.get("effect") != before.get("effect") and after.get("timeAdded") == before.get("timeAdded"):
-        after.pop("timeAdded", None)
-    _stamp_rule(new, now)
-    prepare_update(kind, new, old, now)
-
-
-def _stamp_device_taints(doc: Document, now: Instant) -> None:
-    for device in doc.get("spec", {}).get("devices", ()):
-        for taint in device.get("taints", ()):
-            taint.setdefault("timeAdded", to_time(now))
-
-
-def _create_resource_slice(kind: Kind, doc: Document, now: Instant) -> None:
-    _stamp_device_taints(doc, now)
-    prepare_create(kind, doc, now)
-
-
-def _update_resource_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    _stamp_device_taints(new, now)
-    prepare_update(kind, new, old, now)
-
-
 def _strategy(
     *,
     create: Prepare = prepare_create,
@@ -339,8 +302,23 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     ),
     "apiservices.apiregistration.k8s.io": _strategy(create=_create_api_service),
     DEFINITIONS: _strategy(create=_create_definition, update=_update_definition),
-    "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
-    "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
+    "resourceslices.resource.k8s.io": _strategy(
+        create=resource_strategy.create_resource_slice, update=resource_strategy.update_resource_slice
+    ),
+    "resourceclaims.resource.k8s.io": _strategy(
+        create=resource_strategy.create_resource_claim,
+        update=resource_strategy.update_resource_claim,
+        status=resource_strategy.resource_claim_status,
+    ),
+    "resourceclaimtemplates.resource.k8s.io": _strategy(
+        create=resource_strategy.create_claim_template, update=resource_strategy.update_claim_template
+    ),
+    "devicetaintrules.resource.k8s.io": _strategy(
+        create=resource_strategy.create_device_taint_rule, update=resource_strategy.update_device_taint_rule
+    ),
+    "resourcepoolstatusrequests.resource.k8s.io": _strategy(
+        create=resource_strategy.create_pool_request, update=resource_strategy.update_pool_request
+    ),
 }
 
 

@@ -18,6 +18,7 @@ from doorman.validation.apps.workload_defaults import (
     default_stateful_set,
 )
 from doorman.validation.pods.pod_defaults import default_pod, default_source
+from doorman.validation.resource.resource_defaults import RESOURCE_DEFAULTERS
 
 Defaulter = Callable[[Document], None]
 
@@ -218,25 +219,6 @@ def default_api_service(doc: Document) -> None:
         service.setdefault("port", 443)
 
 
-def default_resource_claim(doc: Document) -> None:
-    _default_claim_spec(doc.get("spec"))
-
-
-def default_resource_claim_template(doc: Document) -> None:
-    _default_claim_spec((doc.get("spec") or {}).get("spec"))
-
-
-def _default_claim_spec(spec: _Json | None) -> None:
-    for request in ((spec or {}).get("devices") or {}).get("requests") or ():
-        wanted = [request["exactly"]] if "exactly" in request else []
-        for one in (*wanted, *(request.get("firstAvailable") or ())):
-            mode = one.setdefault("allocationMode", "ExactCount")
-            if mode == "ExactCount" and not one.get("count"):
-                one["count"] = 1
-            for toleration in one.get("tolerations") or ():
-                toleration.setdefault("operator", "Equal")
-
-
 def _default_match(resources: _Json) -> None:
     resources.setdefault("matchPolicy", "Equivalent")
     resources.setdefault("namespaceSelector", {})
@@ -295,6 +277,5 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
     "flowschemas.flowcontrol.apiserver.k8s.io": default_flow_schema,
     "apiservices.apiregistration.k8s.io": default_api_service,
-    "resourceclaims.resource.k8s.io": default_resource_claim,
-    "resourceclaimtemplates.resource.k8s.io": default_resource_claim_template,
+    **RESOURCE_DEFAULTERS,
 }

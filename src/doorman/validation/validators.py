@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from doorman.semantics.name_syntax import path_segment_faults
-from doorman.validation import claim, device
 from doorman.validation.admissionregistration import webhooks
 from doorman.validation.apiextensions.custom_resource_definition import DEFINITION
 from doorman.validation.apiregistration.api_service import API_SERVICE
@@ -36,6 +35,11 @@ from doorman.validation.policy.disruption_budget import (
     validate_disruption_budget_update,
 )
 from doorman.validation.rbac import role_rules as roles
+from doorman.validation.resource.device_class import DEVICE_CLASS
+from doorman.validation.resource.device_taint_rule import DEVICE_TAINT_RULE
+from doorman.validation.resource.pool_status_request import RESOURCE_POOL_STATUS_REQUEST
+from doorman.validation.resource.resource_claim import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
+from doorman.validation.resource.resource_slice import RESOURCE_SLICE
 from doorman.validation.scheduling.priority_class import validate_priority_class_create, validate_priority_class_update
 from doorman.validation.storage import csi_drivers, storage_classes
 from doorman.validation.storagemigration.storage_version_migration import STORAGE_VERSION_MIGRATION
@@ -82,11 +86,12 @@ _CHECKS: Final[Mapping[str, Validator]] = {
         create=validate_priority_class_create, update=validate_priority_class_update
     ),
     "runtimeclasses.node.k8s.io": Validator(create=validate_runtime_class_create, update=validate_runtime_class_update),
-    "resourceslices.resource.k8s.io": device.RESOURCE_SLICE,
-    "devicetaintrules.resource.k8s.io": device.DEVICE_TAINT_RULE,
-    "deviceclasses.resource.k8s.io": device.DEVICE_CLASS,
-    "resourceclaims.resource.k8s.io": claim.RESOURCE_CLAIM,
-    "resourceclaimtemplates.resource.k8s.io": claim.RESOURCE_CLAIM_TEMPLATE,
+    "resourceslices.resource.k8s.io": RESOURCE_SLICE,
+    "devicetaintrules.resource.k8s.io": DEVICE_TAINT_RULE,
+    "deviceclasses.resource.k8s.io": DEVICE_CLASS,
+    "resourceclaims.resource.k8s.io": RESOURCE_CLAIM,
+    "resourceclaimtemplates.resource.k8s.io": RESOURCE_CLAIM_TEMPLATE,
+    "resourcepoolstatusrequests.resource.k8s.io": RESOURCE_POOL_STATUS_REQUEST,
     "roles.rbac.authorization.k8s.io": roles.ROLE,
     "clusterroles.rbac.authorization.k8s.io": roles.CLUSTER_ROLE,
     "rolebindings.rbac.authorization.k8s.io": roles.ROLE_BINDING,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from doorman.api.machinery.schema import Document
+from doorman.base.go_format import quote
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
 from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings
 
@@ -81,6 +82,12 @@ def _service(doc: Document, _old: Document | None) -> list[str]:
     return found
 
 
+def _resource_slice(doc: Document, _old: Document | None) -> list[str]:
+    driver = (doc.get("spec") or {}).get("driver") or ""
+    text = f"spec.driver: driver names should be lowercase; {quote(driver)} contains uppercase characters"
+    return [text] if driver != driver.lower() else []
+
+
 WARNINGS: Final[Mapping[str, Warn]] = {
     "pods": _pod,
     "podtemplates": _template("template"),
@@ -95,6 +102,7 @@ WARNINGS: Final[Mapping[str, Warn]] = {
     "services": _service,
     "endpointslices.discovery.k8s.io": _endpoint_slice,
     "csidrivers.storage.k8s.io": _csi_driver,
+    "resourceslices.resource.k8s.io": _resource_slice,
 }
 
 

@@ -9,7 +9,8 @@ from doorman.validation.defaults import DEFAULTERS
 
 
 def test_every_row_is_a_kind_that_is_served() -> None:
-    assert set(DEFAULTERS) <= {kind.storage for kind in builtin_kinds().rows}
+    rows = builtin_kinds().rows
+    assert set(DEFAULTERS) <= {kind.storage for kind in rows} | {kind.conversion for kind in rows}
 
 
 RBAC = "rbac.authorization.k8s.io"

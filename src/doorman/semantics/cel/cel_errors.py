@@ -30,6 +30,8 @@ class CompileError(CelError):
         column = at - start
         marker = "." * column + "^"
         place = f"\n | {shown}\n | {marker}" if len(shown) <= SHOWN_CHARS_MAX else ""
+        if not text:
+            column, place = -1, ""  # in no text there is no place to point at
         super().__init__(f"ERROR: <input>:{line}:{column + 1}: {why}{place}")
         self.why = why
         self.at = at

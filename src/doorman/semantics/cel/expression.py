@@ -17,7 +17,7 @@ from doorman.semantics.cel.static_types import DYN, Fields, Type
 from doorman.semantics.cel.values import Value, from_json
 
 if TYPE_CHECKING:
-    from doorman.semantics.cel.program import Step
+    from doorman.semantics.cel.macro_folds import Step
     from doorman.semantics.cel.syntax_tree import Node
 
 COMPILED_MAX: Final = 1024
@@ -42,7 +42,7 @@ def declared(names: Iterable[str]) -> dict[str, Type]:
 
 def run(text: str, names: Mapping[str, Value], meter: CostBudget | None = None) -> Value:
     """The value, as CEL has it. `names` are CEL values or JSON. Raises CelError."""
-    from doorman.semantics.cel.program import Frame
+    from doorman.semantics.cel.macro_folds import Frame
 
     frame = Frame({name: from_json(value) for name, value in names.items()}, meter or CostBudget())
     try:
@@ -77,6 +77,11 @@ def uses(text: str, name: str) -> bool:
         return name in mentioned(_tree(text))
     except CompileError:
         return False
+
+
+def tree_of(text: str) -> "Node":
+    """The same tree for the same text, as long as it is remembered. Raises CompileError."""
+    return _tree(text)
 
 
 @lru_cache(maxsize=COMPILED_MAX)

@@ -202,6 +202,11 @@ class _Parser:
         return Select(at, left, name, is_optional)
 
     def _macro_or_method(self, at: int, target: Node, name: str, arguments: tuple[Node, ...]) -> Node:
+        if name == "bind" and isinstance(target, Ident) and target.name == "cel" and len(arguments) == 3:
+            bound, value, body = arguments
+            if not isinstance(bound, Ident):
+                raise CompileError(self._text, bound.at, "cel.bind() variable names must be simple identifiers")
+            return Fold(target.at, name, value, (bound.name,), (body,))
         counts = _FOLDS.get(name)
         if counts is None or len(arguments) not in counts:
             return Call(at, name, arguments, target)

@@ -9,22 +9,12 @@ from typing import Protocol, runtime_checkable
 
 from doorman.semantics.cel import syntax_tree as tree
 from doorman.semantics.cel.cel_errors import CelError, CostExceeded, no_overload
-from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.library.functions import FUNCTIONS, METHODS, TYPE_NAMES
+from doorman.semantics.cel.macro_folds import FOLDS, Frame, Step, boolean
 from doorman.semantics.cel.operators import OPERATORS
 from doorman.semantics.cel.overloads import Overload, call
 from doorman.semantics.cel.property_names import unescaped_or_none
 from doorman.semantics.cel.values import NONE, Optional, TypeName, Uint, Value, look_up, map_key
-
-
-class Frame:
-    """The names an expression may use, and what it may still cost."""
-
-    __slots__ = ("meter", "names")
-
-    def __init__(self, names: dict[str, Value], meter: CostBudget) -> None:
-        self.names = names
-        self.meter = meter
 
 
 @runtime_checkable
@@ -34,9 +24,6 @@ class Lazy(Protocol):
     def field(self, name: str) -> Value: ...
 
     def has_field(self, name: str) -> bool: ...
-
-
-Step = Callable[[Frame], Value]
 
 
 def build(node: tree.Node) -> Step:
@@ -201,7 +188,7 @@ def _logical(steps: Sequence[Step], *, decisive: bool) -> Step:
         for one in steps:
             frame.meter.charge(1)
             try:
-                if _boolean(one(frame)) is decisive:
+                if boolean(one(frame)) is decisive:
                     return decisive
             except CostExceeded:
                 raise
@@ -214,16 +201,10 @@ def _logical(steps: Sequence[Step], *, decisive: bool) -> Step:
     return step
 
 
-def _boolean(value: Value) -> bool:
-    if not isinstance(value, bool):
-        raise no_overload()
-    return value
-
-
 def _conditional(condition: Step, yes: Step, no: Step) -> Step:
     def step(frame: Frame) -> Value:
         frame.meter.charge(1)
-        return yes(frame) if _boolean(condition(frame)) else no(frame)
+        return yes(frame) if boolean(condition(frame)) else no(frame)
 
     return step
 
@@ -330,13 +311,26 @@ class _Bound:
 def _fold(node: tree.Fold) -> Step:
     over, parts = build(node.over), [build(part) for part in node.parts]
     names, macro = node.names, node.macro
+    if macro == "bind":
+        return _bind(over, names[0], parts[0])
 
     def step(frame: Frame) -> Value:
         found = over(frame)
         if not isinstance(found, list | dict):
             raise no_overload()
         with _Bound(frame, names) as bound:
-            return _FOLDS[macro](_rounds(frame, bound, found, len(names)), frame, parts)
+            return FOLDS[macro](_rounds(frame, bound, found, len(names)), frame, parts)
+
+    return step
+
+
+def _bind(value: Step, name: str, body: Step) -> Step:
+    def step(frame: Frame) -> Value:
+        frame.meter.charge(1)
+        found = value(frame)
+        with _Bound(frame, (name,)) as bound:
+            bound.set((found,))
+            return body(frame)
 
     return step
 
@@ -352,68 +346,3 @@ def _rounds(frame: Frame, bound: _Bound, found: Value, count: int) -> Iterator[t
         frame.meter.charge(1)
         bound.set(row)
         yield row
-
-
-def _quantified(decisive: bool) -> Callable[..., Value]:
-    def fold(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> bool:
-        failed: CelError | None = None
-        for _ in rounds:
-            try:
-                if _boolean(parts[0](frame)) is decisive:
-                    return decisive
-            except CostExceeded:
-                raise
-            except CelError as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
-        return not decisive
-
-    return fold
-
-
-def _exists_one(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> bool:
-    return sum(_boolean(parts[0](frame)) for _ in rounds) == 1
-
-
-def _filter(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> list[Value]:
-    return [row[0] for row in rounds if _boolean(parts[0](frame))]
-
-
-def _mapped(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> list[Value]:
-    *conditions, last = parts
-    return [last(frame) for _ in rounds if all(_boolean(one(frame)) for one in conditions)]
-
-
-def _mapped_values(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> dict[Value, Value]:
-    *conditions, last = parts
-    return {row[0]: last(frame) for row in rounds if all(_boolean(one(frame)) for one in conditions)}
-
-
-def _mapped_entries(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> dict[Value, Value]:
-    *conditions, last = parts
-    found: dict[Value, Value] = {}
-    for _ in rounds:
-        if not all(_boolean(one(frame)) for one in conditions):
-            continue
-        entry = last(frame)
-        if not isinstance(entry, dict):
-            raise no_overload()
-        for key, value in entry.items():
-            if look_up(found, key):
-                raise CelError(f"insert failed: key {key} already exists")
-            found[key] = value
-    return found
-
-
-_FOLDS: dict[str, Callable[..., Value]] = {
-    "all": _quantified(False),
-    "exists": _quantified(True),
-    "exists_one": _exists_one,
-    "existsOne": _exists_one,
-    "map": _mapped,
-    "filter": _filter,
-    "transformList": _mapped,
-    "transformMap": _mapped_values,
-    "transformMapEntry": _mapped_entries,
-}

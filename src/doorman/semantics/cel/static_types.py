@@ -16,15 +16,22 @@ class Type(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if self.schema:
             return self.schema
+        if self.name == "dyn":
+            return "dyn" if self.of is None else "any"
         if self.of is not None:
             return f"list({self.of})" if self.name == "list" else f"map(string, {self.of})"
         return {"list": "list(dyn)", "map": "map(dyn, dyn)"}.get(self.name, self.name)
 
 
 DYN: Final = Type("dyn")
+ANY: Final = Type("dyn", of=Type("any"))
+"""Known when it runs, like `dyn`, but nothing that a macro goes over."""
 BOOL: Final = Type("bool")
 STRING: Final = Type("string")
 INT: Final = Type("int")
+
+BIND: Final = "cel.bind"
+"""Among the names of an environment: its expressions may use the macro of that name."""
 
 Fields = Callable[[str, str], Type | None]
 """From an object's schema and a field's name to the field's type; None when there is no such field."""

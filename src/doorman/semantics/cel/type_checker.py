@@ -13,7 +13,7 @@ from doorman.semantics.cel.library.functions import FUNCTIONS, METHODS, TYPE_NAM
 from doorman.semantics.cel.library.strings import pattern_fault
 from doorman.semantics.cel.program import namespaced
 from doorman.semantics.cel.property_names import unescaped_or_none
-from doorman.semantics.cel.static_types import BOOL, DYN, INT, STRING, Fields, Type
+from doorman.semantics.cel.static_types import ANY, BIND, BOOL, DYN, INT, STRING, Fields, Type
 
 _NUMBERS: Final = ("int", "uint", "double")
 _TIME: Final = "google.protobuf.Timestamp"
@@ -43,6 +43,13 @@ def check(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fields 
     return _Checker(text, fields).type_of(node, dict(names))
 
 
+def types_of(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fields | None = None) -> dict[int, Type]:
+    """The types of all nodes of a tree, by `id`. Raises CompileError."""
+    checker = _Checker(text, fields)
+    checker.type_of(node, dict(names))
+    return checker.found
+
+
 def _no_fields(_schema: str, _field: str) -> Type | None:
     return DYN
 
@@ -51,8 +58,13 @@ class _Checker:
     def __init__(self, text: str, fields: Fields | None) -> None:
         self._text = text
         self._fields = fields if fields is not None else _no_fields
+        self.found: dict[int, Type] = {}
 
     def type_of(self, node: tree.Node, names: dict[str, Type]) -> Type:
+        found = self.found[id(node)] = self._type_of(node, names)
+        return found
+
+    def _type_of(self, node: tree.Node, names: dict[str, Type]) -> Type:
         match node:
             case tree.Literal():
                 return Type({"float": "double"}.get(node.kind, node.kind))
@@ -148,7 +160,7 @@ class _Checker:
         if isinstance(pattern, tree.Literal) and isinstance(pattern.value, str):
             fault = pattern_fault(pattern.value)
             if fault:
-                raise self._fault(pattern.at, fault)
+                raise self._fault(pattern.at, "invalid matches argument" if node.name == "matches" else fault)
 
     def _no_overload(self, at: int, name: str, arguments: list[Type], *, is_method: bool = False) -> CompileError:
         shown = [str(argument) for argument in arguments]
@@ -179,9 +191,14 @@ class _Checker:
         return Type(node.name)
 
     def _fold(self, node: tree.Fold, names: dict[str, Type]) -> Type:
+        if node.macro == "bind":
+            if BIND not in names:
+                raise self._fault(node.at, "undeclared reference to 'cel' (in container '')")
+            return self.type_of(node.parts[0], {**names, node.names[0]: self.type_of(node.over, names)})
         over = self.type_of(node.over, names)
-        if over.name not in ("list", "map", "dyn"):
-            raise self._fault(node.over.at, f"expression of type '{over}' cannot be range of a comprehension")
+        if over.name not in ("list", "map", "dyn") or over == ANY:
+            why = f"expression of type '{over}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            raise self._fault(node.over.at, why)
         inner = over.of or DYN
         bound: tuple[Type, ...]
         if len(node.names) == 1:
@@ -224,7 +241,7 @@ def _operated(name: str, arguments: list[Type]) -> Type | None:
     if name in ("_[_]", "_[?_]"):
         if one not in ("list", "map", "dyn", "optional_type"):
             return None
-        found = arguments[0].of or DYN
+        found = (arguments[0].of or DYN) if one in ("list", "map") else DYN
         return Type("optional_type") if name == "_[?_]" or one == "optional_type" else found
     if name in ("_<_", "_<=_", "_>_", "_>=_"):
         fits = "dyn" in kinds or (_comparable(one, other) and one in _ORDERED)

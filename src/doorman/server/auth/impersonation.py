@@ -5,14 +5,13 @@ from typing import Final
 from urllib.parse import unquote
 
 from doorman.api.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
-from doorman.api.well_known import AUTHENTICATION_GROUP
+from doorman.api.well_known import AUTHENTICATION_GROUP, SERVICE_ACCOUNT_PREFIX
 from doorman.base.errors import ApiError, internal
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
 
 PREFIX: Final = "impersonate-"
 EXTRA_PREFIX: Final = "impersonate-extra-"
-_ACCOUNT: Final = "system:serviceaccount:"
 
 
 def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer) -> User | None:
@@ -68,9 +67,9 @@ def split_account(name: str) -> tuple[str, str] | None:
     >>> split_account("system:serviceaccount:kube-system:x"), split_account("jane")
     (('kube-system', 'x'), None)
     """
-    if not name.startswith(_ACCOUNT):
+    if not name.startswith(SERVICE_ACCOUNT_PREFIX):
         return None
-    namespace, found, account = name.removeprefix(_ACCOUNT).partition(":")
+    namespace, found, account = name.removeprefix(SERVICE_ACCOUNT_PREFIX).partition(":")
     return (namespace, account) if found and namespace and account and ":" not in account else None
 
 

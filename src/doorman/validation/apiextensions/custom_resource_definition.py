@@ -9,6 +9,7 @@ from doorman.base.bounds import SCHEMA_DEPTH_MAX
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from doorman.semantics.name_syntax import dns_1035_faults, subdomain_faults
 from doorman.validation.apiextensions.custom_rule_checks import rule_check_errors
+from doorman.validation.apiextensions.custom_rule_costs import rule_cost_errors
 from doorman.validation.apiextensions.structural import pattern_fault
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
@@ -42,7 +43,7 @@ def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
     errors = validate_metadata_update(new, old)
     if context.subresource == "status":
         return errors
-    errors += [*validate_metadata(new, lambda name: _name_faults(name, new)), *_spec_errors(new)]
+    errors += [*validate_metadata(new, lambda name: _name_faults(name, new)), *_spec_errors(new, old)]
     errors += _stored_version_errors(new)
     if _is_established(old):
         after, before = new.get("spec", {}), old.get("spec", {})
@@ -74,8 +75,9 @@ def _name_faults(name: str, doc: Document) -> Sequence[str]:
     return faults if name == wanted else [*faults, 'must be spec.names.plural+"."+spec.group']
 
 
-def _spec_errors(doc: Document) -> list[FieldError]:
+def _spec_errors(doc: Document, old: Document | None = None) -> list[FieldError]:
     spec = doc.get("spec", {})
+    stored = _schemas(old) if old is not None else {}
     errors = _group_errors(spec.get("group", ""), doc["metadata"].get("annotations", {}))
     errors += _name_errors(spec.get("names", {}))
     scope = spec.get("scope", "")
@@ -92,12 +94,19 @@ def _spec_errors(doc: Document) -> list[FieldError]:
     if versions and not any(version.get("served") for version in versions):
         errors.append(invalid("spec.versions", versions, "must have at least one served version"))
     for index, version in enumerate(versions):
-        errors += _version_errors(version, f"spec.versions[{index}]")
+        same = stored.get(version.get("name", "")) == version.get("schema", {}).get("openAPIV3Schema")
+        errors += _version_errors(version, f"spec.versions[{index}]", is_same_schema=same)
     if spec.get("preserveUnknownFields"):
         errors.append(
             invalid("spec.preserveUnknownFields", True, "must be false in order to use defaults in the schema")
         )
     return [*errors, *_conversion_errors(spec.get("conversion") or {})]
+
+
+def _schemas(doc: Document) -> dict[str, Json]:
+    """By version."""
+    versions = doc.get("spec", {}).get("versions") or ()
+    return {version.get("name", ""): version.get("schema", {}).get("openAPIV3Schema") for version in versions}
 
 
 def _conversion_errors(conversion: Mapping[str, Json]) -> list[FieldError]:
@@ -162,7 +171,7 @@ def _name_errors(names: Mapping[str, Json]) -> list[FieldError]:
     return errors
 
 
-def _version_errors(version: Mapping[str, Json], path: str) -> list[FieldError]:
+def _version_errors(version: Mapping[str, Json], path: str, *, is_same_schema: bool) -> list[FieldError]:
     errors = [invalid(f"{path}.name", version.get("name", ""), f) for f in dns_1035_faults(version.get("name", ""))]
     if version.get("deprecationWarning") and not version.get("deprecated"):
         errors.append(
@@ -176,7 +185,7 @@ def _version_errors(version: Mapping[str, Json], path: str) -> list[FieldError]:
     if schema is None:
         errors.append(required(f"{path}.schema.openAPIV3Schema", "schemas are required"))
     else:
-        errors += _root_errors(schema, f"{path}.schema.openAPIV3Schema")
+        errors += _root_errors(schema, f"{path}.schema.openAPIV3Schema", is_same=is_same_schema)
     for index, column in enumerate(version.get("additionalPrinterColumns", ())):
         errors += _column_errors(column, f"{path}.additionalPrinterColumns[{index}]")
     scale = version.get("subresources", {}).get("scale")
@@ -232,7 +241,7 @@ def _stored_version_errors(doc: Document) -> list[FieldError]:
 # Schemas
 
 
-def _root_errors(schema: Mapping[str, Json], path: str) -> list[FieldError]:
+def _root_errors(schema: Mapping[str, Json], path: str, *, is_same: bool) -> list[FieldError]:
     found = schema.get("type", "")
     if not found:
         return [required(f"{path}.type", "must not be empty at the root")]
@@ -243,7 +252,9 @@ def _root_errors(schema: Mapping[str, Json], path: str) -> list[FieldError]:
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     _schema_errors(schema, path, errors, depth=0)
     if not errors:
-        errors += rule_check_errors(compile_schema(dict(schema)), path)
+        structural = compile_schema(dict(schema))
+        errors += rule_check_errors(structural, path)
+        errors += rule_cost_errors(structural, path, is_unchanged=is_same)
     return errors
 
 

@@ -1,0 +1,1 @@
+"""What an expression can cost, told before it runs."""
