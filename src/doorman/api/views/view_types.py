@@ -27,6 +27,15 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.api.views.rbac import Role, RoleBinding
+from doorman.api.views.resource.devices import (
+    CLASSES,
+    SLICES,
+    TAINT_RULES,
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceSlice,
+)
+from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS, ResourceClaim, ResourceClaimTemplate
 from doorman.api.views.resourcequotas import ResourceQuota
 from doorman.api.views.serviceaccounts import Secret, ServiceAccount
 from doorman.api.views.services import IpAddress, Service
@@ -62,6 +71,11 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "serviceaccounts": ServiceAccount,
     "secrets": Secret,
     "certificatesigningrequests.certificates.k8s.io": CertificateSigningRequest,
+    SLICES: ResourceSlice,
+    CLASSES: DeviceClass,
+    CLAIMS: ResourceClaim,
+    CLAIM_TEMPLATES: ResourceClaimTemplate,
+    TAINT_RULES: DeviceTaintRule,
     f"roles.{RBAC_GROUP}": Role,
     f"clusterroles.{RBAC_GROUP}": Role,
     f"rolebindings.{RBAC_GROUP}": RoleBinding,
