@@ -9,7 +9,7 @@ import msgspec
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import NodeSelector, NodeSelectorRequirement
 from doorman.api.views.resource.resource_claims import AllocatedDevice
-from doorman.scheduler.devices.allocator import ChosenDevice, NodeAllocation
+from doorman.scheduler.devices.device_requests import ChosenDevice, NodeAllocation
 
 Json = dict[str, Any]  # a part of a manifest
 

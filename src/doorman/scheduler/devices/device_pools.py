@@ -66,6 +66,9 @@ class DevicePools:
     def __len__(self) -> int:
         return len(self._slices)
 
+    def __contains__(self, slice_name: str) -> bool:
+        return slice_name in self._slices
+
     def put(self, slice_: ResourceSlice) -> frozenset[str] | None:
         """A slice was published or changed. Gives the nodes to which that matters; None when it may be any."""
         touched = self.remove(slice_.metadata.name)

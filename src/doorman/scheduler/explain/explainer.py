@@ -35,7 +35,7 @@ class Explainer:
         attempt = None if bound_to else self._cycle.attempt(attempted)
         message = attempt.message if isinstance(attempt, FitError) else ""
         try:
-            bound_plugins, cluster_filters = self._cycle.bound_plugins_for(attempted.shape)
+            bound_plugins, cluster_filters = self._cycle.bound_plugins_for(attempted)
         except PluginReject as rejected:
             return self._rejected(pod, message, rejected)
         filters = sorted((*bound_plugins.filters, *cluster_filters), key=lambda bound_plugin: bound_plugin.index)
@@ -120,7 +120,7 @@ class Explainer:
             return {}
         by_row: dict[int, list[PluginScore]] = {int(row): [] for row in feasible}
         scorers = sorted(
-            (*bound_plugins.scorers, *self._plugins.cluster_scorers(attempted.shape, self._cluster)),
+            (*bound_plugins.scorers, *self._plugins.cluster_scorers(attempted, self._cluster)),
             key=lambda scorer: scorer.index,
         )
         for scorer in scorers:

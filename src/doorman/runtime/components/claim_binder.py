@@ -1,0 +1,130 @@
+"""Writes what the scheduler has decided about claims: before a pod is bound, and back when it could not be.
+
+In this order, as kube-scheduler does it: a claim for extended resources is created; the finalizer is added, so that the
+claim outlives its use; the allocation and the reservation are written together; the pod is told of a claim that was
+made for it. A claim that somebody has allocated or deleted meanwhile is left alone, and the pod is tried again.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from doorman.api.views.pods import Pod
+from doorman.api.views.resource.resource_claims import CLAIMS, EXTENDED_RESOURCE_ANNOTATION, FINALIZER, ResourceClaim
+from doorman.base.clock import Clock
+from doorman.base.errors import ApiError
+from doorman.base.instants import to_time
+from doorman.client.actions import Create, Delete, Patch, PatchType
+from doorman.client.client import Client
+from doorman.scheduler.devices.claim_binding import ClaimBinding
+from doorman.scheduler.outcomes import Placed
+from doorman.semantics.devices.pod_claims import consumer_of
+
+_log: Final = logging.getLogger("doorman.scheduler")
+
+
+class ClaimBinder:
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._made: dict[str, ResourceClaim] = {}
+        """Claims created for pods that are being bound, by the pods' uids."""
+
+    async def bind(self, placed: Placed) -> str:
+        """Write all claims of the pod. What went wrong, if anything did."""
+        for binding in placed.claims:
+            try:
+                await self._bind_one(placed.pod, binding)
+            except ApiError as error:
+                return f'running PreBind plugin "DynamicResources": {error.message}'
+        return ""
+
+    async def give_back(self, placed: Placed) -> None:
+        """The pod is not bound after all: it uses its claims no longer."""
+        made = self._made.pop(placed.pod.metadata.uid, None)
+        if made is not None:
+            await self._remove(made)
+        uid = placed.pod.metadata.uid
+        for binding in placed.claims:
+            if binding.manifest is None:
+                body = {"status": {"reservedFor": [{"$patch": "delete", "uid": uid}]}}
+                await self._patch_quietly(binding.claim, body)
+
+    async def give_up(self, claim: ResourceClaim) -> None:
+        """What the claim was given is free again. One that was made for extended resources goes altogether."""
+        if claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true":
+            await self._remove(claim)
+            return
+        body = {"status": {"allocation": None, "reservedFor": None, "devices": None}}
+        await self._patch_quietly(claim, body, type_=PatchType.MERGE)
+
+    async def _bind_one(self, pod: Pod, binding: ClaimBinding) -> None:
+        claim = binding.claim
+        if binding.manifest is not None:
+            claim = await self._create(pod, binding.manifest)
+        if binding.allocation is not None and FINALIZER not in claim.metadata.finalizers:
+            await self._patch(claim, {"metadata": {"finalizers": [FINALIZER]}}, subresource="")
+        status: dict[str, Any] = {"reservedFor": [consumer_of(pod)]}
+        if binding.allocation is not None:
+            stamp = to_time(self._clock.now())
+            status["allocation"] = {**binding.allocation, "allocationTimestamp": stamp}
+        await self._patch(claim, {"status": status})
+        if binding.mappings:
+            told = {"requestMappings": list(binding.mappings), "resourceClaimName": claim.metadata.name}
+            body = {"metadata": {"uid": pod.metadata.uid}, "status": {"extendedResourceClaimStatus": told}}
+            meta = pod.metadata
+            await self._client.patch(
+                Patch(resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body)
+            )
+        self._made.pop(pod.metadata.uid, None)
+
+    async def _create(self, pod: Pod, manifest: Mapping[str, Any]) -> ResourceClaim:
+        namespace = pod.metadata.namespace
+        stored = await self._client.create(Create(resource=CLAIMS, namespace=namespace, body=dict(manifest)))
+        claim: ResourceClaim = stored.view
+        self._made[pod.metadata.uid] = claim
+        return claim
+
+    async def _remove(self, claim: ResourceClaim) -> None:
+        meta = claim.metadata
+        await self._patch_quietly(
+            claim, {"metadata": {"$deleteFromPrimitiveList/finalizers": [FINALIZER]}}, subresource=""
+        )
+        try:
+            await self._client.delete(Delete(resource=CLAIMS, namespace=meta.namespace, name=meta.name, uid=meta.uid))
+        except ApiError as error:
+            _log.info("claim %s could not be deleted: %s", meta.key, error)
+
+    async def _patch_quietly(
+        self,
+        claim: ResourceClaim,
+        body: dict[str, Any],
+        *,
+        subresource: str = "status",
+        type_: PatchType = PatchType.STRATEGIC,
+    ) -> None:
+        try:
+            await self._patch(claim, body, subresource=subresource, type_=type_)
+        except ApiError as error:
+            _log.info("claim %s could not be patched: %s", claim.metadata.key, error)
+
+    async def _patch(
+        self,
+        claim: ResourceClaim,
+        body: dict[str, Any],
+        *,
+        subresource: str = "status",
+        type_: PatchType = PatchType.STRATEGIC,
+    ) -> None:
+        meta = claim.metadata
+        metadata = {**body.get("metadata", {}), "uid": meta.uid}
+        await self._client.patch(
+            Patch(
+                resource=CLAIMS,
+                namespace=meta.namespace,
+                name=meta.name,
+                subresource=subresource,
+                body={**body, "metadata": metadata},
+                type=type_,
+            )
+        )
