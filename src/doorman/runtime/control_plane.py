@@ -67,10 +67,11 @@ from doorman.runtime.components.loopback_client import LoopbackClient
 from doorman.runtime.components.pod_explainer import EXPLANATIONS, PodExplainer
 from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
 from doorman.runtime.components.workqueue_names import QUEUE_NAMES
-from doorman.runtime.controller_registry import CONTROLLERS, Parts, identity_of
+from doorman.runtime.controller_registry import Parts, builds_of, identity_of
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.default_roles import ensure_roles, node_rules
-from doorman.runtime.settings import Settings, is_enabled
+from doorman.runtime.settings import Settings
+from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
 from doorman.scheduler.scheduler import Scheduler
 from doorman.semantics.cel.cel_errors import CelError
@@ -301,6 +302,7 @@ class ControlPlane:
             plugins=find_plugins(),
             stopwatch=time.perf_counter,
             faults=self.cache.faults,
+            device_gates=DeviceGates(taints=settings.gates.device_taints, rules=settings.gates.device_taint_rules),
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
         recorder = EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
@@ -356,9 +358,8 @@ class ControlPlane:
             authorize=self._authorize,
             total_of=partial(total_in_scope, self.registry.cluster),
         )
-        for name, build in CONTROLLERS.items():
-            if is_enabled(name, self._settings.controllers):
-                yield build(parts)
+        for build in builds_of(self._settings):
+            yield build(parts)
         lister = self.informers.lister
         yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
         yield ApiServiceController(builtin_kinds().group_versions(), lister(DEFINITIONS), lister(API_SERVICES))

@@ -1,7 +1,7 @@
 """The controllers this server can run, in the order in which they are started."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -9,6 +9,8 @@ import msgspec
 from doorman.api.kinds import Kinds, type_table
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
+from doorman.api.views.resource.devices import SLICES, TAINT_RULES
+from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, LEASES
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
@@ -24,6 +26,9 @@ from doorman.controllers.cluster.resource_quota_controller import ResourceQuotaC
 from doorman.controllers.cluster.service_account_controller import ServiceAccountController
 from doorman.controllers.daemonset.daemonset import DaemonSetController, DaemonSetSettings
 from doorman.controllers.deployment.deployment import DeploymentController
+from doorman.controllers.devices.device_eviction_messages import NAME as DEVICE_TAINT_EVICTION
+from doorman.controllers.devices.device_taint_eviction import DeviceTaintEvictionController
+from doorman.controllers.devices.resource_claim_controller import ResourceClaimController
 from doorman.controllers.job.cronjob import CronJobController
 from doorman.controllers.job.job_controller import JobController
 from doorman.controllers.job.ttl_after_finished import TtlAfterFinishedController
@@ -34,14 +39,14 @@ from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
 from doorman.controllers.replicas.replicaset import REPLICA_SETS
 from doorman.controllers.replicas.replicationcontroller import REPLICATION_CONTROLLERS
-from doorman.controllers.service.endpoint_slices import RESOURCE as SLICES
+from doorman.controllers.service.endpoint_slices import RESOURCE as ENDPOINT_SLICES
 from doorman.controllers.service.endpoint_slices import EndpointSliceController
 from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOINTS
 from doorman.controllers.service.endpoints_controller import EndpointsController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.runtime.components.informers import Informers
-from doorman.runtime.settings import Settings
+from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
 """Namespaced, but nothing of theirs is stored under their own name."""
@@ -101,6 +106,16 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.settings.taint_eviction,
         budgets=p.lister("poddisruptionbudgets.policy"),
     ),
+    "resourceclaim-controller": lambda p: ResourceClaimController(
+        p.lister("pods"), p.lister(CLAIMS), p.lister(CLAIM_TEMPLATES)
+    ),
+    "device-taint-eviction-controller": lambda p: DeviceTaintEvictionController(
+        p.lister("pods"),
+        p.lister(CLAIMS),
+        p.lister(SLICES),
+        p.lister(TAINT_RULES),
+        taint_rules=p.settings.gates.device_taint_rules,
+    ),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
     "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
     "daemonset-controller": lambda p: DaemonSetController(
@@ -135,7 +150,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     ),
     "endpoints-controller": lambda p: EndpointsController(p.lister("services"), p.lister("pods"), p.lister(ENDPOINTS)),
     "endpointslice-controller": lambda p: EndpointSliceController(
-        p.lister("services"), p.lister("pods"), p.lister(SLICES), p.lister("nodes")
+        p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
     ),
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
@@ -157,6 +172,15 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 }
 """By the name `--controllers` takes."""
 
+
+def builds_of(settings: Settings) -> Iterable[Build]:
+    """Of the controllers that are to run."""
+    for name, build in CONTROLLERS.items():
+        is_possible = settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
+        if is_possible and is_enabled(name, settings.controllers):
+            yield build
+
+
 _ACCOUNTS: Final[Mapping[str, str]] = {
     "taint-eviction-controller": "node-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
@@ -165,6 +189,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "endpoints-controller": "endpoint-controller",
     "daemonset-controller": "daemon-set-controller",
     "replicationcontroller-controller": "replication-controller",
+    "resourceclaim-controller": "resource-claim-controller",
     "serviceaccount-controller": "service-account-controller",
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",

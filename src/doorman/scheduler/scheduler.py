@@ -26,7 +26,7 @@ from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
 from doorman.scheduler.cycle.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
-from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceState
+from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates, DeviceState
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.extenders.extender_decisions import Ends, ExtenderDecisions
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
@@ -66,7 +66,7 @@ class Scheduler:
         plugins: Mapping[str, Factory] | None = None,
         stopwatch: Callable[[], float] = float,
         faults: ReaderFaults | None = None,
-        device_taint_rules: bool = True,
+        device_gates: DeviceGates | None = None,
     ) -> None:
         """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them.
 
@@ -85,7 +85,7 @@ class Scheduler:
         self._budgets = Budgets()
         self._pod_cache = PodCache(self._cluster, self._shapes)
         self._preempting = PendingPreemptions()
-        self._devices = DeviceState(self._cluster, taint_rules=device_taint_rules)
+        self._devices = DeviceState(self._cluster, device_gates)
         state = SharedState(
             cluster=self._cluster,
             workloads=self._workloads,

@@ -7,6 +7,8 @@ not be written. Every change says which nodes it matters to, so that what was wo
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import (
@@ -32,6 +34,13 @@ DEVICE_KINDS: Final = (SLICES, CLASSES, CLAIMS, TAINT_RULES)
 _OLD_TO_ACTION: Final = {True: ActionType.ADD, False: ActionType.UPDATE_OTHER}
 
 
+class DeviceGates(msgspec.Struct, frozen=True, kw_only=True):
+    taints: bool = True
+    """DRADeviceTaints: whether taints keep claims from devices at all."""
+    rules: bool = True
+    """DRADeviceTaintRules: whether rules taint devices."""
+
+
 class PendingAllocation:
     """Decided, and not yet seen in the claim."""
 
@@ -45,10 +54,9 @@ class PendingAllocation:
 
 
 class DeviceState:
-    def __init__(self, cluster: ClusterState, *, taint_rules: bool = True) -> None:
-        """`taint_rules`: whether DeviceTaintRules taint devices at all."""
+    def __init__(self, cluster: ClusterState, gates: DeviceGates | None = None) -> None:
         self._cluster = cluster
-        self._taint_rules = taint_rules
+        self._gates = gates if gates is not None else DeviceGates()
         self.pools = DevicePools()
         self.classes = DeviceClasses()
         self.taken = AllocatedDevices()
@@ -149,13 +157,15 @@ class DeviceState:
 
     def _slice_changed(self, name: str, new: ResourceSlice | None) -> list[ClusterEvent]:
         known = name in self.pools
+        if new is not None and not self._gates.taints:
+            new = _without_taints(new)
         self._touch(self.pools.put(new) if new is not None else self.pools.remove(name))
         if new is None:
             return []
         return [ClusterEvent(EventResource.RESOURCE_SLICE, _OLD_TO_ACTION[not known], None, new)]
 
     def _rule_changed(self, name: str, new: DeviceTaintRule | None) -> list[ClusterEvent]:
-        if not self._taint_rules:
+        if not self._gates.taints or not self._gates.rules:
             return []
         before = self._rules.pop(name, None)
         if new is not None:
@@ -241,3 +251,8 @@ def _results(claim: ResourceClaim | None) -> tuple[AllocatedDevice, ...]:
     if claim is None or claim.status.allocation is None:
         return ()
     return claim.status.allocation.devices.results
+
+
+def _without_taints(slice_: ResourceSlice) -> ResourceSlice:
+    devices = tuple(msgspec.structs.replace(device, taints=()) for device in slice_.spec.devices)
+    return msgspec.structs.replace(slice_, spec=msgspec.structs.replace(slice_.spec, devices=devices))
