@@ -299,6 +299,12 @@ def _update_resource_slice(kind: Kind, new: Document, old: Document, now: Instan
     prepare_update(kind, new, old, now)
 
 
+def _create_resource_claim(kind: Kind, doc: Document, now: Instant) -> None:
+    """Its status is shown from the beginning, with nothing in it."""
+    prepare_create(kind, doc, now)
+    doc["status"] = {}
+
+
 def _strategy(
     *,
     create: Prepare = prepare_create,
@@ -339,6 +345,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     ),
     "apiservices.apiregistration.k8s.io": _strategy(create=_create_api_service),
     DEFINITIONS: _strategy(create=_create_definition, update=_update_definition),
+    "resourceclaims.resource.k8s.io": _strategy(create=_create_resource_claim),
     "resourceslices.resource.k8s.io": _strategy(create=_create_resource_slice, update=_update_resource_slice),
     "devicetaintrules.resource.k8s.io": _strategy(create=_create_device_taint_rule, update=_update_device_taint_rule),
 }

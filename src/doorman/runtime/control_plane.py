@@ -358,8 +358,7 @@ class ControlPlane:
             authorize=self._authorize,
             total_of=partial(total_in_scope, self.registry.cluster),
         )
-        for build in builds_of(self._settings):
-            yield build(parts)
+        yield from (build(parts) for build in builds_of(self._settings))
         lister = self.informers.lister
         yield CustomResourceDefinitionController(lister(DEFINITIONS), self._instances)
         yield ApiServiceController(builtin_kinds().group_versions(), lister(DEFINITIONS), lister(API_SERVICES))

@@ -11,7 +11,7 @@ from typing import Final
 from doorman.api.views.resource.devices import DeviceId
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.scheduler.devices.allocated_devices import AllocatedDevices, PoolId
-from doorman.scheduler.devices.device_capacity import Consumption, has_room
+from doorman.scheduler.devices.capacity_consumption import Consumption, has_room
 from doorman.scheduler.devices.device_constraints import ConstraintState
 from doorman.scheduler.devices.device_counters import PoolCounters
 from doorman.scheduler.devices.device_pools import NodePool

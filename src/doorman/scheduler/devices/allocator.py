@@ -40,7 +40,7 @@ from doorman.api.views.resource.devices import DeviceClass
 from doorman.api.views.resource.resource_claims import ExactDeviceRequest, ResourceClaim
 from doorman.scheduler.devices.allocated_devices import AllocatedDevices
 from doorman.scheduler.devices.allocation_search import AllocationSearch, SearchTooLong
-from doorman.scheduler.devices.device_capacity import has_room
+from doorman.scheduler.devices.capacity_consumption import has_room
 from doorman.scheduler.devices.device_pools import NodePool
 from doorman.scheduler.devices.device_requests import (
     RESULTS_MAX,
