@@ -108,8 +108,9 @@ class DeviceStory:
         assert found[0].type == "EvictionInProgress"
         return found[0].status, found[0].reason, found[0].message
 
-    def events(self, pod: str) -> list[str]:
-        """Messages of the device taint eviction controller, in order."""
+    async def events(self, pod: str) -> list[str]:
+        """Messages of the device taint eviction controller, in order; they are written a moment after the fact."""
+        await self.story.advance(1)
         stored = self.story.cluster.cache.collection("events").objects.values()
         found = [one.document() for one in sorted(stored, key=lambda one: one.revision)]
         own = [one for one in found if one.get("reason") == "DeviceTaintManagerEviction"]

@@ -348,7 +348,7 @@ class _Plan:
         self._wakes: dict[str, Instant] = {}
 
     def wake(self, key: str, due: Instant) -> None:
-        self._wakes[key] = due
+        self._wakes[key] = min(due, self._wakes.get(key, due))
 
     def result(self) -> Result:
         return Result(actions=self.actions, wakes=list(self._wakes.items()))
