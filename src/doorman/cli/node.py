@@ -37,6 +37,9 @@ def command() -> None:
 @click.option("--taint", "taints", multiple=True, metavar="KEY[=VALUE]:EFFECT", help="A taint; may be repeated.")
 @click.option("--startup-delay", default="", metavar="DURATION", help="How long it is not ready at first, such as 20s.")
 @click.option("--script", default="", help='What happens to it, such as "silent 30s-90s"; counts from its creation.')
+@click.option(
+    "--devices", default="", metavar="KIND=NUMBER[,NAME=VALUE]", help='Its devices, such as "gpu=8,model=a100".'
+)
 @kubeconfig_option
 def add(names: tuple[str, ...], kubeconfig: Path | None, **options: Any) -> None:  # texts, or tuples of them
     """Add simulated nodes."""
@@ -49,6 +52,7 @@ def add(names: tuple[str, ...], kubeconfig: Path | None, **options: Any) -> None
         taints=tuple(_taint(text) for text in options["taints"]),
         startup_delay=options["startup_delay"],
         script=options["script"],
+        devices=options["devices"],
     )
     try:
         check_profile(profile)

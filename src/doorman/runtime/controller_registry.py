@@ -9,7 +9,7 @@ import msgspec
 from doorman.api.kinds import Kinds, type_table
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
-from doorman.api.views.resource.devices import SLICES, TAINT_RULES
+from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, LEASES
 from doorman.client.controller_contract import Controller
@@ -45,6 +45,7 @@ from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOIN
 from doorman.controllers.service.endpoints_controller import EndpointsController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings, is_enabled
 
@@ -117,6 +118,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         taint_rules=p.settings.gates.device_taint_rules,
     ),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
+    "simulated-device-driver": lambda p: SimulatedDeviceDriver(p.lister("nodes"), p.lister(SLICES), p.lister(CLASSES)),
     "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),
