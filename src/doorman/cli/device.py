@@ -1,6 +1,7 @@
 """`doorman device`: what happens to devices of simulated nodes of a running cluster."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,9 @@ def command() -> None:
 def taint(device: str, taints: tuple[str, ...], kubeconfig: Path | None) -> None:
     """Let the driver publish taints; `KEY-` or `KEY:EFFECT-` takes one away."""
     for one in taints:
-        if one.endswith("-"):
-            _give(device, kubeconfig, lambda known, name, one=one: untaint_device(known, name, one), "untainted")
-        else:
-            _give(device, kubeconfig, lambda known, name, one=one: taint_device(known, name, one), "tainted")
+        is_removal = one.endswith("-")
+        order: Order = partial(_with_taint, untaint_device if is_removal else taint_device, one)
+        _give(device, kubeconfig, order, "untainted" if is_removal else "tainted")
 
 
 @command.command("untaint")
@@ -42,7 +42,7 @@ def taint(device: str, taints: tuple[str, ...], kubeconfig: Path | None) -> None
 @kubeconfig_option
 def untaint(device: str, key: str, kubeconfig: Path | None) -> None:
     """Let the driver publish the device without a taint."""
-    _give(device, kubeconfig, lambda known, name: untaint_device(known, name, key), "untainted")
+    _give(device, kubeconfig, partial(_with_taint, untaint_device, key), "untainted")
 
 
 @command.command("fail")
@@ -59,6 +59,12 @@ def fail_one(device: str, kubeconfig: Path | None) -> None:
 def recover_one(device: str, kubeconfig: Path | None) -> None:
     """Let the driver publish the device again."""
     _give(device, kubeconfig, recover_device, "published")
+
+
+def _with_taint(
+    order: Callable[[Mapping[str, str], str, str], dict[str, Any]], taint: str, known: Mapping[str, str], name: str
+) -> dict[str, Any]:  # a merge patch
+    return order(known, name, taint)
 
 
 def _give(device: str, kubeconfig: Path | None, order: Order, verb: str) -> None:

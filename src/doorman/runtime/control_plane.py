@@ -46,7 +46,6 @@ from doorman.controllers.service.ip_addresses import RESOURCE as ADDRESSES
 from doorman.controllers.service.ip_addresses import ServiceAddressController
 from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
-from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes, agent_settings_for
 from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
@@ -256,7 +255,7 @@ class ControlPlane:
             self.registry,
             self.authorizer,
             self.scheduler.scheduler if self.scheduler is not None else None,
-            next((r.controller for r in self.runners if isinstance(r.controller, TaintEvictionController)), None),
+            [runner.controller for runner in self.runners],
             self._clock,
         )
         return explainer.explain(namespace, name, user)

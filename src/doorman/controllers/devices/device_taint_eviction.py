@@ -42,7 +42,9 @@ from doorman.controllers.devices.claim_evictions import (
 from doorman.controllers.devices.device_eviction_messages import (
     NAME,
     decide_condition_patch,
+    detail_event,
     eviction_event,
+    no_selector_event,
     status_patch,
 )
 from doorman.controllers.devices.device_rule_counts import rule_counts
@@ -239,6 +241,8 @@ class DeviceTaintEvictionController:
         if rule is not None:
             self._status_due.pop(name, None)
             plan.wake(f"status/{name}", plan.now)
+            if rule.spec.device_selector is None and rule.spec.taint.effect in ("NoSchedule", NO_EXECUTE):
+                plan.actions.append(no_selector_event(rule))
         if before is not None and (rule is None or rule.metadata.uid != before.metadata.uid):
             self._evicted_by_rule.pop(before.metadata.uid, None)
         if before is None and name not in self._evicting_rules:
@@ -286,7 +290,7 @@ class DeviceTaintEvictionController:
         self._under_way[own] = eviction
         if pod.metadata.deletion_timestamp:
             return Result(wakes=((f"gone/{own}", now),))
-        actions: list[Action] = [eviction_event(pod, "Marking for deletion")]
+        actions: list[Action] = [eviction_event(pod, "Marking for deletion"), detail_event(pod, eviction)]
         body = decide_condition_patch(pod, now)
         if body is not None:
             actions.append(status_patch(pod, body))

@@ -1,7 +1,7 @@
 """The driver of all simulated devices: publishes what nodes have, as the driver of real devices would.
 
-For each kind of device of a simulated node there is one ResourceSlice, a pool of its own, owned by the node. A change is
-a new generation of the pool. Taints that were published before keep the time at which they were added, since a taint
+For each kind of device of a simulated node there is one ResourceSlice, a pool of its own, owned by the node. A change
+is a new generation of the pool. Taints that were published before keep the time at which they were added, since a taint
 that is published without one begins anew. The class of a kind is made with its first slice. While a node is cut off
 nothing of it is published anew; what was published stays.
 

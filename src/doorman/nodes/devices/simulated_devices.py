@@ -1,7 +1,7 @@
 """What devices a simulated node has, as its annotations spell it.
 
-- `doorman.dev/devices: gpu=8,model=a100,memory=80Gi`: eight devices `gpu-0` to `gpu-7` of driver `gpu.doorman.dev`. What
-  follows the number goes for each: a quantity with a unit is a capacity, anything else an attribute (a number, a
+- `doorman.dev/devices: gpu=8,model=a100,memory=80Gi`: eight devices `gpu-0` to `gpu-7` of driver `gpu.doorman.dev`.
+  What follows the number goes for each: a quantity with a unit is a capacity, anything else an attribute (a number, a
   boolean, a version such as `1.2.0`, or else a text). Several kinds are separated by `;`.
 - `doorman.dev/device-taints: gpu-0 broken=fan:NoExecute; gpu-1 hot:NoSchedule`: taints that the driver publishes.
 - `doorman.dev/failed-devices: gpu-3`: devices that the driver has withdrawn.

@@ -4,15 +4,19 @@ Verdicts come from the scheduler's own plugins, a coming eviction from the contr
 the events they recorded. Taints and scores are shown only to who may list nodes.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from doorman.api.identity import User
 from doorman.api.machinery.schema import Document
+from doorman.api.views.pods import Pod
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, not_found
 from doorman.base.instants import to_time
+from doorman.client.controller_contract import Controller
+from doorman.controllers.devices.device_taint_eviction import DeviceTaintEvictionController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.registry.cache.selection import Selection
 from doorman.registry.registry import Registry
@@ -22,7 +26,10 @@ from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
 
 EXPLANATIONS: Final = "podexplanations.doorman.dev"
-TOLD: Final = ("TaintManagerEviction", "TaintEvictionDetail", "Preempted", "FailedScheduling", "Scheduled", "Evicted")
+TOLD: Final = (
+    "TaintManagerEviction", "TaintEvictionDetail", "DeviceTaintManagerEviction", "FailedResourceClaimCreation",
+    "Preempted", "FailedScheduling", "Scheduled", "Evicted",
+)  # fmt: skip
 """Reasons of events that say something about where a pod is."""
 NOT_TOLD: Final = ("BackOff", "InvalidSimulation")
 """Reasons of a kubelet's warnings that say something else. All others are refusals, or ends that it made."""
@@ -34,13 +41,15 @@ class PodExplainer:
         registry: Registry,
         authorizer: Authorizer,
         scheduler: Scheduler | None,
-        evictions: TaintEvictionController | None,
+        controllers: Sequence[Controller],
         clock: Clock,
     ) -> None:
+        """Of the `controllers` those are asked that evict."""
         self._registry = registry
         self._authorizer = authorizer
         self._scheduler = scheduler
-        self._evictions = evictions
+        self._evictions = next((one for one in controllers if isinstance(one, TaintEvictionController)), None)
+        self._devices = next((one for one in controllers if isinstance(one, DeviceTaintEvictionController)), None)
         self._clock = clock
 
     def explain(self, namespace: str, name: str, user: User) -> Document:
@@ -64,6 +73,9 @@ class PodExplainer:
         coming = self._coming_eviction(f"{namespace}/{name}")
         if coming is not None and self._may_see_nodes(user):
             out["eviction"] = coming
+        device_eviction = self._coming_device_eviction(stored.view)
+        if device_eviction is not None and self._may_see_nodes(user):
+            out["deviceEviction"] = device_eviction
         out["history"] = history
         return out
 
@@ -77,6 +89,17 @@ class PodExplainer:
             "node": timer.node,
             "taint": str(timer.taint),
             "tolerationSeconds": timer.toleration.toleration_seconds,
+        }
+
+    def _coming_device_eviction(self, pod: Pod) -> dict[str, Any] | None:  # part of the answer
+        planned = self._devices.eviction_of(pod) if self._devices is not None else None
+        if planned is None:
+            return None
+        return {
+            "at": to_time(planned.when),
+            "inSeconds": round(planned.when - self._clock.now(), 1),
+            "node": pod.spec.node_name,
+            "reasons": [str(reason) for reason in planned.reasons],
         }
 
     def _history(self, namespace: str, name: str) -> list[dict[str, str]]:

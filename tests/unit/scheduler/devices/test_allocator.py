@@ -124,10 +124,9 @@ def test_parts_of_a_card_are_given_as_long_as_its_counters_last() -> None:
         "node-1", name="counters", pool={"resourceSliceCount": 2},
         sharedCounters=[{"name": "card", "counters": {"memory": {"value": "40Gi"}}}],
     )  # fmt: skip
-    parts = a_slice(
-        "node-1", device("whole", consumesCounters=counters("40Gi")),
-        device("half-0", consumesCounters=counters("20Gi")), device("half-1", consumesCounters=counters("20Gi")), name="parts", pool={"resourceSliceCount": 2},
-    )  # fmt: skip
+    sizes = {"whole": "40Gi", "half-0": "20Gi", "half-1": "20Gi"}
+    devices = [device(name, consumesCounters=counters(amount)) for name, amount in sizes.items()]
+    parts = a_slice("node-1", *devices, name="parts", pool={"resourceSliceCount": 2})
     assert allocated_names([a_claim(request())], card, parts) == [["whole"]]
     assert allocated_names([a_claim(request(count=2))], card, parts) == [["half-0", "half-1"]]
     assert allocated_names([a_claim(request(count=3))], card, parts) is None
