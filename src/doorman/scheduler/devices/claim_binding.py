@@ -1,4 +1,8 @@
-"""What is to be written into a claim before its pod is bound."""
+"""What is to be written into a claim before its pod is bound.
+
+>>> ClaimBinding(claim=ResourceClaim()).allocation is None  # it has devices: only the reservation is missing
+True
+"""
 
 from collections.abc import Mapping
 from typing import Any

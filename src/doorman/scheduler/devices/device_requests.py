@@ -38,7 +38,11 @@ class RequestForDevices(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reference(self) -> str:
-        """As results name it."""
+        """As results name it.
+
+        >>> RequestForDevices("gpu", "large", ExactDeviceRequest(), DeviceClass(), 1).reference
+        'gpu/large'
+        """
         return f"{self.name}/{self.alternative}" if self.alternative else self.name
 
     @property
