@@ -84,7 +84,19 @@ def device_rows(
                 taints=(*_published(device.taints, one.metadata.name), *_of_rules(identity, rules)),
             )
             rows.append(row)
+    published = {(row.driver, row.pool, row.device) for row in rows}
+    for identity, claims_of_it in holders.items():
+        if identity not in published:
+            rows.append(_withdrawn(identity, tuple(claims_of_it), rules))
     return sorted(rows, key=lambda row: (row.node, row.driver, row.pool))
+
+
+def _withdrawn(device: DeviceId, claims: tuple[str, ...], rules: Sequence[DeviceTaintRule]) -> DeviceRow:
+    """A claim has it, and no driver publishes it any more."""
+    driver, pool, name = device
+    return DeviceRow(
+        node="<withdrawn>", device=name, driver=driver, pool=pool, claims=claims, taints=tuple(_of_rules(device, rules))
+    )
 
 
 def _holder(claim: ResourceClaim) -> str:

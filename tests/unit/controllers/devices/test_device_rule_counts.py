@@ -43,7 +43,8 @@ def counted(rule: DeviceTaintRule, *, is_evicting: bool = False, evicted: int = 
     ("rule", "options", "expected"),
     [
         pytest.param(
-            a_rule("NoExecute", {}), {"is_evicting": True}, RuleCounts(pending_pods=1, pending_namespaces=1), id="pending"
+            a_rule("NoExecute", {}), {"is_evicting": True},
+            RuleCounts(pending_pods=1, pending_namespaces=1), id="pending",
         ),
         pytest.param(a_rule("NoExecute", {}), {"evicted": 3}, RuleCounts(evicted_pods=3), id="done"),
         pytest.param(a_rule("NoSchedule", {}), {}, RuleCounts(), id="another effect"),

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from doorman.api.views.meta import OwnerReference
 from doorman.api.views.resource.devices import CLASSES, SLICES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.scheduler.cache.cluster_state import ClusterState
@@ -94,7 +95,7 @@ def test_claim_that_an_earlier_attempt_has_left_stands_in_the_way() -> None:
     state, cluster = a_state()
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
     annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
-    references = msgspec.convert([owner], type(a_claim().metadata.owner_references))
+    references = msgspec.convert([owner], tuple[OwnerReference, ...])
     state.changed(CLAIMS, None, told(annotations=annotations, owner_references=references))
     pod = make_pod("p", requests={"example.com/gpu": "2"})
     extended = extended_claim_or_none(pod, state)
