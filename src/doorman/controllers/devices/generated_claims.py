@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import msgspec
+
 from doorman.api.views.pods import Pod, PodResourceClaim
 from doorman.api.views.resource.resource_claims import (
     CLAIM_TEMPLATES,
@@ -73,7 +75,12 @@ def claim_manifest_from(
     }
     if own.labels:
         metadata["labels"] = dict(own.labels)
-    return {"metadata": metadata, "spec": template.spec.spec}
+    return {"metadata": metadata, "spec": _copy(template.spec.spec)}
+
+
+def _copy(spec: Manifest) -> Manifest:
+    copied: Manifest = msgspec.json.decode(msgspec.json.encode(spec))
+    return copied
 
 
 def asks_for_admin_access(manifest: Manifest) -> bool:

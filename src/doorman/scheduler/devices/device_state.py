@@ -70,6 +70,8 @@ class DeviceState:
         self._rules: dict[str, DeviceTaintRule] = {}
         self._pending: dict[str, PendingAllocation] = {}
         """By the claim's uid."""
+        self._pending_of: dict[str, list[str]] = {}
+        """Uids of claims by the keys of the pods for which they are pending."""
         self._users: dict[str, dict[str, None]] = {}
         """Keys of pods that wait, by the claims they use."""
         self._used: dict[str, tuple[str, ...]] = {}
@@ -130,26 +132,31 @@ class DeviceState:
         """An allocation is decided: its devices are taken from now on."""
         pending = PendingAllocation(claim.metadata.key, pod_key, results)
         self._pending[claim.metadata.uid] = pending
+        self._pending_of.setdefault(pod_key, []).append(claim.metadata.uid)
         self.taken.add(claim.metadata.uid, pending.claim_key, results)
         self._touch_devices(results)
 
     def written(self, pod_key: str) -> None:
         """The pod's claims are written: what is seen of them from now on says what they have."""
-        for uid, pending in list(self._pending.items()):
-            if pending.pod_key == pod_key:
-                pending.is_written = True
-                seen = self._claims.get(pending.claim_key)
-                if seen is not None and seen.metadata.uid == uid and seen.status.allocation is not None:
-                    del self._pending[uid]
+        for uid in self._pending_of.get(pod_key, ()):
+            self._pending[uid].is_written = True
 
     def unreserve(self, pod_key: str) -> None:
         """The pod is not placed after all: what was decided for it and is not in a claim yet is free again."""
-        for uid, pending in list(self._pending.items()):
-            if pending.pod_key == pod_key:
-                self._drop(uid, pending)
+        for uid in tuple(self._pending_of.get(pod_key, ())):
+            self._drop(uid)
 
-    def _drop(self, uid: str, pending: PendingAllocation) -> None:
-        del self._pending[uid]
+    def _settle(self, uid: str) -> PendingAllocation:
+        """It is pending no longer."""
+        pending = self._pending.pop(uid)
+        others = self._pending_of[pending.pod_key]
+        others.remove(uid)
+        if not others:
+            del self._pending_of[pending.pod_key]
+        return pending
+
+    def _drop(self, uid: str) -> None:
+        pending = self._settle(uid)
         seen = self._claims.get(pending.claim_key)
         if seen is None or seen.metadata.uid != uid or seen.status.allocation is None:
             self.taken.remove(uid, pending.results)
@@ -215,7 +222,7 @@ class DeviceState:
         before, after = _results(old), _results(new)
         if old is not None and new is not None and before == after and old.metadata.uid == new.metadata.uid:
             if not after and (pending := self._pending.get(new.metadata.uid)) is not None and pending.is_written:
-                self._drop(new.metadata.uid, pending)
+                self._drop(new.metadata.uid)
             return
         if old is not None and before:
             self.taken.remove(old.metadata.uid, before)
@@ -224,7 +231,7 @@ class DeviceState:
             if side is None or pending is None:
                 continue
             if (side is new and (after or pending.is_written)) or new is None or new.metadata.uid != side.metadata.uid:
-                del self._pending[side.metadata.uid]
+                self._settle(side.metadata.uid)
                 self.taken.remove(side.metadata.uid, pending.results)
                 self._touch_devices(pending.results)
             else:
