@@ -85,3 +85,16 @@ def test_pod_whose_claim_is_missing_says_so() -> None:
         assert 'resourceclaim.resource.k8s.io "c" not found' in "\n".join(why(cluster, "p"))
 
     run_story(story, nodes=1)
+
+
+def test_selector_that_fails_is_told_as_it_is() -> None:
+    async def story(cluster: Story) -> None:
+        devices = DeviceStory(cluster)
+        await devices.given_class()
+        await devices.given_slice("node-1", "gpu-0")
+        selector = {"cel": {"expression": f"device.attributes['{DRIVER}'].model == 'a100'"}}
+        await devices.given_claim("c", request(selectors=[selector]))
+        await devices.given_pod("p", claim="c")
+        assert "CEL runtime error: no such key: model" in "\n".join(why(cluster, "p"))
+
+    run_story(story, nodes=1)

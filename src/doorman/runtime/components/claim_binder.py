@@ -23,6 +23,10 @@ from doorman.semantics.devices.pod_claims import consumer_of
 _log: Final = logging.getLogger("doorman.scheduler")
 
 
+class ClaimTaken(Exception):
+    """The claim is not what it was when the scheduler decided; the text is Kubernetes' own."""
+
+
 class ClaimBinder:
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -35,8 +39,9 @@ class ClaimBinder:
         for binding in placed.claims:
             try:
                 await self._bind_one(placed.pod, binding)
-            except ApiError as error:
-                return f'running PreBind plugin "DynamicResources": {error.message}'
+            except (ApiError, ClaimTaken) as error:
+                text = error.message if isinstance(error, ApiError) else str(error)
+                return f'running PreBind plugin "DynamicResources": {text}'
         return ""
 
     async def give_back(self, placed: Placed) -> None:
@@ -62,13 +67,15 @@ class ClaimBinder:
         claim = binding.claim
         if binding.manifest is not None:
             claim = await self._create(pod, binding.manifest)
-        if binding.allocation is not None and FINALIZER not in claim.metadata.finalizers:
-            await self._patch(claim, {"metadata": {"finalizers": [FINALIZER]}}, subresource="")
-        status: dict[str, Any] = {"reservedFor": [consumer_of(pod)]}
+        body: dict[str, Any] = {"status": {"reservedFor": [consumer_of(pod)]}}
         if binding.allocation is not None:
+            # Also when it is there already: the answer shows what the claim is by now.
+            seen = await self._patch(claim, {"metadata": {"finalizers": [FINALIZER]}}, subresource="")
+            _check_unchanged(seen)
             stamp = to_time(self._clock.now())
-            status["allocation"] = {**binding.allocation, "allocationTimestamp": stamp}
-        await self._patch(claim, {"status": status})
+            body["status"]["allocation"] = {**binding.allocation, "allocationTimestamp": stamp}
+            body["metadata"] = {"resourceVersion": seen.metadata.resource_version}
+        await self._patch(claim, body)
         if binding.mappings:
             told = {"requestMappings": list(binding.mappings), "resourceClaimName": claim.metadata.name}
             body = {"metadata": {"uid": pod.metadata.uid}, "status": {"extendedResourceClaimStatus": told}}
@@ -115,10 +122,10 @@ class ClaimBinder:
         *,
         subresource: str = "status",
         type_: PatchType = PatchType.STRATEGIC,
-    ) -> None:
+    ) -> ResourceClaim:
         meta = claim.metadata
         metadata = {**body.get("metadata", {}), "uid": meta.uid}
-        await self._client.patch(
+        stored = await self._client.patch(
             Patch(
                 resource=CLAIMS,
                 namespace=meta.namespace,
@@ -128,3 +135,13 @@ class ClaimBinder:
                 type=type_,
             )
         )
+        seen: ResourceClaim = stored.view
+        return seen
+
+
+def _check_unchanged(claim: ResourceClaim) -> None:
+    """Raises ClaimTaken."""
+    if claim.metadata.deletion_timestamp:
+        raise ClaimTaken(f"claim {claim.metadata.key} got deleted in the meantime")
+    if claim.status.allocation is not None:
+        raise ClaimTaken(f"claim {claim.metadata.key} got allocated elsewhere in the meantime")
