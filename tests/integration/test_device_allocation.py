@@ -6,9 +6,11 @@ import pytest
 
 from doorman.api.views.resource.devices import SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIMS
+from doorman.client.actions import Patch, PatchType
 from support.cluster import Story, run_story
 from support.devices import DRIVER, DeviceStory, device, request, taint
 
+MIDNIGHT = "2026-01-01T00:00:00Z"
 CANNOT = (
     "0/1 nodes are available: 1 cannot allocate all claims. "
     "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
@@ -256,5 +258,36 @@ def test_slices_that_contradict_each_other_are_told() -> None:
         assert "1 invalid resource pools were encountered" in devices.message("p")
         await devices.delete(SLICES, "again")
         assert devices.allocated("c") == []
+
+    run_story(story, nodes=1)
+
+
+def reported(condition: str) -> Patch:
+    """What a driver says of the device of claim c."""
+    said = {"type": condition, "status": "True", "reason": "Done", "message": "x", "lastTransitionTime": MIDNIGHT}
+    own = {"driver": DRIVER, "pool": "node-1", "device": "slow", "conditions": [said]}
+    body = {"status": {"devices": [own]}}
+    return Patch(resource=CLAIMS, namespace="default", name="c", subresource="status", body=body, type=PatchType.MERGE)
+
+
+@pytest.mark.parametrize(
+    ("condition", "node"), [pytest.param("Attached", "node-1", id="ready"), pytest.param("Failed", "", id="failed")]
+)
+def test_pod_is_bound_when_its_device_has_been_got_ready_and_not_before(condition: str, node: str) -> None:
+    async def story(cluster: Story) -> None:
+        devices = DeviceStory(cluster)
+        await devices.given_class()
+        slow = device("slow", bindingConditions=["Attached"], bindingFailureConditions=["Failed"], bindsToNode=True)
+        await devices.given_slice("node-1", slow)
+        await devices.given_claim("c")
+        await devices.given_pod("p", claim="c")
+        await cluster.advance(30)
+        assert (devices.allocated("c"), cluster.pod("p").spec.node_name) == (["slow"], "")
+        await cluster.client.patch(reported(condition))
+        await cluster.advance(6)
+        assert cluster.pod("p").spec.node_name == node
+        if not node:
+            text = 'running PreBind plugin "DynamicResources": device binding failed: claim=c, reason=Done, message="x"'
+            assert devices.message("p") == text
 
     run_story(story, nodes=1)

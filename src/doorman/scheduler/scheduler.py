@@ -185,6 +185,9 @@ class Scheduler:
         records = () if row is None else self._cluster.records_on(row)
         return next((record.pod for record in records if record.pod.metadata.uid == uid), None)
 
+    def claim(self, key: str) -> ResourceClaim | None:
+        return self._devices.claim(key)
+
     def bind_done(self, pod_key: str) -> None:
         """The binding was made. Nothing to decide: the pod stays assumed until it is seen bound."""
         queued = self._queue.get(pod_key)

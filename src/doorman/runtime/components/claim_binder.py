@@ -5,8 +5,9 @@ claim outlives its use; the allocation and the reservation are written together;
 made for it. A claim that somebody has allocated or deleted meanwhile is left alone, and the pod is tried again.
 """
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.views.pods import Pod
@@ -18,9 +19,17 @@ from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.client.client import Client
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.outcomes import Placed
+from doorman.semantics.devices.binding_conditions import BindingFailed, is_ready
 from doorman.semantics.devices.pod_claims import consumer_of
 
 _log: Final = logging.getLogger("doorman.scheduler")
+
+
+BINDING_TIMEOUT_SECONDS: Final = 600.0
+BINDING_POLL_SECONDS: Final = 5.0
+
+ClaimOf = Callable[[str], ResourceClaim | None]
+"""The claim of that key, as it was last seen."""
 
 
 class ClaimTaken(Exception):
@@ -43,6 +52,30 @@ class ClaimBinder:
                 text = error.message if isinstance(error, ApiError) else str(error)
                 return f'running PreBind plugin "DynamicResources": {text}'
         return ""
+
+    async def wait_for_devices(self, placed: Placed, claim_of: ClaimOf) -> str:
+        """Until the devices are ready that must be made so. What went wrong, if anything did: then the claim is freed,
+        so that the next attempt may take other devices.
+        """
+        ends = self._clock.now() + BINDING_TIMEOUT_SECONDS
+        keys = [binding.claim.metadata.key for binding in placed.claims if binding.manifest is None]
+        while True:
+            claims = [claim for claim in map(claim_of, keys) if claim is not None]
+            waiting = None
+            for claim in claims:
+                try:
+                    waiting = waiting if is_ready(claim) else claim
+                except BindingFailed as error:
+                    await self.give_up(claim)
+                    return f'running PreBind plugin "DynamicResources": {error}'
+            if waiting is None and len(claims) == len(keys):
+                return ""
+            if self._clock.now() >= ends:
+                if waiting is not None:
+                    await self.give_up(waiting)
+                name = waiting.metadata.name if waiting is not None else ""
+                return f'running PreBind plugin "DynamicResources": device binding timeout: claim={name}'
+            await asyncio.sleep(BINDING_POLL_SECONDS)
 
     async def give_back(self, placed: Placed) -> None:
         """The pod is not bound after all: it uses its claims no longer."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.pods import Pod
@@ -197,7 +197,7 @@ class SchedulerRunner:
     async def _bind(self, placed: Placed) -> None:
         meta = placed.pod.metadata
         began = self._stopwatch()
-        message = await self._claims.bind(placed) if placed.claims else ""
+        message = await self._bind_claims(placed) if placed.claims else ""
         message = message or await self._make_binding(placed)
         if message:
             await self._claims.give_back(placed)
@@ -215,6 +215,15 @@ class SchedulerRunner:
         )
         note = f"Successfully assigned {meta.namespace}/{meta.name} to {placed.node}"
         self._record(placed.pod, placed.profile, "Normal", "Scheduled", "Binding", note)
+
+    async def _bind_claims(self, placed: Placed) -> str:
+        """Write the pod's claims, and wait for devices that must be got ready first. What went wrong, if anything."""
+        message = await self._claims.bind(placed)
+        if message or not any(_has_conditions(binding.allocation) for binding in placed.claims):
+            return message
+        note = f"waiting for binding conditions for device on node {placed.node}"
+        self._record(placed.pod, placed.profile, "Normal", "BindingConditionsPending", "Scheduling", note)
+        return await self._claims.wait_for_devices(placed, self.scheduler.claim)
 
     async def _report(self, rejected: Rejected) -> None:
         pod = rejected.pod
@@ -303,6 +312,10 @@ class SchedulerRunner:
                 related=related,
             )
         )
+
+
+def _has_conditions(allocation: Mapping[str, Any] | None) -> bool:  # status.allocation as JSON
+    return allocation is not None and any(one.get("bindingConditions") for one in allocation["devices"]["results"])
 
 
 def event_name(change: ObjectChange) -> str:
