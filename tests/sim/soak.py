@@ -264,9 +264,9 @@ class Soak:
         """At rest nobody waits, nothing is under way, and the scheduler knows every pod once."""
         runner = self._story.cluster.scheduler
         assert runner is not None, "a story has a scheduler"
-        if any(runner.scheduler.pending().values()) or runner.in_flight:
-            self._fail(f"pods wait: {runner.scheduler.pending()}, {runner.in_flight} under way")
-        sizes = runner.scheduler.cache_sizes()
+        if any(runner.scheduler.statistics.pending().values()) or runner.in_flight:
+            self._fail(f"pods wait: {runner.scheduler.statistics.pending()}, {runner.in_flight} under way")
+        sizes = runner.scheduler.statistics.cache_sizes()
         if (sizes["pods"], sizes["assumed_pods"]) != (pods, 0):
             self._fail(f"the scheduler knows {sizes}, and there are {pods} pods")
         depths = {one.controller.name: one.depth for one in self._story.cluster.runners if one.depth}

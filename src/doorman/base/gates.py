@@ -20,6 +20,14 @@ GATES: tuple[Gate, ...] = (
         "NodeControllerLeaseCircuitBreaker", default=True, upstream_default=True,
         note="the stored lease is read before a node is marked Unknown",
     ),
+    Gate(
+        "DRADeviceTaints", default=True, upstream_default=True,
+        note="taints of devices keep claims away and evict pods",
+    ),
+    Gate(
+        "DRADeviceTaintRules", default=True, upstream_default=True,
+        note="DeviceTaintRules taint devices; needs DRADeviceTaints",
+    ),
     Gate("SeparateTaintEvictionController", default=True, upstream_default=True, locked=True),
     Gate("TaintBasedEvictions", default=True, upstream_default=True, locked=True, note="always on since 1.18"),
     Gate("TaintNodesByCondition", default=True, upstream_default=True, locked=True, note="always on since 1.17"),
@@ -35,6 +43,8 @@ class FeatureGates(msgspec.Struct, frozen=True):
 
     comparison_operators: bool = True
     lease_circuit_breaker: bool = True
+    device_taints: bool = True
+    device_taint_rules: bool = True
     warnings: tuple[str, ...] = ()
 
 
@@ -68,5 +78,7 @@ def parse_gates(text: str) -> FeatureGates:
     return FeatureGates(
         comparison_operators=values["TaintTolerationComparisonOperators"],
         lease_circuit_breaker=values["NodeControllerLeaseCircuitBreaker"],
+        device_taints=values["DRADeviceTaints"],
+        device_taint_rules=values["DRADeviceTaintRules"],
         warnings=tuple(warnings),
     )

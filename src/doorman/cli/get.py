@@ -8,6 +8,7 @@ import msgspec
 import yaml
 
 from doorman.base.errors import ApiError
+from doorman.cli.get_devices import print_devices
 from doorman.cli.get_taints import print_taints
 from doorman.cli.output import print_object, print_table
 from doorman.cli.resource_lookup import NoSuchResource, ServedResource, find_resource
@@ -45,10 +46,14 @@ def command(
     doorman get pods -o wide -w
     doorman get deployments -A
     doorman get taints [NODE ...]   who tainted what, when, why and until when
+    doorman get devices [NODE ...]  which device is where, allocated to whom, and tainted by what
     """
     client = connect(cluster)
     if resource in ("taint", "taints"):
         print_taints(client, names, selector, output)
+        return
+    if resource in ("device", "devices"):
+        print_devices(client, names, output)
         return
     query = {"labelSelector": selector, "fieldSelector": field_selector}
     query = {name: value for name, value in query.items() if value}

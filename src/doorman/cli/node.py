@@ -42,6 +42,9 @@ def command() -> None:
 )
 @click.option("--startup-delay", default="", metavar="DURATION", help="How long it is not ready at first, such as 20s.")
 @click.option("--script", default="", help='What happens to it, such as "silent 30s-90s"; counts from its creation.')
+@click.option(
+    "--devices", default="", metavar="KIND=NUMBER[,NAME=VALUE]", help='Its devices, such as "gpu=8,model=a100".'
+)
 @kubeconfig_option
 def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:  # texts, or tuples of them
     """Add simulated nodes."""
@@ -55,6 +58,7 @@ def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:
         startup_delay=options["startup_delay"],
         cloud_provider=options["cloud_provider"] or "",
         script=options["script"],
+        devices=options["devices"],
     )
     try:
         check_profile(profile)

@@ -54,6 +54,12 @@ def lines(found: dict[str, Any]) -> list[str]:  # a PodExplanation
                 f"It leaves {coming['node']} at {coming['at']} (in {coming['inSeconds']} s): taint {coming['taint']} "
                 f"is tolerated for {coming['tolerationSeconds']} s."
             )
+        if "deviceEviction" in found:
+            coming = found["deviceEviction"]
+            out.append(
+                f"It leaves {coming['node']} at {coming['at']} (in {coming['inSeconds']} s), because of its devices: "
+                f"{', '.join(coming['reasons'])}."
+            )
     if found.get("history"):
         out += ["", "What happened:"]
         out += [f"  {event['time']}  {event['reason']}: {event['message']}" for event in found["history"]]

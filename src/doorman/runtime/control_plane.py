@@ -30,13 +30,19 @@ from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.components.kubelet_client import KubeletClient
 from doorman.runtime.components.loopback_client import LoopbackClient
-from doorman.runtime.components.pod_explainer import EXPLANATIONS, PodExplainer, forecasts_evictions
+from doorman.runtime.components.pod_explainer import (
+    EXPLANATIONS,
+    PodExplainer,
+    forecasts_device_evictions,
+    forecasts_evictions,
+)
 from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zone_list
 from doorman.runtime.controller_manager import ControllerManager
 from doorman.runtime.controller_registry import Account, Parts, enabled_controllers
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.settings import Settings
+from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
 from doorman.scheduler.scheduler import Scheduler
 from doorman.server.audit import AuditLog
@@ -106,7 +112,8 @@ class ControlPlane:
     def explainer(self) -> PodExplainer:
         scheduler = self.scheduler.scheduler if self.scheduler is not None else None
         evictions = self._controllers.find(forecasts_evictions)
-        return PodExplainer(self.registry, self.authorizer, scheduler, evictions, self._clock)
+        devices = self._controllers.find(forecasts_device_evictions)
+        return PodExplainer(self.registry, self.authorizer, scheduler, evictions, devices, self._clock)
 
     async def add_nodes(self) -> None:
         """The simulated nodes of the settings that are not there yet."""
@@ -132,14 +139,15 @@ class ControlPlane:
         await self.api.close()
 
     def _make_scheduler(self) -> SchedulerRunner:
-        settings = self._settings.scheduler
+        settings, gates = self._settings.scheduler, self._settings.gates
         scheduler = Scheduler(
             settings,
-            comparison_operators=self._settings.gates.comparison_operators,
+            comparison_operators=gates.comparison_operators,
             hostname=HOST,
             plugins=find_plugins(),
             stopwatch=time.perf_counter,
             faults=self.cache.faults,
+            device_gates=DeviceGates(taints=gates.device_taints, rules=gates.device_taint_rules),
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
         recorder = EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)

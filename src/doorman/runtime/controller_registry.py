@@ -12,6 +12,8 @@ from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.meta import Object
+from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
+from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
@@ -31,6 +33,9 @@ from doorman.controllers.cluster.resource_quota_controller import ResourceQuotaC
 from doorman.controllers.cluster.service_account_controller import ServiceAccountController
 from doorman.controllers.daemonset.daemonset import DaemonSetController, DaemonSetSettings
 from doorman.controllers.deployment.deployment import DeploymentController
+from doorman.controllers.devices.device_eviction_messages import NAME as DEVICE_TAINT_EVICTION
+from doorman.controllers.devices.device_taint_eviction import DeviceTaintEvictionController
+from doorman.controllers.devices.resource_claim_controller import ResourceClaimController
 from doorman.controllers.job.cronjob import CronJobController
 from doorman.controllers.job.job_controller import JobController
 from doorman.controllers.job.ttl_after_finished import TtlAfterFinishedController
@@ -42,7 +47,7 @@ from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
 from doorman.controllers.replicas.replicaset import REPLICA_SETS
 from doorman.controllers.replicas.replicationcontroller import REPLICATION_CONTROLLERS
-from doorman.controllers.service.endpoint_slices import RESOURCE as SLICES
+from doorman.controllers.service.endpoint_slices import RESOURCE as ENDPOINT_SLICES
 from doorman.controllers.service.endpoint_slices import EndpointSliceController
 from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOINTS
 from doorman.controllers.service.endpoints_controller import EndpointsController
@@ -53,6 +58,7 @@ from doorman.controllers.service.kubernetes_service import KubernetesServiceCont
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes, agent_settings_for
+from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings, is_enabled
 
@@ -136,6 +142,17 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.settings.taint_eviction,
         budgets=p.lister("poddisruptionbudgets.policy"),
     ),
+    "resourceclaim-controller": lambda p: ResourceClaimController(
+        p.lister("pods"), p.lister(CLAIMS), p.lister(CLAIM_TEMPLATES)
+    ),
+    DEVICE_TAINT_EVICTION: lambda p: DeviceTaintEvictionController(
+        p.lister("pods"),
+        p.lister(CLAIMS),
+        p.lister(SLICES),
+        p.lister(TAINT_RULES),
+        taint_rules=p.settings.gates.device_taint_rules,
+    ),
+    "simulated-device-driver": lambda p: SimulatedDeviceDriver(p.lister("nodes"), p.lister(SLICES), p.lister(CLASSES)),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
     "cloud-node-controller": lambda p: CloudNodeController(p.lister("nodes")),
     "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
@@ -171,7 +188,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     ),
     "endpoints-controller": lambda p: EndpointsController(p.lister("services"), p.lister("pods"), p.lister(ENDPOINTS)),
     "endpointslice-controller": lambda p: EndpointSliceController(
-        p.lister("services"), p.lister("pods"), p.lister(SLICES), p.lister("nodes")
+        p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
     ),
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
@@ -202,6 +219,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "endpoints-controller": "endpoint-controller",
     "daemonset-controller": "daemon-set-controller",
     "replicationcontroller-controller": "replication-controller",
+    "resourceclaim-controller": "resource-claim-controller",
     "serviceaccount-controller": "service-account-controller",
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",
@@ -248,7 +266,8 @@ def account_of(name: str) -> Account:
 def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
     """Every controller that is to run, with who it acts as, in the order in which they are started."""
     for name, build in CONTROLLERS.items():
-        if is_enabled(name, parts.settings.controllers):
+        is_possible = parts.settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
+        if is_possible and is_enabled(name, parts.settings.controllers):
             yield build(parts), account_of(name)
     for build, account in SERVERS_OWN:
         yield build(parts), account

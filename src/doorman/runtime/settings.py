@@ -31,6 +31,7 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "podgc": "pod-garbage-collector-controller",
     "replicaset": "replicaset-controller",
     "replicationcontroller": "replicationcontroller-controller",
+    "resource-claim-controller": "resourceclaim-controller",
     "resourcequota": "resourcequota-controller",
     "root-ca-cert-publisher": "root-ca-certificate-publisher-controller",
     "serviceaccount": "serviceaccount-controller",

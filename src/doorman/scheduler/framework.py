@@ -115,6 +115,15 @@ class FilterPlugin(Plugin, Protocol):
 
 
 @runtime_checkable
+class PodFilterPlugin(Plugin, Protocol):
+    """A filter plugin of scope CLUSTER that looks at more of a pod than its shape: at claims that only it has."""
+
+    def filter_for_pod(self, pod: "Pod", cluster: "ClusterState") -> NodeFilter | PreFilterReject | None: ...
+
+    def scorer_for_pod(self, pod: "Pod", cluster: "ClusterState", /) -> NodeScorer | None: ...
+
+
+@runtime_checkable
 class NamesPlugin(Plugin, Protocol):
     """A filter plugin that can name the only nodes worth a look."""
 
@@ -145,6 +154,10 @@ class EventResource(StrEnum):
     ASSIGNED_POD = "AssignedPod"
     TARGET_POD = "TargetPod"
     """The waiting pod itself."""
+    RESOURCE_CLAIM = "ResourceClaim"
+    RESOURCE_SLICE = "ResourceSlice"
+    """Or a rule that taints its devices."""
+    DEVICE_CLASS = "DeviceClass"
     WILDCARD = "*"
 
 
@@ -164,6 +177,7 @@ class ActionType(IntFlag):
     UPDATE_POD_SCALE_DOWN = auto()
     UPDATE_POD_GATES_ELIMINATED = auto()
     UPDATE_POD_TOLERATION = auto()
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = auto()
     UPDATE_OTHER = auto()
 
 
@@ -172,8 +186,10 @@ class ClusterEvent(msgspec.Struct, frozen=True):
 
     resource: EventResource
     change: ActionType
-    old: Any = None  # Node or Pod, as the resource says; None for an add
+    old: Any = None  # Node, Pod …, as the resource says; None for an add
     new: Any = None
+    only: frozenset[str] | None = None
+    """Keys of the only pods to which it can matter; None when it may be any."""
 
 
 HintFunction = Callable[["Shape", ClusterEvent], bool]
@@ -184,6 +200,8 @@ class Hint(msgspec.Struct, frozen=True):
     resource: EventResource
     changes: ActionType
     is_worth_a_try: HintFunction
+    is_for_pod: "Callable[[Pod, ClusterEvent], bool] | None" = None
+    """Asked instead when the answer depends on more of the pod than its shape: the claims that are its own."""
 
 
 @runtime_checkable

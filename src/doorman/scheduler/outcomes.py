@@ -6,7 +6,9 @@ The scheduler only decides. Whoever runs it turns outcomes into bindings, condit
 import msgspec
 
 from doorman.api.views.pods import Pod
+from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.base.clock import Instant
+from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.extenders.extender import Extender
 
 
@@ -32,6 +34,8 @@ class Placed(Outcome, frozen=True, kw_only=True):
     first_tried: Instant = 0.0
     was_flushed: bool = False
     """It had waited so long that it was tried again although nothing had happened."""
+    claims: tuple[ClaimBinding, ...] = ()
+    """To be written before the pod is bound."""
 
 
 class Victim(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +64,8 @@ class Rejected(Outcome, frozen=True, kw_only=True):
     """Pods of lower priority that were nominated to `node` and lose that nomination."""
     broken_budgets: int = 0
     """Victims whose leaving breaks a disruption budget."""
+    given_up: ResourceClaim | None = None
+    """A claim whose devices keep the pod from every node: they are to be given back."""
     attempts: int = 1
 
 

@@ -3,7 +3,6 @@
 Plugins of kube-scheduler that do nothing here, and why:
 
     VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone   volumes count as satisfiable everywhere
-    DynamicResources                                                  devices are not scheduled yet; its place is here
     NodeDeclaredFeatures                                              no pod field here requires a feature
     PrioritySort, DefaultBinder                                       built into the queue and the outcomes
 """
@@ -13,12 +12,15 @@ from typing import Final
 
 import msgspec
 
+from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_relations import Relations
 from doorman.scheduler.cache.workload_selectors import WorkloadSelectors
 from doorman.scheduler.config.scheduler_config import PluginArgs
+from doorman.scheduler.devices.device_state import DeviceState
 from doorman.scheduler.framework import Plugin
 from doorman.scheduler.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
+from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.plugins.image_locality import ImageLocality
 from doorman.scheduler.plugins.node_affinity import NodeAffinityPlugin
 from doorman.scheduler.plugins.node_name import NodeName
@@ -39,14 +41,16 @@ class PluginContext(msgspec.Struct, frozen=True, kw_only=True):
     relations: Relations
     workloads: WorkloadSelectors
     preempting: Container[str]
+    cluster: ClusterState
+    devices: DeviceState
 
 
 PluginFactory = Callable[[PluginContext], Plugin]
 
 INERT: Final = frozenset(
     {
-        "PrioritySort", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources",
-        "DefaultBinder", "NodeDeclaredFeatures",
+        "PrioritySort", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DefaultBinder",
+        "NodeDeclaredFeatures",
     }
 )  # fmt: skip
 
@@ -73,6 +77,7 @@ PLUGINS: Final[Mapping[str, PluginFactory]] = {
         hard_weight=context.args.hard_pod_affinity_weight,
         ignores_others_preferences=context.args.ignore_preferred_terms_of_existing_pods,
     ),
+    "DynamicResources": lambda context: DynamicResources(context.devices, context.cluster),
     "DefaultPreemption": lambda context: DefaultPreemption(context.preempting),
     "NodeResourcesBalancedAllocation": lambda context: NodeResourcesBalancedAllocation(
         resources=context.args.balanced_resources

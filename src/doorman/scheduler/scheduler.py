@@ -8,13 +8,13 @@ How a pod moves: `pod_changed` queues it; `schedule` pops it and tries it; it en
 for an event, a gate or an instant (`next_wake`).
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
+from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.base.clock import Instant
 from doorman.base.reader_faults import ReaderFaults
 from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
@@ -26,6 +26,7 @@ from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
 from doorman.scheduler.cycle.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
+from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates, DeviceState
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.extenders.extender_decisions import Ends, ExtenderDecisions
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
@@ -40,6 +41,7 @@ from doorman.scheduler.outcomes import (
     Victim,
 )
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
+from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
 from doorman.scheduler.preemption.preemption_evaluator import Budgets, PostFilterResult, PreemptionEvaluator
@@ -49,6 +51,7 @@ from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.queue.queueing_hints import QueueingHints
 from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
 from doorman.scheduler.scheduler_metrics import SAMPLE_SECONDS, SchedulerMetrics
+from doorman.scheduler.scheduler_statistics import SchedulerStatistics
 
 
 class Scheduler:
@@ -63,6 +66,7 @@ class Scheduler:
         plugins: Mapping[str, Factory] | None = None,
         stopwatch: Callable[[], float] = float,
         faults: ReaderFaults | None = None,
+        device_gates: DeviceGates | None = None,
     ) -> None:
         """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them.
 
@@ -81,12 +85,14 @@ class Scheduler:
         self._budgets = Budgets()
         self._pod_cache = PodCache(self._cluster, self._shapes)
         self._preempting = PendingPreemptions()
+        self._devices = DeviceState(self._cluster, device_gates)
         state = SharedState(
             cluster=self._cluster,
             workloads=self._workloads,
             nominator=self._nominator,
             budgets=self._budgets,
             preempting=self._preempting,
+            devices=self._devices,
             comparison_operators=comparison_operators,
         )
         self._runners = {profile.name: make_runner(profile, others[profile.name], state) for profile in config.profiles}
@@ -107,6 +113,7 @@ class Scheduler:
         )
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
         self._has_extenders = self.extender_decisions.has_extenders
+        self.statistics = SchedulerStatistics(self._queue, self._runners, self._cluster, self._pod_cache)
         self._next_sample = 0.0
         """By the stopwatch: the next decision from then on is timed in parts."""
         self._failures = FitFailures()
@@ -117,6 +124,7 @@ class Scheduler:
             self._cluster.remove_node(old.metadata.name)
         else:
             self._cluster.set_node(new)
+            self._devices.node_changed(new.metadata.name)
         for event in node_events(old, new):
             self._queue.happened(event, now)
 
@@ -137,9 +145,11 @@ class Scheduler:
 
     def object_changed(self, resource: str, old: Any, new: Any, now: Instant) -> None:  # views of those kinds
         """Of kinds other than pods and nodes that decisions depend on."""
-        del now
         newest = new if new is not None else old
-        if resource == "namespaces":
+        if resource in DEVICE_KINDS:
+            for event in self._devices.changed(resource, old, new):
+                self._queue.happened(event, now)
+        elif resource == "namespaces":
             self._cluster.relations.set_namespace(newest.metadata.name, None if new is None else new.metadata.labels)
         elif resource == "poddisruptionbudgets.policy":
             if isinstance(new, PodDisruptionBudget):
@@ -175,10 +185,14 @@ class Scheduler:
         records = () if row is None else self._cluster.records_on(row)
         return next((record.pod for record in records if record.pod.metadata.uid == uid), None)
 
+    def claim(self, key: str) -> ResourceClaim | None:
+        return self._devices.claim(key)
+
     def bind_done(self, pod_key: str) -> None:
         """The binding was made. Nothing to decide: the pod stays assumed until it is seen bound."""
         queued = self._queue.get(pod_key)
         assert queued is None or pod_key in self._pod_cache, "a pod that was bound holds a place"
+        self._devices.written(pod_key)
 
     def bind_failed(self, pod_key: str, message: str, now: Instant, *, uid: str = "") -> Outcome | None:
         """The pod is not bound after all: others may have its place, and it is tried again after a while.
@@ -193,6 +207,7 @@ class Scheduler:
         if uid and record.pod.metadata.uid != uid:
             return None
         self._pod_cache.give_up(record)
+        self._devices.unreserve(pod_key)
         self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, on_node(record), None), now)
         return self._broken(queued, message, now)
 
@@ -217,7 +232,7 @@ class Scheduler:
         key = pod.metadata.key
         if runner is None:
             return Explanation(pod=key, profile=pod.spec.scheduler_name, state="Unknown")
-        attempted = AttemptedPod(key, self._shapes.find(pod, placed=True), pod.spec.priority)
+        attempted = AttemptedPod(key, self._shapes.find(pod, placed=True), pod.spec.priority, pod)
         record = self._pod_cache.get(key)
         row = -1 if record is None else record.row
         if record is not None and row >= 0:
@@ -227,39 +242,6 @@ class Scheduler:
         finally:
             if record is not None and row >= 0:
                 self._cluster.try_add(record, row)
-
-    def pending(self) -> dict[str, int]:
-        """How many pods wait, by queue."""
-        return self._queue.lengths()
-
-    def in_flight(self) -> int:
-        """Pods that are being tried or bound."""
-        return self._queue.in_flight
-
-    def incoming(self) -> Mapping[tuple[str, str], int]:
-        """How many pods came into which queue so far, and what brought them there."""
-        return self._queue.incoming
-
-    def unschedulable(self) -> Mapping[tuple[str, str], int]:
-        """How many pods wait because of which plugin of which profile."""
-        counts: Counter[tuple[str, str]] = Counter()
-        for queued in self._queue.all():
-            counts.update((plugin, queued.profile) for plugin in (*queued.rejectors, queued.gate) if plugin)
-        return counts
-
-    def evaluated(self) -> Mapping[tuple[str, str, str], int]:
-        """How often which plugin was asked about a pod, by plugin, extension point and profile."""
-        return {
-            (plugin, point, name): count
-            for name, runner in self._runners.items()
-            for (plugin, point), count in runner.cycle.evaluated().items()
-        }
-
-    def cache_sizes(self) -> dict[str, int]:
-        pod_cache = self._pod_cache
-        return {
-            "nodes": self._cluster.node_count, "pods": len(pod_cache), "assumed_pods": pod_cache.assumed_count,
-        }  # fmt: skip
 
     def _gate(self, queued: QueuedPod) -> str:
         for plugin in self._runners[queued.profile].plugins.pre_enqueue:
@@ -276,6 +258,8 @@ class Scheduler:
 
     def _pod_waits(self, key: str, new: Pod, now: Instant, *, was_leaving: bool) -> None:
         """An unbound pod was seen. One that was dropped because it is being deleted is not taken up again."""
+        if new.spec.resource_claims:
+            self._devices.pod_waits(new)
         record = self._pod_cache.get(key)
         if record is not None:
             if record.assumed:
@@ -297,6 +281,8 @@ class Scheduler:
 
     def _pod_bound(self, key: str, new: Pod, now: Instant) -> None:
         """A pod was seen on a node: bound just now by whomever, or changed since."""
+        if new.spec.resource_claims:
+            self._devices.pod_ends_waiting(key)
         self._nominator.remove(key)
         self._preempting.end(key)
         if _is_leaving(new):
@@ -322,6 +308,7 @@ class Scheduler:
         nominated = self._nominator.record_or_none(key)
         self._nominator.remove(key)
         self._preempting.end(key)
+        self._devices.pod_gone(key)
         self._victim_leaves(key, now)
         queued = self._queue.remove(key)
         record = self._pod_cache.get(key)
@@ -363,11 +350,12 @@ class Scheduler:
             message = f"skip schedule deleting pod: {pod.metadata.namespace}/{pod.metadata.name}"
             return Skipped(pod=pod, profile=queued.profile, message=message)
         runner = self._runners[queued.profile]
-        attempted = AttemptedPod(queued.key, queued.shape, queued.priority)
+        attempted = AttemptedPod(queued.key, queued.shape, queued.priority, pod)
         if self._has_extenders and (interested := self.extender_decisions.interested(pod)):
             return self.extender_decisions.begin(queued, interested, now)
-        is_nominated = bool(self._nominator.node_of(queued.key))
-        known = None if is_nominated else self._failures.get(queued, self._state())
+        # What becomes of a pod that has a nomination or claims of its own says nothing of its likes.
+        has_likes = not self._nominator.node_of(queued.key) and not (runner.devices and runner.devices.concerns(pod))
+        known = self._failures.get(queued, self._state()) if has_likes else None
         if known is not None:
             return self._fit_error(queued, known.fit_error, known.result, now)
         try:
@@ -382,7 +370,7 @@ class Scheduler:
             case Fit() as fit:
                 return self._assume(queued, fit)
             case FitError() as fit_error:
-                if not is_nominated:
+                if has_likes:
                     self._failures.remember(queued, FitFailure(self._state(), fit_error, result))
                 return self._fit_error(queued, fit_error, result, now)
 
@@ -409,12 +397,14 @@ class Scheduler:
 
     def _assume(self, queued: QueuedPod, fit: Fit) -> Outcome:
         node = self._cluster.node(fit.row).metadata.name
+        devices = self._runners[queued.profile].devices
+        claims = devices.reserve(queued.pod, fit.row) if devices is not None else ()
         self._nominator.remove(queued.key)
         self._pod_cache.assume(queued.key, queued.pod, queued.shape, node)
         return Placed(
             pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
             attempts=queued.attempts, began=queued.began, first_tried=queued.first_tried,
-            was_flushed=queued.was_flushed,
+            was_flushed=queued.was_flushed, claims=claims,
         )  # fmt: skip
 
     def _broken(self, queued: QueuedPod, message: str, now: Instant) -> Rejected:
@@ -434,6 +424,9 @@ class Scheduler:
         victims: tuple[Victim, ...] = ()
         unnominated: tuple[Pod, ...] = ()
         broken_budgets = 0
+        given_up = self._claim_to_give_up(queued, fit_error)
+        if given_up is not None:
+            message = f"{message} deallocation of ResourceClaim completed{',' if result is not None else ''}"
         if result is not None:
             broken_budgets = result.broken_budgets
             message = f"{message} {result.message}"
@@ -455,8 +448,14 @@ class Scheduler:
         return Rejected(
             pod=queued.pod, profile=queued.profile, reason=UNSCHEDULABLE, message=message, nominated=nominated,
             node=node, victims=victims, unnominated=unnominated, broken_budgets=broken_budgets,
-            attempts=queued.attempts, began=queued.began,
+            given_up=given_up, attempts=queued.attempts, began=queued.began,
         )  # fmt: skip
+
+    def _claim_to_give_up(self, queued: QueuedPod, fit_error: FitError) -> ResourceClaim | None:
+        runner = self._runners[queued.profile]
+        if runner.devices is None or DynamicResources.name not in fit_error.rejectors:
+            return None
+        return runner.devices.claim_to_give_up(queued.pod, runner.rejected_by(DynamicResources.name, fit_error))
 
     def _state(self) -> tuple[int, ...]:
         """Equal as long as nothing that decisions depend on has changed."""

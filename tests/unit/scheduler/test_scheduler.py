@@ -204,7 +204,7 @@ def test_bound_by_somebody_else_while_waiting(desk: Desk) -> None:
     desk.settle()
     desk.change_pod("p", spec={"nodeName": "n2"})
     assert desk.run() == []
-    assert desk.scheduler.pending() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0}
+    assert desk.scheduler.statistics.pending() == {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0}
 
 
 def test_node_that_goes_keeps_its_pods_for_its_return(desk: Desk) -> None:
@@ -286,7 +286,7 @@ def test_gated_pod_waits_until_its_last_gate_goes(desk: Desk) -> None:
     desk.change_pod("p", spec={"schedulingGates": [{"name": "a"}]})
     desk.settle()
     assert desk.attempts == []
-    assert desk.scheduler.pending()["gated"] == 1
+    assert desk.scheduler.statistics.pending()["gated"] == 1
     desk.change_pod("p", spec={"schedulingGates": []})
     desk.settle()
     assert desk.where("p") == "n1"

@@ -46,4 +46,5 @@ def is_filed_alike(one: Pod, other: Pod) -> bool:
         and bool(before.deletion_timestamp) is bool(after.deletion_timestamp)
         and (one.spec is other.spec or one.spec.node_name == other.spec.node_name)
         and before.owner_references == after.owner_references
+        and one.status.resource_claim_statuses == other.status.resource_claim_statuses
     )

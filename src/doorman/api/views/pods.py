@@ -199,6 +199,19 @@ class PodIP(View, frozen=True, kw_only=True):
     ip: str = ""
 
 
+class PodResourceClaimStatus(View, frozen=True, kw_only=True):
+    """The claim that was made for an entry of `spec.resourceClaims`; without one the entry needs none."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class ExtendedResourceClaimStatus(View, frozen=True, kw_only=True):
+    """The claim that was made for extended resources which a DeviceClass backs."""
+
+    resource_claim_name: str = ""
+
+
 class PodStatus(View, frozen=True, kw_only=True):
     phase: str = ""
     reason: str = ""
@@ -212,6 +225,8 @@ class PodStatus(View, frozen=True, kw_only=True):
     container_statuses: tuple[ContainerStatus, ...] = ()
     ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     observed_generation: int = 0
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
 
     def condition(self, type_: str) -> Condition | None:
         for condition in self.conditions:

@@ -23,11 +23,25 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.api.views.rbac import Role, RoleBinding
+from doorman.api.views.resource.devices import (
+    CLASSES,
+    SLICES,
+    TAINT_RULES,
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceSlice,
+)
+from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS, ResourceClaim, ResourceClaimTemplate
 from doorman.api.views.services import Endpoints, EndpointSlice, IpAddress, Service
 from doorman.api.well_known import RBAC_GROUP
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
     "pods": Pod,
+    SLICES: ResourceSlice,
+    CLASSES: DeviceClass,
+    CLAIMS: ResourceClaim,
+    CLAIM_TEMPLATES: ResourceClaimTemplate,
+    TAINT_RULES: DeviceTaintRule,
     POLICIES: Policy,
     "events": Event,
     DEFINITIONS: CustomResourceDefinition,

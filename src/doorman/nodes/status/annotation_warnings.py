@@ -9,6 +9,7 @@ from typing import Final
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.client.actions import RecordEvent
+from doorman.nodes.devices.simulated_devices import device_annotation_errors
 from doorman.nodes.status.kubelet_writes import node_event, pod_event
 from doorman.nodes.status.node_annotations import PREFIX, node_annotation_errors, pod_annotation_errors
 
@@ -23,7 +24,9 @@ class AnnotationWarnings:
     def about_node(self, node: Node, errors: str = "") -> Sequence[RecordEvent]:
         """`errors` are those found by others."""
         name = node.metadata.name
-        text = "; ".join(filter(None, (errors, *node_annotation_errors(node.metadata.annotations))))
+        annotations = node.metadata.annotations
+        found = (errors, *node_annotation_errors(annotations), *device_annotation_errors(annotations))
+        text = "; ".join(filter(None, found))
         return (node_event(node, "Warning", REASON, f"Cannot simulate: {text}"),) if self._is_new(name, text) else ()
 
     def about_pod(self, pod: Pod) -> Sequence[RecordEvent]:

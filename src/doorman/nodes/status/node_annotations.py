@@ -7,7 +7,9 @@ On a Node:
   silence that its script asks for;
 - `doorman.dev/conditions: Ready=False,MemoryPressure=True`: what the kubelet says instead of good health;
 - `doorman.dev/shutdown: 30s/10s`: it shuts down, in so much time, the last of it for critical pods;
-- `doorman.dev/script`: the same by the clock, see `doorman.nodes.status.simulated_health`.
+- `doorman.dev/script`: the same by the clock, see `doorman.nodes.status.simulated_health`;
+- `doorman.dev/devices`, `doorman.dev/device-taints`, `doorman.dev/failed-devices`: what its driver publishes, see
+  `doorman.nodes.devices.simulated_devices`.
 
 On a Pod:
 
@@ -31,6 +33,9 @@ SILENT: Final = PREFIX + "silent"
 CONDITIONS: Final = PREFIX + "conditions"
 SCRIPT: Final = PREFIX + "script"
 SHUTDOWN: Final = PREFIX + "shutdown"
+DEVICES: Final = PREFIX + "devices"
+DEVICE_TAINTS: Final = PREFIX + "device-taints"
+FAILED_DEVICES: Final = PREFIX + "failed-devices"
 STARTUP: Final = PREFIX + "startup"
 READY_AFTER: Final = PREFIX + "ready-after"
 RUNS_FOR: Final = PREFIX + "runs-for"
@@ -46,7 +51,7 @@ TAINTS: Final = PREFIX + "taints"
 _TIMES: Final = (STARTUP, READY_AFTER, RUNS_FOR, TERMINATION)
 _AMOUNTS: Final = (MEMORY_USAGE, DISK_USAGE)
 _OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS)
-_OF_NODES: Final = (SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN)
+_OF_NODES: Final = (SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, DEVICES, DEVICE_TAINTS, FAILED_DEVICES)
 EXIT_CODE_MAX: Final = 255
 
 

@@ -70,21 +70,23 @@ def scheduler_source(find: Callable[[], SchedulerRunner | None]) -> Callable[[],
 
 def _queue_metrics(runner: SchedulerRunner) -> Iterable[Metric]:
     scheduler = runner.scheduler
-    pending = scheduler.pending()
+    pending = scheduler.statistics.pending()
     yield _gauge("pending_pods", "Pods that wait, by queue.", ("queue",), _keyed(pending))
     entities = [((queue, "pod"), count) for queue, count in pending.items()]
     yield _gauge("queued_entities", "Pods that wait and belong to no group.", ("queue", "type"), entities)
-    incoming = scheduler.incoming()
+    incoming = scheduler.statistics.incoming()
     text = "Pods that came into a queue, by queue and by what brought them there."
     yield _counter("queue_incoming_pods_total", text, ("queue", "event"), incoming.items())
     alone = (((queue, event, "pod"), count) for (queue, event), count in incoming.items())
     text = "Pods that belong to no group and came into a queue."
     yield _counter("queue_incoming_entities_total", text, ("queue", "event", "type"), alone)
-    tracked = [(("PodPopped",), scheduler.in_flight())]
+    tracked = [(("PodPopped",), scheduler.statistics.in_flight())]
     yield _gauge("inflight_events", "Pods being tried or bound.", ("event",), tracked)
-    waiting = scheduler.unschedulable().items()
+    waiting = scheduler.statistics.unschedulable().items()
     yield _gauge("unschedulable_pods", "Pods that a plugin keeps waiting.", ("plugin", "profile"), waiting)
-    yield _gauge("cache_size", "Nodes and pods that the scheduler knows.", ("type",), _keyed(scheduler.cache_sizes()))
+    yield _gauge(
+        "cache_size", "Nodes and pods that the scheduler knows.", ("type",), _keyed(scheduler.statistics.cache_sizes())
+    )
     under_way = [(("binding",), runner.in_flight)]
     yield _gauge("goroutines", "Bindings and reports under way.", ("operation",), under_way)
 
@@ -140,7 +142,7 @@ def _parts(runner: SchedulerRunner) -> Iterable[Metric]:
         "plugin_evaluation_total",
         "Pods that a plugin judged.",
         ("plugin", "extension_point", "profile"),
-        runner.scheduler.evaluated().items(),
+        runner.scheduler.statistics.evaluated().items(),
     )
     yield _histogram(
         "queueing_hint_execution_duration_seconds",

@@ -10,6 +10,7 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.api.machinery.schema import Document
+from doorman.api.views.pods import Pod
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, not_found
 from doorman.base.instants import to_time
@@ -18,11 +19,15 @@ from doorman.registry.cache.selection import Selection
 from doorman.registry.registry import Registry
 from doorman.scheduler.explain.explanation import without_names
 from doorman.scheduler.scheduler import Scheduler
+from doorman.semantics.devices.device_taints import ClaimEviction
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
 
 EXPLANATIONS: Final = "podexplanations.doorman.dev"
-TOLD: Final = ("TaintManagerEviction", "TaintEvictionDetail", "Preempted", "FailedScheduling", "Scheduled", "Evicted")
+TOLD: Final = (
+    "TaintManagerEviction", "TaintEvictionDetail", "DeviceTaintManagerEviction", "FailedResourceClaimCreation",
+    "Preempted", "FailedScheduling", "Scheduled", "Evicted",
+)  # fmt: skip
 """Reasons of events that say something about where a pod is."""
 NOT_TOLD: Final = ("BackOff", "InvalidSimulation")
 """Reasons of a kubelet's warnings that say something else. All others are refusals, or ends that it made."""
@@ -39,6 +44,17 @@ def forecasts_evictions(controller: object) -> TypeGuard[EvictionForecast]:
     return isinstance(controller, EvictionForecast)
 
 
+@runtime_checkable
+class DeviceEvictionForecast(Protocol):
+    """A controller that knows when a pod is to leave because of its devices."""
+
+    def eviction_of(self, pod: Pod) -> ClaimEviction | None: ...
+
+
+def forecasts_device_evictions(controller: object) -> TypeGuard[DeviceEvictionForecast]:
+    return isinstance(controller, DeviceEvictionForecast)
+
+
 class PodExplainer:
     def __init__(
         self,
@@ -46,12 +62,14 @@ class PodExplainer:
         authorizer: Authorizer,
         scheduler: Scheduler | None,
         evictions: EvictionForecast | None,
+        devices: DeviceEvictionForecast | None,
         clock: Clock,
     ) -> None:
         self._registry = registry
         self._authorizer = authorizer
         self._scheduler = scheduler
         self._evictions = evictions
+        self._devices = devices
         self._clock = clock
 
     def explain(self, namespace: str, name: str, user: User) -> Document:
@@ -75,6 +93,9 @@ class PodExplainer:
         coming = self._coming_eviction(f"{namespace}/{name}")
         if coming is not None and self._may_see_nodes(user):
             out["eviction"] = coming
+        device_eviction = self._coming_device_eviction(stored.view)
+        if device_eviction is not None and self._may_see_nodes(user):
+            out["deviceEviction"] = device_eviction
         out["history"] = history
         return out
 
@@ -88,6 +109,17 @@ class PodExplainer:
             "node": timer.node,
             "taint": str(timer.taint),
             "tolerationSeconds": timer.toleration.toleration_seconds,
+        }
+
+    def _coming_device_eviction(self, pod: Pod) -> dict[str, Any] | None:  # part of the answer
+        planned = self._devices.eviction_of(pod) if self._devices is not None else None
+        if planned is None:
+            return None
+        return {
+            "at": to_time(planned.when),
+            "inSeconds": round(planned.when - self._clock.now(), 1),
+            "node": pod.spec.node_name,
+            "reasons": [str(reason) for reason in planned.reasons],
         }
 
     def _history(self, namespace: str, name: str) -> list[dict[str, str]]:

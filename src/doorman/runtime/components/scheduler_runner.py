@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.pods import Pod
+from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
+from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
@@ -13,7 +15,9 @@ from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordE
 from doorman.client.client import Client
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.recorder import EventRecorder
+from doorman.runtime.components.claim_binder import ClaimBinder
 from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError
+from doorman.scheduler.devices.device_state import DEVICE_KINDS
 from doorman.scheduler.extenders.extender import Extender
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, Outcome, Placed, Rejected, Skipped
 from doorman.scheduler.scheduler import Scheduler
@@ -26,7 +30,7 @@ BINDS_IN_FLIGHT_MAX: Final = 512
 
 WATCHED: Final = (
     "namespaces", "poddisruptionbudgets.policy", "services", "replicationcontrollers", "replicasets.apps",
-    "statefulsets.apps",
+    "statefulsets.apps", *DEVICE_KINDS,
 )  # fmt: skip
 """Kinds the scheduler sees besides pods and nodes."""
 
@@ -38,6 +42,10 @@ _EVENT_KINDS: Final = {
     "replicationcontrollers": "ReplicationController",
     "replicasets.apps": "ReplicaSet",
     "statefulsets.apps": "StatefulSet",
+    SLICES: "ResourceSlice",
+    CLASSES: "DeviceClass",
+    CLAIMS: "ResourceClaim",
+    TAINT_RULES: "DeviceTaintRule",
 }
 
 _GONE: Final = (404, 409)
@@ -66,6 +74,7 @@ class SchedulerRunner:
         self._client = client
         self._recorder = recorder
         self._clock = clock
+        self._claims = ClaimBinder(client, clock)
         self._loop = asyncio.get_running_loop()
         self._is_turn_due = False
         self._is_stopped = False
@@ -188,8 +197,10 @@ class SchedulerRunner:
     async def _bind(self, placed: Placed) -> None:
         meta = placed.pod.metadata
         began = self._stopwatch()
-        message = await self._make_binding(placed)
+        message = await self._bind_claims(placed) if placed.claims else ""
+        message = message or await self._make_binding(placed)
         if message:
+            await self._claims.give_back(placed)
             outcome = self.scheduler.bind_failed(meta.key, message, self._clock.now(), uid=meta.uid)
             if outcome is not None:
                 self._carry_out(outcome)
@@ -205,12 +216,23 @@ class SchedulerRunner:
         note = f"Successfully assigned {meta.namespace}/{meta.name} to {placed.node}"
         self._record(placed.pod, placed.profile, "Normal", "Scheduled", "Binding", note)
 
+    async def _bind_claims(self, placed: Placed) -> str:
+        """Write the pod's claims, and wait for devices that must be got ready first. What went wrong, if anything."""
+        message = await self._claims.bind(placed)
+        if message or not any(_has_conditions(binding.allocation) for binding in placed.claims):
+            return message
+        note = f"waiting for binding conditions for device on node {placed.node}"
+        self._record(placed.pod, placed.profile, "Normal", "BindingConditionsPending", "Scheduling", note)
+        return await self._claims.wait_for_devices(placed, self.scheduler.claim)
+
     async def _report(self, rejected: Rejected) -> None:
         pod = rejected.pod
         self._record(pod, rejected.profile, "Warning", "FailedScheduling", "Scheduling", rejected.message)
         body = status_patch(rejected, to_time(self._clock.now()))
         if body is not None:
             await self._patch_status(pod, body)
+        if rejected.given_up is not None:
+            await self._claims.give_up(rejected.given_up)
         if rejected.victims:
             began = self._stopwatch()
             failed = not await self._preempt(rejected)
@@ -290,6 +312,10 @@ class SchedulerRunner:
                 related=related,
             )
         )
+
+
+def _has_conditions(allocation: Mapping[str, Any] | None) -> bool:  # status.allocation as JSON
+    return allocation is not None and any(one.get("bindingConditions") for one in allocation["devices"]["results"])
 
 
 def event_name(change: ObjectChange) -> str:

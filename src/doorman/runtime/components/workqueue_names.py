@@ -27,6 +27,7 @@ QUEUE_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "pod-garbage-collector-controller": {"": "orphaned_pods_nodes"},
     "replicaset-controller": {"": "replicaset"},
     "replicationcontroller-controller": {"": "replicationmanager"},
+    "resourceclaim-controller": {"": "resource_claim"},
     "resourcequota-controller": {"": "resourcequota_primary"},
     "root-ca-certificate-publisher-controller": {"": "root_ca_cert_publisher"},
     "serviceaccount-controller": {"": "serviceaccount"},

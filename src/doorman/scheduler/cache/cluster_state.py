@@ -25,7 +25,7 @@ from doorman.base.clock import Instant
 from doorman.base.instants import from_time
 from doorman.scheduler.cache.image_table import ImageTable
 from doorman.scheduler.cache.node_columns import Column, Mask, RowArray, ValueColumn
-from doorman.scheduler.cache.node_order import NodeOrder
+from doorman.scheduler.cache.node_order import NodeOrder, is_same_for_scheduling
 from doorman.scheduler.cache.pod_relations import Relations
 from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 from doorman.scheduler.cache.port_table import PortTable
@@ -93,7 +93,7 @@ class ClusterState:
         """Rows in use or to be used again; everything beyond has never held a node."""
         self.node_count = 0
         self.layout_version = 0
-        """Changes when `size` does."""
+        """Changes when `size` does, and when every row must be looked at anew."""
         self.membership_version = 0
         """Changes when a node comes or goes."""
         self._rows: dict[str, int] = {}
@@ -110,6 +110,8 @@ class ClusterState:
         self.lowest_priority: Column = np.full(CAPACITY_MIN, NO_PODS_PRIORITY, dtype=np.int64)
         self.allocatable: list[Column] = []
         self.requested: list[Column] = []
+        self.delegated: frozenset[int] = frozenset()
+        """Resources that a DeviceClass stands for: where a node has none of its own, pods are given devices."""
         self.taints = ValueColumn[TaintSet]((), CAPACITY_MIN)
         self._labels: WeakValueDictionary[str, ValueColumn[str | None]] = WeakValueDictionary()
         """Columns somebody uses; pods may name any number of labels, so nobody else keeps them all."""
@@ -189,7 +191,7 @@ class ClusterState:
             self._touch(row, node=True)
             return
         old = self.node(row)
-        if not _same_for_scheduling(old, node):
+        if not is_same_for_scheduling(old, node):
             self._fill(row, old, node)
             if self.order.update(name, node.metadata.labels):
                 self._rank_is_stale = True
@@ -385,6 +387,11 @@ class ClusterState:
             self.allocatable.append(np.zeros(self._capacity, dtype=np.int64))
             self.requested.append(np.zeros(self._capacity, dtype=np.int64))
 
+    def set_delegated(self, names: Iterable[str]) -> None:
+        self.delegated = frozenset(map(self.resources.index, names))
+        self.ensure_resources()
+        self.layout_version += 1
+
     def _touch(self, row: int, *, node: bool = False) -> None:
         self.log.append(2 * row + node)
         if len(self.log) > LOG_ENTRIES_MAX:
@@ -399,13 +406,3 @@ class ClusterState:
             rows = [self._rows[name] for name in self.order.names()]
             self._ordered = np.array(rows, dtype=np.intp)
             self._rank[rows] = np.arange(len(rows))
-
-
-def _same_for_scheduling(old: Node, new: Node) -> bool:
-    return (
-        old.spec.unschedulable == new.spec.unschedulable
-        and old.spec.taints == new.spec.taints
-        and old.metadata.labels == new.metadata.labels
-        and old.status.allocatable == new.status.allocatable
-        and old.status.images == new.status.images
-    )

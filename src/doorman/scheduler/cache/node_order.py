@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Final
 
+from doorman.api.views.nodes import Node
 from doorman.api.well_known import ZONE_LABEL
 
 REGION_LABEL: Final = "topology.kubernetes.io/region"
@@ -58,3 +59,14 @@ class NodeOrder:
     def names(self) -> list[str]:
         rounds = zip_longest(*self._zones.values())
         return [name for one_round in rounds for name in one_round if name is not None]
+
+
+def is_same_for_scheduling(old: Node, new: Node) -> bool:
+    """Whether nothing differs that the scheduler looks at."""
+    return (
+        old.spec.unschedulable == new.spec.unschedulable
+        and old.spec.taints == new.spec.taints
+        and old.metadata.labels == new.metadata.labels
+        and old.status.allocatable == new.status.allocatable
+        and old.status.images == new.status.images
+    )

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
+from doorman.api.views.pods import Pod
 from doorman.scheduler.cache.node_columns import Column, RowArray
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.cycle.bound_plugins import BoundFilter
@@ -55,6 +56,7 @@ class AttemptedPod(msgspec.Struct, frozen=True):
     key: str
     shape: Shape
     priority: int
+    pod: Pod
 
 
 def unavailable(nodes: int, reasons: Counter[str]) -> str:

@@ -5,8 +5,9 @@ from typing import Final, cast
 
 import numpy as np
 
-from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.node_columns import Column, RowArray, Rows
 from doorman.scheduler.framework import CODE_BITS, PASS, NodeFilter, NodeScorer, Normaliser, Scope
+from doorman.scheduler.out_of_tree_plugins import PluginError
 
 CODE_MASK: Final = 2**CODE_BITS - 1
 
@@ -73,3 +74,15 @@ class BoundPlugins:
             if code:
                 return bound_plugin.tag | code
         return PASS
+
+
+def feasible_rows(verdicts: Column, filters: Sequence[BoundFilter]) -> RowArray:
+    """Rows that every filter lets the pod into. Raises PluginError when one of `filters` failed on a row that no
+    earlier plugin had rejected: kube-scheduler gives such a pod up, whatever other nodes there are.
+    """
+    for bound_plugin in filters:
+        for code, message in getattr(bound_plugin.filter, "failures", {}).items():
+            if np.any(verdicts == bound_plugin.tag | code):
+                raise PluginError(message)
+    rows: RowArray = np.flatnonzero(verdicts == PASS)
+    return rows

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.config.scheduler_config import Profile
+from doorman.scheduler.cycle.attempts import AttemptedPod
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins, BoundScorer
 from doorman.scheduler.cycle.stage_timing import SKIP, SUCCESS, StageTiming
 from doorman.scheduler.extenders.extender import EXTENDER
@@ -14,6 +15,7 @@ from doorman.scheduler.framework import (
     HintPlugin,
     NamesPlugin,
     Plugin,
+    PodFilterPlugin,
     PreEnqueuePlugin,
     PreFilterReject,
     Scope,
@@ -64,10 +66,12 @@ class ProfilePlugins:
         ]
         self._names = [plugin for plugin in map(plugins.get, profile.pre_filters) if isinstance(plugin, NamesPlugin)]
         self._cluster_filters = [
-            (index, plugin) for index, plugin in enumerate(self.filters) if plugin.filter_scope is Scope.CLUSTER
+            (index, plugin, plugin if isinstance(plugin, PodFilterPlugin) else None)
+            for index, plugin in enumerate(self.filters)
+            if plugin.filter_scope is Scope.CLUSTER
         ]
         self._cluster_scores = [
-            (index, plugin, weight)
+            (index, plugin, weight, plugin if isinstance(plugin, PodFilterPlugin) else None)
             for index, (plugin, weight) in enumerate(self.scores)
             if plugin.score_scope is Scope.CLUSTER
         ]
@@ -99,13 +103,16 @@ class ProfilePlugins:
         return BoundPlugins(filters, scorers)
 
     def cluster_filters(
-        self, shape: Shape, cluster: ClusterState, timing: StageTiming | None = None
+        self, pod: AttemptedPod, cluster: ClusterState, timing: StageTiming | None = None
     ) -> list[BoundFilter]:
         """What must be asked in every cycle. Raises PluginReject."""
         found = []
-        for index, plugin in self._cluster_filters:
+        for index, plugin, by_pod in self._cluster_filters:
             began = timing.now() if timing is not None else 0.0
-            bound_plugin = plugin.filter_for(shape, cluster)
+            if by_pod is not None:
+                bound_plugin = by_pod.filter_for_pod(pod.pod, cluster)
+            else:
+                bound_plugin = plugin.filter_for(pod.shape, cluster)
             if timing is not None:
                 timing.plugin(plugin.name, "PreFilter", SKIP if bound_plugin is None else SUCCESS, since=began)
             if isinstance(bound_plugin, PreFilterReject):
@@ -114,10 +121,13 @@ class ProfilePlugins:
                 found.append(BoundFilter(index, Scope.CLUSTER, bound_plugin))
         return found
 
-    def cluster_scorers(self, shape: Shape, cluster: ClusterState) -> list[BoundScorer]:
+    def cluster_scorers(self, pod: AttemptedPod, cluster: ClusterState) -> list[BoundScorer]:
         found = []
-        for index, plugin, weight in self._cluster_scores:
-            scorer = plugin.scorer_for(shape, cluster)
+        for index, plugin, weight, by_pod in self._cluster_scores:
+            if by_pod is not None:
+                scorer = by_pod.scorer_for_pod(pod.pod, cluster)
+            else:
+                scorer = plugin.scorer_for(pod.shape, cluster)
             if scorer is not None:
                 found.append(BoundScorer(index, Scope.CLUSTER, weight, scorer))
         return found

@@ -1,18 +1,21 @@
 """What decides for one profile: its plugins, its cycle, its preemption."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 
 import msgspec
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.workload_selectors import WorkloadSelectors
 from doorman.scheduler.config.scheduler_config import Profile
+from doorman.scheduler.cycle.attempts import FitError
 from doorman.scheduler.cycle.profile_plugins import ProfilePlugins
 from doorman.scheduler.cycle.scheduling_cycle import Cycle
+from doorman.scheduler.devices.device_state import DeviceState
 from doorman.scheduler.explain.explainer import Explainer
 from doorman.scheduler.framework import Plugin
 from doorman.scheduler.plugin_registry import PluginContext, make_plugins
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
+from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.preemption_evaluator import Budgets, PreemptionEvaluator
 
@@ -25,6 +28,7 @@ class SharedState(msgspec.Struct, frozen=True, kw_only=True):
     nominator: Nominator
     budgets: Budgets
     preempting: Container[str]
+    devices: DeviceState
     comparison_operators: bool
 
 
@@ -34,6 +38,13 @@ class ProfileRunner(msgspec.Struct, frozen=True):
     cycle: Cycle
     preemption: PreemptionEvaluator | None
     explainer: Explainer
+    devices: DynamicResources | None = None
+    """If the profile runs it."""
+
+    def rejected_by(self, plugin: str, fit_error: FitError) -> Callable[[int], bool]:
+        """Whether the plugin was the first to say no to a row."""
+        index = next(at for at, each in enumerate(self.plugins.filters) if each.name == plugin)
+        return lambda row: Cycle.plugin_index(int(fit_error.verdicts[row])) == index
 
 
 def make_runner(profile: Profile, others: Mapping[str, Plugin], state: SharedState) -> ProfileRunner:
@@ -45,6 +56,8 @@ def make_runner(profile: Profile, others: Mapping[str, Plugin], state: SharedSta
             relations=state.cluster.relations,
             workloads=state.workloads,
             preempting=state.preempting,
+            cluster=state.cluster,
+            devices=state.devices,
         )
     )
     plugins = ProfilePlugins(profile, {**own, **others})
@@ -59,4 +72,6 @@ def make_runner(profile: Profile, others: Mapping[str, Plugin], state: SharedSta
             candidates_percentage_min=profile.args.min_candidate_nodes_percentage,
             candidates_absolute_min=profile.args.min_candidate_nodes_absolute,
         )
-    return ProfileRunner(profile, plugins, cycle, preemption, Explainer(plugins, state.cluster, cycle))
+    devices = own[DynamicResources.name] if DynamicResources.name in profile.filters else None
+    assert devices is None or isinstance(devices, DynamicResources), "it is our own plugin of that name"
+    return ProfileRunner(profile, plugins, cycle, preemption, Explainer(plugins, state.cluster, cycle), devices)

@@ -16,7 +16,7 @@ from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
 from doorman.scheduler.cache.node_columns import Column, RowArray
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.cycle.attempts import Attempt, AttemptedPod, FilterResult, Fit, FitError, unavailable
-from doorman.scheduler.cycle.bound_plugins import CODE_MASK, BoundFilter, BoundPlugins
+from doorman.scheduler.cycle.bound_plugins import CODE_MASK, BoundFilter, BoundPlugins, feasible_rows
 from doorman.scheduler.cycle.evaluation import Evaluation, counted, recount
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
 from doorman.scheduler.cycle.row_scores import RowScores, shared_key
@@ -58,7 +58,7 @@ class Cycle:
             return FitError(message=NO_NODES, rejectors=frozenset(), verdicts=np.zeros(0, dtype=np.int64), counts={})
         try:
             names, by = self._plugins.node_names(pod.shape)
-            filters = self._plugins.cluster_filters(pod.shape, cluster, timing)
+            filters = self._plugins.cluster_filters(pod, cluster, timing)
             if timing is not None:
                 timing.record_stage("PreFilter")
             if names is not None:
@@ -79,7 +79,7 @@ class Cycle:
             return self.attempt(pod)  # type: ignore[return-value]  # a FitError
         try:
             names, by = self._plugins.node_names(pod.shape)
-            filters = self._plugins.cluster_filters(pod.shape, cluster)
+            filters = self._plugins.cluster_filters(pod, cluster)
             if names is not None:
                 bound_plugins = self._plugins.bound_plugins(pod.shape, cluster)
                 filter_result = FilterResult(
@@ -220,15 +220,15 @@ class Cycle:
             )
         return found
 
-    def bound_plugins_for(self, shape: Shape) -> tuple[BoundPlugins, list[BoundFilter]]:
+    def bound_plugins_for(self, pod: AttemptedPod) -> tuple[BoundPlugins, list[BoundFilter]]:
         """Plugins bound by node and row, and fresh ones that look at the whole cluster. Raises PluginReject."""
-        kept = self._evaluations.get(shape.demand.id)
-        bound_plugins = kept.bound_plugins if kept is not None else self._plugins.bound_plugins(shape, self._cluster)
-        return bound_plugins, self._plugins.cluster_filters(shape, self._cluster)
+        kept = self._evaluations.get(pod.shape.demand.id)
+        found = kept.bound_plugins if kept is not None else self._plugins.bound_plugins(pod.shape, self._cluster)
+        return found, self._plugins.cluster_filters(pod, self._cluster)
 
     def _verdict(self, pod: AttemptedPod, bound_plugins: BoundPlugins, row: int) -> int:
         verdict = bound_plugins.verdict(row)
-        for bound_plugin in self._plugins.cluster_filters(pod.shape, self._cluster):
+        for bound_plugin in self._plugins.cluster_filters(pod, self._cluster):
             code = int(bound_plugin.filter.codes(row))
             if code:
                 return min(verdict, bound_plugin.tag | code)
@@ -254,7 +254,7 @@ class Cycle:
         if not filters and not (evaluation.feasible_count if counts is None else counts.get(PASS)):
             evaluation.uses += 1
             return self._fit_error(verdicts, evaluation.bound_plugins.filters, counts=counts or evaluation.counts())
-        scorers = self._plugins.cluster_scorers(pod.shape, self._cluster)
+        scorers = self._plugins.cluster_scorers(pod, self._cluster)
         if not filters and not scorers and verdicts is evaluation.verdicts:
             evaluation.choices += 1
             row = int(evaluation.keys.argmax())
@@ -262,7 +262,7 @@ class Cycle:
         for bound_plugin in filters:
             self._evaluated[self._plugins.filters[bound_plugin.index].name, "Filter"] += 1
             verdicts = np.minimum(verdicts, bound_plugin.verdicts(self._cluster.all_rows))
-        feasible: RowArray = np.flatnonzero(verdicts == PASS)
+        feasible = feasible_rows(verdicts, filters)
         if len(feasible) <= 1:
             evaluation.uses += 1
             if len(feasible):
@@ -321,7 +321,7 @@ class Cycle:
         for named in (*bound_plugins.filters, *filters):
             self._evaluated[self._plugins.filters[named.index].name, "Filter"] += 1
         verdicts = self._named_verdicts(pod, names, by, bound_plugins)
-        feasible: RowArray = np.flatnonzero(verdicts == PASS)
+        feasible = feasible_rows(verdicts, filters)
         if not len(feasible):
             return self._fit_error(verdicts, (*bound_plugins.filters, *filters), by)
         own = cluster.row_or_none(self._nominator.node_of(pod.key))
@@ -349,7 +349,7 @@ class Cycle:
     def _totals(self, pod: AttemptedPod, bound_plugins: BoundPlugins, rows: RowArray) -> Column:
         """Weighted scores when exactly these rows are feasible."""
         totals: Column = np.zeros(len(rows), dtype=np.int64)
-        for scorer in (*bound_plugins.scorers, *self._plugins.cluster_scorers(pod.shape, self._cluster)):
+        for scorer in (*bound_plugins.scorers, *self._plugins.cluster_scorers(pod, self._cluster)):
             totals = totals + scorer.weight * scorer.scores(scorer.scorer.raw(rows))
         return totals
 

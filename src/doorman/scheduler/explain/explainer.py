@@ -14,6 +14,7 @@ from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
 from doorman.scheduler.cycle.scheduling_cycle import Cycle
 from doorman.scheduler.explain.explanation import Explanation, Group, NodeVerdict, Objection, PluginScore
 from doorman.scheduler.framework import FINAL, PASS, FilterPlugin
+from doorman.scheduler.out_of_tree_plugins import PluginError
 
 NODES_NAMED_MAX: Final = 5
 """So many nodes of a group are named."""
@@ -32,10 +33,9 @@ class Explainer:
         profile = self._plugins.profile.name
         waits = [text for text in (plugin.waits(pod) for plugin in self._plugins.pre_enqueue) if text]
         # The columns do not count a bound pod at the moment, and kept evaluations must not see that.
-        attempt = None if bound_to else self._cycle.attempt(attempted)
-        message = attempt.message if isinstance(attempt, FitError) else ""
+        message = "" if bound_to else self._message(attempted)
         try:
-            bound_plugins, cluster_filters = self._cycle.bound_plugins_for(attempted.shape)
+            bound_plugins, cluster_filters = self._cycle.bound_plugins_for(attempted)
         except PluginReject as rejected:
             return self._rejected(pod, message, rejected)
         filters = sorted((*bound_plugins.filters, *cluster_filters), key=lambda bound_plugin: bound_plugin.index)
@@ -62,6 +62,14 @@ class Explainer:
             lead=_lead(ranked),
             groups=_groups([verdict for verdict in verdicts if not verdict.fits]),
         )
+
+    def _message(self, attempted: AttemptedPod) -> str:
+        """Why an attempt would come to nothing; empty when it would not."""
+        try:
+            attempt = self._cycle.attempt(attempted)
+        except PluginError as error:
+            return str(error)
+        return attempt.message if isinstance(attempt, FitError) else ""
 
     def _rejected(self, pod: Pod, message: str, rejected: PluginReject) -> Explanation:
         objection = Objection(plugin=rejected.plugin, reason=rejected.reject.message)
@@ -120,7 +128,7 @@ class Explainer:
             return {}
         by_row: dict[int, list[PluginScore]] = {int(row): [] for row in feasible}
         scorers = sorted(
-            (*bound_plugins.scorers, *self._plugins.cluster_scorers(attempted.shape, self._cluster)),
+            (*bound_plugins.scorers, *self._plugins.cluster_scorers(attempted, self._cluster)),
             key=lambda scorer: scorer.index,
         )
         for scorer in scorers:

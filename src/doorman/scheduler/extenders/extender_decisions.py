@@ -76,7 +76,7 @@ class ExtenderDecisions:
         """For a pod whose turn it is. Not always a `AskExtenders`: where no node is left there is nothing to ask."""
         assert self._open is None, "one decision is open at a time"
         runner = self._runners[queued.profile]
-        attempted = AttemptedPod(queued.key, queued.shape, queued.priority)
+        attempted = AttemptedPod(queued.key, queued.shape, queued.priority, queued.pod)
         try:
             filter_result = runner.cycle.filter_result(attempted)
         except PluginError as error:
@@ -103,7 +103,7 @@ class ExtenderDecisions:
         if isinstance(opinion, str):
             return self._ends.broken(queued, opinion, now)
         runner = self._runners[queued.profile]
-        attempted = AttemptedPod(queued.key, queued.shape, queued.priority)
+        attempted = AttemptedPod(queued.key, queued.shape, queued.priority, queued.pod)
         try:
             attempt = runner.cycle.attempt_with(attempted, opinion)
         except PluginError as error:

@@ -139,17 +139,23 @@ class FitFilter:
             free = there - at(cluster.requested[index], rows)
             if more is not None:
                 free = free - more.requested.get(index, 0)
-            codes = codes + (amount > free) * bit
-            codes = codes | (amount > there) * FINAL
+            lacks, is_final = amount > free, amount > there
+            if index in cluster.delegated:
+                lacks, is_final = lacks & (there != 0), is_final & (there != 0)
+            codes = codes + lacks * bit
+            codes = codes | is_final * FINAL
         return codes
 
     def code(self, row: int, pods_free: int, free: Sequence[int]) -> int:
         """The verdict when so much would be left beside the pod; less than nothing is too little."""
         code = _PODS_BIT if pods_free < 0 else 0
         for bit, ((index, amount), left) in enumerate(zip(self.amounts, free, strict=True), start=1):
+            there = self._cluster.allocatable[index].item(row)
+            if not there and index in self._cluster.delegated:
+                continue
             if left < 0:
                 code |= 1 << bit
-            if amount > self._cluster.allocatable[index].item(row):
+            if amount > there:
                 code |= FINAL
         return code
 
@@ -169,7 +175,7 @@ class FitFilter:
         for index, amount in self.amounts:
             there = int(cluster.allocatable[index][row])
             used = int(cluster.requested[index][row])
-            if amount > there - used:
+            if amount > there - used and (there or index not in cluster.delegated):
                 name = cluster.resources.name(index)
                 unit = "m" if name == CPU else ""
                 what = f"{name}: asks {amount}{unit}, {used}{unit} of {there}{unit} in use"

@@ -136,7 +136,7 @@ class PreemptionEvaluator:
             return ground
         rows, curable, reasons = ground
         try:
-            bound_plugins, cluster_plugins = self._cycle.bound_plugins_for(attempted.shape)
+            bound_plugins, cluster_plugins = self._cycle.bound_plugins_for(attempted)
         except PluginReject:
             return self._nothing(reasons)
         found, failed = self._trials(attempted, bound_plugins, rows, self._enough(curable))
@@ -226,7 +226,7 @@ class PreemptionEvaluator:
         """The node to clear. Where there is none, `reasons` say why."""
         enough = self._enough(curable)
         try:
-            bound_plugins, cluster_plugins = self._cycle.bound_plugins_for(attempted.shape)
+            bound_plugins, cluster_plugins = self._cycle.bound_plugins_for(attempted)
         except PluginReject:
             return None
         fit = self._fit_or_none(bound_plugins) if not cluster_plugins else None

@@ -5,7 +5,8 @@ Rules
 1. A node appears: Add; it goes: Delete.
 2. Taints differ in anything (order, value, time): UpdateNodeTaint; so does uncordoning, but not cordoning.
 3. Allocatable, labels, annotations, condition statuses, declared features: one event each.
-4. A pod's labels, requests lowered or raised, its last gate removed, the number of its tolerations: one event each.
+4. A pod's labels, requests lowered or raised, its last gate removed, the number of its tolerations, the claims made
+   for it: one event each.
 5. None of these: an update of no particular kind.
 """
 
@@ -65,6 +66,8 @@ def pod_update_events(resource: EventResource, old: Pod, new: Pod) -> list[Clust
     changes = []
     if old.metadata.labels != new.metadata.labels:
         changes.append(ActionType.UPDATE_POD_LABEL)
+    if old.status.resource_claim_statuses != new.status.resource_claim_statuses:
+        changes.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     if old.spec is new.spec:
         return [ClusterEvent(resource, change, old, new) for change in changes or [ActionType.UPDATE_OTHER]]
     changes.extend(_scaling(old, new))

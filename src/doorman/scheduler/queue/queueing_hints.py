@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from doorman.base.histograms import LabelledHistograms
-from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource, Hint
 from doorman.scheduler.queue.cluster_events import event_label
 from doorman.scheduler.queue.queued_pod import QueuedPod
@@ -26,6 +25,13 @@ class QueueingHints:
         self._stopwatch = stopwatch
         self._seconds = seconds if seconds is not None else LabelledHistograms(())
         self._asked = 0
+        self._by_pod = frozenset(
+            (profile, plugin)
+            for profile, plugins in hints.items()
+            for plugin, own in plugins.items()
+            if any(hint.is_for_pod is not None for hint in own)
+        )
+        """Plugins whose answers are not the same for all pods of one shape."""
         self._wanted: dict[tuple[str, frozenset[str]], tuple[tuple[EventResource, ActionType], ...]] = {}
 
     def wanted(self, pod: QueuedPod) -> Sequence[tuple[EventResource, ActionType]]:
@@ -53,31 +59,37 @@ class QueueingHints:
             return True
         hints = self._hints[pod.profile]
         for plugin in sorted(plugins):
-            answer = None if answers is None else answers.get((f"{pod.profile}/{plugin}", pod.shape.id))
+            is_shared = answers is not None and (pod.profile, plugin) not in self._by_pod
+            answer = (
+                answers.get((f"{pod.profile}/{plugin}", pod.shape.id)) if answers is not None and is_shared else None
+            )
             if answer is None:
-                answer = self._ask(plugin, hints.get(plugin, ()), pod.shape, event)
-                if answers is not None:
+                answer = self._ask(plugin, hints.get(plugin, ()), pod, event)
+                if answers is not None and is_shared:
                     answers[f"{pod.profile}/{plugin}", pod.shape.id] = answer
             if answer:
                 return True
         return False
 
-    def _ask(self, plugin: str, hints: Sequence[Hint], shape: Shape, event: ClusterEvent) -> bool:
+    def _ask(self, plugin: str, hints: Sequence[Hint], pod: QueuedPod, event: ClusterEvent) -> bool:
         self._asked += 1
         if self._asked % EVENTS_PER_SAMPLE != 1:
-            return _says_yes(hints, shape, event)
+            return _says_yes(hints, pod, event)
         began = self._stopwatch()
-        answer = _says_yes(hints, shape, event)
+        answer = _says_yes(hints, pod, event)
         labels = (plugin, event_label(event.resource, event.change), "Queue" if answer else "QueueSkip")
         self._seconds.observe(labels, self._stopwatch() - began)
         return answer
 
 
-def _says_yes(hints: Sequence[Hint], shape: Shape, event: ClusterEvent) -> bool:
+def _says_yes(hints: Sequence[Hint], pod: QueuedPod, event: ClusterEvent) -> bool:
     for hint in hints:
         if hint.resource is event.resource and event.change & hint.changes:
             try:
-                if hint.is_worth_a_try(shape, event):
+                if hint.is_for_pod is not None:
+                    if hint.is_for_pod(pod.pod, event):
+                        return True
+                elif hint.is_worth_a_try(pod.shape, event):
                     return True
             except Exception:  # noqa: BLE001 - a hint that breaks must not leave its pod waiting for ever
                 return True

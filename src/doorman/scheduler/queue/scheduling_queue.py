@@ -201,6 +201,8 @@ class SchedulingQueue:
         concerned = self._interested.get((event.resource, event.change), {})
         if event.resource is EventResource.WILDCARD:
             concerned = {key: pod for key, pod in self._pods.items() if pod.place is Place.UNSCHEDULABLE}
+        elif event.only is not None:
+            concerned = {key: concerned[key] for key in sorted(event.only) if key in concerned}
         answers: Answers = {}
         self._cause = event_label(event.resource, event.change)
         for pod in [*self._by_all.values(), *concerned.values()]:

@@ -9,6 +9,7 @@ from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.values import (
     INT64_MIN,
     NONE,
+    DefaultMap,
     Duration,
     Optional,
     Timestamp,
@@ -141,7 +142,8 @@ def optional_index(_meter: CostBudget, operand: Value, key: Value) -> Optional:
 def _indexed(operand: Value, key: Value) -> tuple[Value, ...]:
     if isinstance(operand, dict):
         map_key(key)
-        return look_up(operand, key)
+        found = look_up(operand, key)
+        return found if found or not isinstance(operand, DefaultMap) else ({},)
     if not isinstance(operand, list):
         raise no_overload()
     if not is_number(key) or int(key) != key:

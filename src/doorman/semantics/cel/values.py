@@ -46,6 +46,16 @@ class Optional(msgspec.Struct, frozen=True):
     cel_type: ClassVar[str] = "optional_type"
 
 
+class DefaultMap(dict[str, Any]):  # CEL values
+    """A map in which every key that is not there is an empty map: the domains of a device's attributes.
+
+    >>> DefaultMap({"gpu.example.com": {"model": "a100"}}).cel_type
+    'map'
+    """
+
+    cel_type: ClassVar[str] = "map"
+
+
 class TypeName(msgspec.Struct, frozen=True):
     name: str
     cel_type: ClassVar[str] = "type"

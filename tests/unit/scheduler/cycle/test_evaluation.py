@@ -11,6 +11,7 @@ from doorman.scheduler.config.scheduler_config import PluginArgs, Profile
 from doorman.scheduler.cycle.evaluation import Evaluation
 from doorman.scheduler.cycle.profile_plugins import ProfilePlugins
 from doorman.scheduler.cycle.row_scores import RowScores, shared_key
+from doorman.scheduler.devices.device_state import DeviceState
 from doorman.scheduler.framework import PASS
 from doorman.scheduler.plugin_registry import PluginContext, make_plugins
 from support.scheduling import make_node, make_pod
@@ -23,7 +24,7 @@ class Bench:
         self.cluster = ClusterState(resources, self.shapes)
         context = PluginContext(
             args=PluginArgs(), comparison_operators=True, relations=self.cluster.relations,
-            workloads=WorkloadSelectors(), preempting=set(),
+            workloads=WorkloadSelectors(), preempting=set(), cluster=self.cluster, devices=DeviceState(self.cluster),
         )  # fmt: skip
         self.plugins = ProfilePlugins(Profile(), make_plugins(context))
         self.placed = 0

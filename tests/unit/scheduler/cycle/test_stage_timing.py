@@ -82,7 +82,7 @@ def test_every_pod_counts_for_the_plugins_that_judged_it(desk: Desk) -> None:
         desk.pod(f"p{at}", requests={"cpu": "100m"})
     desk.pod("spread", topologySpreadConstraints=SPREAD, labels={"app": "web"})
     desk.settle()
-    evaluated = desk.scheduler.evaluated()
+    evaluated = desk.scheduler.statistics.evaluated()
     assert evaluated["TaintToleration", "PreFilter", "default-scheduler"] == 6
     assert evaluated["TaintToleration", "Filter", "default-scheduler"] == 6
     assert evaluated["NodeResourcesFit", "Score", "default-scheduler"] == 6
@@ -97,4 +97,4 @@ def test_under_load_few_decisions_are_timed() -> None:
         desk.pod(f"p{at}")
     desk.settle()
     assert counts(desk.scheduler.metrics.point_seconds)["PreFilter", "Success", "default-scheduler"] == 1
-    assert desk.scheduler.evaluated()["TaintToleration", "Filter", "default-scheduler"] == 50
+    assert desk.scheduler.statistics.evaluated()["TaintToleration", "Filter", "default-scheduler"] == 50

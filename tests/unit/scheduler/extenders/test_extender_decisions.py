@@ -72,7 +72,7 @@ def test_reasons_of_extenders_are_counted_with_the_others(desk: Desk) -> None:
     rejected = heard(desk, Opinion(kept=frozenset(), refused=refused))
     assert isinstance(rejected, Rejected)
     assert rejected.message.startswith("0/4 nodes are available: 1 node(s) had untolerated taint(s), 2 no gpu left. ")
-    assert desk.scheduler.unschedulable() == {
+    assert desk.scheduler.statistics.unschedulable() == {
         ("Extender", "default-scheduler"): 1,
         ("TaintToleration", "default-scheduler"): 1,
     }
@@ -93,7 +93,7 @@ def test_failure_of_an_extender_is_an_error(desk: Desk) -> None:
     rejected = heard(desk, "cannot reach it")
     assert isinstance(rejected, Rejected)
     assert (rejected.reason, rejected.message, rejected.nominated) == ("SchedulerError", "cannot reach it", "")
-    assert desk.scheduler.pending()["backoff"] == 1
+    assert desk.scheduler.statistics.pending()["backoff"] == 1
 
 
 def test_pod_that_has_gone_is_not_decided_upon(desk: Desk) -> None:

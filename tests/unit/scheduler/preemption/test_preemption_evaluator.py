@@ -130,7 +130,7 @@ def test_preemptor_is_gated_until_its_victims_are_asked_to_leave_and_takes_their
     desk.run()
     desk.remove_pod("a")
     assert desk.run() == []
-    assert desk.scheduler.pending()["gated"] == 1
+    assert desk.scheduler.statistics.pending()["gated"] == 1
     desk.scheduler.preempting_last("default/high", "default/b", desk.now)
     desk.remove_pod("b")
     (outcome,) = desk.run()
@@ -146,7 +146,7 @@ def test_victim_asked_to_leave_opens_the_gate_but_only_its_end_wakes_the_preempt
     desk.run()
     desk.scheduler.preempting_last("default/high", "default/a", desk.now)
     desk.change_pod("a", metadata={"deletionTimestamp": "2026-01-02T00:00:00Z"})
-    assert desk.scheduler.pending()["gated"] == 0
+    assert desk.scheduler.statistics.pending()["gated"] == 0
     assert desk.run() == []
     desk.remove_pod("a")
     (outcome,) = desk.run()
@@ -177,7 +177,7 @@ def test_victims_that_all_terminate_already_leave_the_gate_open() -> None:
     (outcome,) = desk.run()
     assert isinstance(outcome, Rejected)
     assert [victim.terminating for victim in outcome.victims] == [True]
-    assert desk.scheduler.pending()["gated"] == 0
+    assert desk.scheduler.statistics.pending()["gated"] == 0
     desk.remove_pod("a")
     (placed,) = desk.run()
     assert isinstance(placed, Placed)

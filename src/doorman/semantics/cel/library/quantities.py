@@ -79,6 +79,11 @@ def _semver(_meter: CostBudget, text: str, normalize: bool = False) -> Semver:
     return Semver(int(match[1]), int(match[2]), int(match[3]), tuple(match[4].split(".")) if match[4] else ())
 
 
+def parse_semver(text: str) -> Semver:
+    """A version that was published, not written in an expression. Raises CelError."""
+    return _semver(CostBudget(), text)
+
+
 def _normal(text: str) -> str:
     """`v1.02` is `1.2.0`."""
     numbers, mark, rest = text.removeprefix("v"), "", ""

@@ -1,0 +1,1 @@
+"""Claims made for pods and freed again, and pods that must leave tainted devices."""

@@ -1,0 +1,1 @@
+"""Devices of simulated nodes, and the driver that publishes them."""

@@ -1,0 +1,131 @@
+"""What devices a simulated node has, as its annotations spell it.
+
+- `doorman.dev/devices: gpu=8,model=a100,memory=80Gi`: eight devices `gpu-0` to `gpu-7` of driver `gpu.doorman.dev`.
+  What follows the number goes for each: a quantity with a unit is a capacity, anything else an attribute (a number, a
+  boolean, a version such as `1.2.0`, or else a text). Several kinds are separated by `;`.
+- `doorman.dev/device-taints: gpu-0 broken=fan:NoExecute; gpu-1 hot:NoSchedule`: taints that the driver publishes.
+- `doorman.dev/failed-devices: gpu-3`: devices that the driver has withdrawn.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from doorman.nodes.status.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
+from doorman.semantics.name_syntax import dns_label_faults
+
+DRIVER_SUFFIX: Final = ".doorman.dev"
+DEVICES_MAX: Final = 64
+"""In one slice, when any of them may be tainted."""
+
+EFFECTS: Final = ("NoSchedule", "NoExecute", "None")
+_QUANTITY: Final = re.compile(r"\d+(\.\d+)?([KMGTPE]i|[kMGTPE])", re.ASCII)
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
+
+Json = dict[str, Any]  # a part of a manifest
+
+
+class DeviceAnnotationError(ValueError):
+    """What cannot be obeyed, and why."""
+
+
+class DeviceKind(msgspec.Struct, frozen=True):
+    name: str
+    count: int
+    attributes: Json
+    capacity: Json
+
+    @property
+    def driver(self) -> str:
+        return f"{self.name}{DRIVER_SUFFIX}"
+
+    def device_names(self) -> list[str]:
+        return [f"{self.name}-{number}" for number in range(self.count)]
+
+
+class DeviceTaintSpec(msgspec.Struct, frozen=True):
+    device: str
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        pair = f"{self.key}={self.value}" if self.value else self.key
+        return f"{self.device} {pair}:{self.effect}"
+
+
+def parse_devices(text: str) -> list[DeviceKind]:
+    """Raises DeviceAnnotationError.
+
+    >>> [kind] = parse_devices("gpu=2,model=a100,memory=80Gi,numa=1,linked=true,firmware=1.2.0")
+    >>> kind.driver, kind.device_names(), kind.capacity
+    ('gpu.doorman.dev', ['gpu-0', 'gpu-1'], {'memory': {'value': '80Gi'}})
+    >>> kind.attributes["model"], kind.attributes["numa"], kind.attributes["linked"], kind.attributes["firmware"]
+    ({'string': 'a100'}, {'int': 1}, {'bool': True}, {'version': '1.2.0'})
+    """
+    kinds: dict[str, DeviceKind] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(";"))):
+        first, *others = (piece.strip() for piece in part.split(","))
+        name, sign, number = first.partition("=")
+        if not sign or not number.isdecimal() or not 1 <= int(number) <= DEVICES_MAX:
+            raise DeviceAnnotationError(f'want KIND=NUMBER with a number from 1 to {DEVICES_MAX}, not "{first}"')
+        if dns_label_faults(name):
+            raise DeviceAnnotationError(f'"{name}" is no name for a kind of device')
+        if name in kinds:
+            raise DeviceAnnotationError(f'"{name}" is named twice')
+        attributes: Json = {}
+        capacity: Json = {}
+        for other in others:
+            key, sign, value = other.partition("=")
+            if not key or not sign or not value:
+                raise DeviceAnnotationError(f'want NAME=VALUE, not "{other}"')
+            if _QUANTITY.fullmatch(value):
+                capacity[key] = {"value": value}
+            else:
+                attributes[key] = _attribute(value)
+        kinds[name] = DeviceKind(name, int(number), attributes, capacity)
+    return list(kinds.values())
+
+
+def parse_device_taints(text: str) -> list[DeviceTaintSpec]:
+    """Raises DeviceAnnotationError.
+
+    >>> [str(taint) for taint in parse_device_taints("gpu-0 broken=fan:NoExecute; gpu-1 hot:NoSchedule")]
+    ['gpu-0 broken=fan:NoExecute', 'gpu-1 hot:NoSchedule']
+    """
+    return [parse_device_taint(part) for part in filter(None, (piece.strip() for piece in text.split(";")))]
+
+
+def parse_device_taint(text: str) -> DeviceTaintSpec:
+    device, _, taint = text.partition(" ")
+    pair, _, effect = taint.strip().rpartition(":")
+    key, _, value = pair.partition("=")
+    if not device or not key or effect not in EFFECTS:
+        wanted = f"DEVICE KEY[=VALUE]:EFFECT with an effect of {', '.join(EFFECTS)}"
+        raise DeviceAnnotationError(f'want {wanted}, not "{text}"')
+    return DeviceTaintSpec(device, key, value, effect)
+
+
+def failed_devices(annotations: Mapping[str, str]) -> list[str]:
+    return [name for name in (piece.strip() for piece in annotations.get(FAILED_DEVICES, "").split(",")) if name]
+
+
+def device_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
+    """What cannot be obeyed of a node's annotations about devices."""
+    errors = []
+    for annotation, parse in ((DEVICES, parse_devices), (DEVICE_TAINTS, parse_device_taints)):
+        try:
+            parse(annotations.get(annotation, ""))
+        except DeviceAnnotationError as error:
+            errors.append(f"{annotation}: {error}")
+    return errors
+
+
+def _attribute(text: str) -> Json:
+    if text in ("true", "false"):
+        return {"bool": text == "true"}
+    if text.lstrip("-").isdecimal() and text.lstrip("-") != "":
+        return {"int": int(text)}
+    return {"version": text} if _VERSION.fullmatch(text) else {"string": text}
