@@ -38,7 +38,7 @@ from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.apiextensions.structural import custom_validator
-from doorman.validation.defaults import DEFAULTERS
+from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
 from doorman.validation.validators import Context, Validator, validator_of
 from doorman.validation.warnings import warnings_of
 
@@ -200,6 +200,8 @@ class Proposer:
             await in_turn(weight_bytes, self._default, kind, new)
         else:
             self._schema.complete(new, self._kinds.stored(kind).type_name)
+            if kind.storage in WITH_STATUS_DEFAULTS:
+                self._default(kind, new)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._attributes(

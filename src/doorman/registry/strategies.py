@@ -17,6 +17,7 @@ from doorman.base.instants import to_time
 from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.registry.kinds.pod_strategy import create_pod, ephemeral_containers, pod_status, resize, update_pod
 from doorman.registry.kinds.service_strategy import carry_over, complete_service
+from doorman.registry.kinds.volume_strategy import create_claim, create_volume, update_claim, volume_status
 from doorman.registry.strategy import (
     Prepare,
     PrepareUpdate,
@@ -53,7 +54,8 @@ def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None
 def _create_namespace(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     metadata = doc["metadata"]
     metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata.get("name", "")
-    doc["spec"] = {"finalizers": ["kubernetes"]}
+    finalizers = (doc.get("spec") or {}).get("finalizers") or []
+    doc["spec"] = {"finalizers": finalizers if "kubernetes" in finalizers else [*finalizers, "kubernetes"]}
     doc["status"] = {"phase": "Active"}
 
 
@@ -138,34 +140,6 @@ def _create_service(kind: Kind, doc: Document, now: Instant) -> None:
 def _update_service(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     prepare_update(kind, new, old, now)
     carry_over(new, old)
-
-
-# Volumes
-
-
-def _create_volume(kind: Kind, doc: Document, now: Instant) -> None:
-    """Volumes and claims wait for each other from the first moment on."""
-    prepare_create(kind, doc, now)
-    doc["status"] = {"phase": "Pending"}
-
-
-def _create_claim(kind: Kind, doc: Document, now: Instant) -> None:
-    _create_volume(kind, doc, now)
-    _match_sources(doc.get("spec") or {})
-
-
-def _update_claim(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    _match_sources(new.get("spec") or {})
-
-
-def _match_sources(spec: Document) -> None:
-    """Two names for what a claim is filled from: the older one and the one that may name another namespace."""
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and reference is None:
-        spec["dataSourceRef"] = {"apiGroup": None, **source}
-    elif reference is not None and source is None and not reference.get("namespace"):
-        spec["dataSource"] = {"apiGroup": None, **reference}
 
 
 # Events
@@ -326,8 +300,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
     "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
     "services": _strategy(create=_create_service, update=_update_service),
-    "persistentvolumes": _strategy(create=_create_volume),
-    "persistentvolumeclaims": _strategy(create=_create_claim, update=_update_claim),
+    "persistentvolumes": _strategy(create=create_volume, status=volume_status),
+    "persistentvolumeclaims": _strategy(create=create_claim, update=update_claim),
     "events": _strategy(create=_create_event, update=_update_event),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     JOBS: _strategy(create=_create_job),

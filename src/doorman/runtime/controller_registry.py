@@ -9,6 +9,7 @@ import msgspec
 from doorman.api.kinds import Kinds, type_table
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
+from doorman.api.views.volumes import ATTRIBUTES_CLASSES, CLAIMS, VOLUMES
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, LEASES
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
@@ -40,6 +41,9 @@ from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOIN
 from doorman.controllers.service.endpoints_controller import EndpointsController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.controllers.volumes.pv_protection import PersistentVolumeProtectionController
+from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProtectionController
+from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings
 
@@ -151,6 +155,13 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(POLICIES), p.kinds, type_table()
     ),
     "resourcequota-controller": lambda p: ResourceQuotaController(p.lister("resourcequotas"), p.contents(), p.total_of),
+    "persistentvolumeclaim-protection-controller": lambda p: PersistentVolumeClaimProtectionController(
+        p.lister(CLAIMS), p.lister("pods")
+    ),
+    "persistentvolume-protection-controller": lambda p: PersistentVolumeProtectionController(p.lister(VOLUMES)),
+    "volumeattributesclass-protection-controller": lambda p: VolumeAttributesClassProtectionController(
+        p.lister(ATTRIBUTES_CLASSES), p.lister(CLAIMS), p.lister(VOLUMES)
+    ),
     "pod-garbage-collector-controller": lambda p: PodGcController(
         p.lister("pods"), p.lister("nodes"), p.settings.pod_gc
     ),
@@ -169,6 +180,8 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",
     "pod-garbage-collector-controller": "pod-garbage-collector",
+    "persistentvolumeclaim-protection-controller": "pvc-protection-controller",
+    "persistentvolume-protection-controller": "pv-protection-controller",
 }
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 

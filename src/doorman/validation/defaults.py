@@ -17,7 +17,7 @@ from doorman.validation.apps.workload_defaults import (
     default_replication_controller,
     default_stateful_set,
 )
-from doorman.validation.pods.pod_defaults import default_pod, default_source
+from doorman.validation.pods.pod_defaults import default_pod, default_source, round_amounts
 
 Defaulter = Callable[[Document], None]
 
@@ -29,6 +29,9 @@ _Json = dict[str, Any]  # a part of a document, changed in place
 
 def default_node(doc: Document) -> None:
     status = doc.get("status")
+    if status:
+        round_amounts(status.get("capacity"))
+        round_amounts(status.get("allocatable"))
     if status and status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = dict(status["capacity"])
     spec = doc.get("spec")
@@ -53,12 +56,17 @@ def default_service(doc: Document) -> None:
         port.setdefault("protocol", "TCP")
         if port.get("targetPort") in (None, 0, ""):
             port["targetPort"] = port.get("port", 0)
-    if spec["sessionAffinity"] == "ClientIP":
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP":
         spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault("timeoutSeconds", 10800)
     if kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and spec.get("externalIPs")):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
+        for ingress in ((doc.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+            if ingress.get("ip"):
+                ingress.setdefault("ipMode", "VIP")
     if kind != "ExternalName":
         spec.setdefault("internalTrafficPolicy", "Cluster")
 
@@ -95,6 +103,8 @@ def default_endpoint_slice(doc: Document) -> None:
 def default_limit_range(doc: Document) -> None:
     """For containers: what is not said of the default is taken from the bounds."""
     for limit in (doc.get("spec") or {}).get("limits") or ():
+        for bound in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
+            round_amounts(limit.get(bound))
         if limit.get("type") != "Container":
             continue
         _fill(limit, "default", limit.get("max"))
@@ -107,12 +117,26 @@ def default_persistent_volume(doc: Document) -> None:
     spec = doc.setdefault("spec", {})
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
+    round_amounts(spec.get("capacity"))
     default_source(spec)
 
 
 def default_persistent_volume_claim(doc: Document) -> None:
-    doc.setdefault("status", {}).setdefault("phase", "Pending")
-    doc.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+    status, spec = doc.setdefault("status", {}), doc.setdefault("spec", {})
+    status.setdefault("phase", "Pending")
+    spec.setdefault("volumeMode", "Filesystem")
+    round_amounts(status.get("capacity"))
+    round_amounts(status.get("allocatedResources"))
+    if resources := spec.get("resources"):
+        round_amounts(resources.get("limits"))
+        round_amounts(resources.get("requests"))
+
+
+def default_resource_quota(doc: Document) -> None:
+    round_amounts((doc.get("spec") or {}).get("hard"))
+    status = doc.get("status") or {}
+    round_amounts(status.get("hard"))
+    round_amounts(status.get("used"))
 
 
 def default_priority_class(doc: Document) -> None:
@@ -267,6 +291,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "namespaces": default_namespace,
     "endpoints": default_endpoints,
     "limitranges": default_limit_range,
+    "resourcequotas": default_resource_quota,
     "persistentvolumes": default_persistent_volume,
     "persistentvolumeclaims": default_persistent_volume_claim,
     "podtemplates": default_pod_template,
@@ -298,3 +323,8 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "resourceclaims.resource.k8s.io": default_resource_claim,
     "resourceclaimtemplates.resource.k8s.io": default_resource_claim_template,
 }
+
+WITH_STATUS_DEFAULTS: Final = frozenset(
+    {"nodes", "services", "persistentvolumes", "persistentvolumeclaims", "resourcequotas"}
+)
+"""Kinds of which a write of the status alone is defaulted, too."""

@@ -17,14 +17,18 @@ from doorman.semantics.pods.resource_names import (
 NEGATIVE: Final = "must be greater than or equal to 0"
 NOT_WHOLE: Final = "must be an integer"
 
-_STANDARD_FOR_CONTAINERS: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
-_STANDARD: Final = _STANDARD_FOR_CONTAINERS | {
-    "storage", "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
-    "persistentvolumeclaims",
+COUNTED_RESOURCES: Final = frozenset(
+    {
+        "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+        "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+    }
+)  # fmt: skip
+QUOTA_RESOURCES: Final = COUNTED_RESOURCES | {
+    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+    "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage",
 }  # fmt: skip
-_COUNTED: Final = frozenset(
-    {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims"}
-)
+_STANDARD: Final = QUOTA_RESOURCES | {"storage"}
+_STANDARD_FOR_CONTAINERS: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
 def quantity_errors(name: str, quantity: str, path: str) -> list[FieldError]:
@@ -32,7 +36,7 @@ def quantity_errors(name: str, quantity: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if parse_quantity(quantity) < 0:
         errors.append(invalid(path, quantity, NEGATIVE))
-    if (name in _COUNTED or is_extended_resource(name)) and milli_value(quantity) % 1000:
+    if (name in COUNTED_RESOURCES or is_extended_resource(name)) and milli_value(quantity) % 1000:
         errors.append(invalid(path, quantity, NOT_WHOLE))
     return errors
 
@@ -93,16 +97,25 @@ def _request_errors(name: str, quantity: str, limit: str | None, path: str) -> l
     return []
 
 
-def container_resource_name_errors(name: str, path: str) -> list[FieldError]:
-    if name in _STANDARD_FOR_CONTAINERS or name.startswith(HUGE_PAGES_PREFIX):
-        return []
+def is_quota_huge_pages(name: str) -> bool:
+    return name.startswith((HUGE_PAGES_PREFIX, f"requests.{HUGE_PAGES_PREFIX}"))
+
+
+def resource_name_errors(name: str, path: str) -> list[FieldError]:
+    """A resource that Kubernetes knows, or somebody's own with a domain."""
     errors = [invalid(path, name, fault) for fault in qualified_name_faults(name)]
-    if errors:
+    if errors or "/" in name or name in _STANDARD or is_quota_huge_pages(name):
         return errors
+    return [invalid(path, name, "must be a standard resource type or fully qualified")]
+
+
+def container_resource_name_errors(name: str, path: str) -> list[FieldError]:
+    if name in _STANDARD_FOR_CONTAINERS:
+        return []
+    errors = resource_name_errors(name, path)
     if "/" not in name:
-        if name not in _STANDARD:
-            errors.append(invalid(path, name, "must be a standard resource type or fully qualified"))
-        errors.append(invalid(path, name, "must be a standard resource for containers"))
+        if not name.startswith(HUGE_PAGES_PREFIX):
+            errors.append(invalid(path, name, "must be a standard resource for containers"))
     elif not is_native_resource(name) and not is_extended_resource(name):
         errors.append(invalid(path, name, "doesn't follow extended resource name standard"))
     return errors

@@ -16,10 +16,13 @@ from doorman.validation.certificates.certificate_request import CERTIFICATE_REQU
 from doorman.validation.context import Context, Validator
 from doorman.validation.coordination.lease import validate_lease_create, validate_lease_update
 from doorman.validation.core import plain
+from doorman.validation.core.endpoints import ENDPOINTS
 from doorman.validation.core.event import validate_event_create, validate_event_update
+from doorman.validation.core.limit_range import LIMIT_RANGE
 from doorman.validation.core.namespace import validate_namespace_create, validate_namespace_update
 from doorman.validation.core.node_rules import validate_node_create, validate_node_update
 from doorman.validation.core.persistent_volume import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from doorman.validation.core.resource_quota import RESOURCE_QUOTA
 from doorman.validation.core.service import SERVICE
 from doorman.validation.declarative import with_declared_last
 from doorman.validation.discovery.endpoint_slice import ENDPOINT_SLICE
@@ -59,12 +62,14 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "dedicatednodes.doorman.dev": dedicated.DEDICATED_NODES,
     "tolerationpolicies.doorman.dev": dedicated.TOLERATION_POLICY,
     "certificatesigningrequests.certificates.k8s.io": CERTIFICATE_REQUEST,
+    "endpoints": ENDPOINTS,
+    "limitranges": LIMIT_RANGE,
     "configmaps": plain.CONFIG_MAP,
     "secrets": plain.SECRET,
     "services": SERVICE,
     "persistentvolumes": PERSISTENT_VOLUME,
     "persistentvolumeclaims": PERSISTENT_VOLUME_CLAIM,
-    "resourcequotas": plain.RESOURCE_QUOTA,
+    "resourcequotas": RESOURCE_QUOTA,
     "customresourcedefinitions.apiextensions.k8s.io": DEFINITION,
     "podtemplates": job.POD_TEMPLATE,
     "replicationcontrollers": workload.REPLICATION_CONTROLLER,

@@ -32,6 +32,7 @@ from doorman.api.views.serviceaccounts import Secret, ServiceAccount
 from doorman.api.views.services import IpAddress, Service
 from doorman.api.views.toleration_policies import RESOURCE as TOLERATION_POLICIES
 from doorman.api.views.toleration_policies import TolerationPolicy
+from doorman.api.views.volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.well_known import RBAC_GROUP
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
@@ -46,6 +47,8 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "configmaps": ConfigMap,
     "resourcequotas": ResourceQuota,
     "services": Service,
+    VOLUMES: PersistentVolume,
+    CLAIMS: PersistentVolumeClaim,
     "endpoints": Endpoints,
     "endpointslices.discovery.k8s.io": EndpointSlice,
     "ipaddresses.networking.k8s.io": IpAddress,

@@ -6,7 +6,7 @@ The order of members is that of the API's own answers where it can be had for no
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.quantity import quantity_text
+from doorman.api.machinery.quantity import in_thousandths, quantity_text
 from doorman.api.machinery.schema import Document
 from doorman.semantics.pods.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
 
@@ -43,6 +43,10 @@ def default_pod_spec(spec: _Json) -> None:
             default_container(container)
     if volumes := spec.get("volumes"):
         _default_volumes(volumes)
+    if resources := spec.get("resources"):
+        round_amounts(resources.get("limits"))
+        round_amounts(resources.get("requests"))
+    round_amounts(spec.get("overhead"))
     defaults = spec.setdefault
     defaults("restartPolicy", "Always")
     defaults("terminationGracePeriodSeconds", 30)
@@ -57,7 +61,9 @@ def default_pod_spec(spec: _Json) -> None:
 
 def default_container(container: _Json) -> None:
     defaults = container.setdefault
-    defaults("resources", {})
+    if resources := defaults("resources", {}):
+        round_amounts(resources.get("limits"))
+        round_amounts(resources.get("requests"))
     defaults("terminationMessagePath", "/dev/termination-log")
     defaults("terminationMessagePolicy", "File")
     if "imagePullPolicy" not in container:
@@ -72,6 +78,13 @@ def default_container(container: _Json) -> None:
             _default_http_get(hook["httpGet"])
     for variable in container.get("env") or ():
         _default_field_ref(variable.get("valueFrom"))
+
+
+def round_amounts(amounts: dict[str, str] | None) -> None:
+    """Resources are counted in thousandths."""
+    for name, amount in (amounts or {}).items():
+        if amount[-1:] in ("u", "n") or "-" in amount:
+            (amounts or {})[name] = in_thousandths(amount)
 
 
 def pull_policy(image: str) -> str:
