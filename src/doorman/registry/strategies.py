@@ -104,6 +104,13 @@ def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) ->
     annotations[TEMPLATE_GENERATION_ANNOTATION] = str(was + 1 if is_new_template else was)
 
 
+def _daemonset_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_status(kind, new, old, now)
+    was = old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION_ANNOTATION)
+    if was is not None:
+        new["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION_ANNOTATION] = was
+
+
 # Kinds whose generation follows a rule of its own
 
 
@@ -305,7 +312,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "events": _strategy(create=_create_event, update=_update_event),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     JOBS: _strategy(create=_create_job),
-    "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
+    "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset, status=_daemonset_status),
     "certificatesigningrequests.certificates.k8s.io": _strategy(
         update=_update_certificate_request,
         status=_certificate_request_status,
