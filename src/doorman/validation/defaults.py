@@ -237,6 +237,22 @@ def default_flow_schema(doc: Document) -> None:
         spec["matchingPrecedence"] = 1000
 
 
+def default_priority_level(doc: Document) -> None:
+    spec = doc.get("spec") or {}
+    if (exempt := spec.get("exempt")) is not None:
+        exempt.setdefault("nominalConcurrencyShares", 0)
+        exempt.setdefault("lendablePercent", 0)
+    if (limited := spec.get("limited")) is None:
+        return
+    limited.setdefault("nominalConcurrencyShares", 30)
+    limited.setdefault("lendablePercent", 0)
+    queuing = (limited.get("limitResponse") or {}).get("queuing")
+    if queuing is not None:
+        for name, value in (("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)):
+            if not queuing.get(name):
+                queuing[name] = value
+
+
 def default_api_service(doc: Document) -> None:
     if service := (doc.get("spec") or {}).get("service"):
         service.setdefault("port", 443)
@@ -319,6 +335,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
     "flowschemas.flowcontrol.apiserver.k8s.io": default_flow_schema,
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": default_priority_level,
     "apiservices.apiregistration.k8s.io": default_api_service,
     "resourceclaims.resource.k8s.io": default_resource_claim,
     "resourceclaimtemplates.resource.k8s.io": default_resource_claim_template,

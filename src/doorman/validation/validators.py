@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.semantics.name_syntax import path_segment_faults
 from doorman.validation import claim, device
 from doorman.validation.admissionregistration import webhooks
 from doorman.validation.apiextensions.custom_resource_definition import DEFINITION
@@ -13,6 +12,7 @@ from doorman.validation.apps.controller_revision import CONTROLLER_REVISION
 from doorman.validation.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
 from doorman.validation.batch import job
 from doorman.validation.certificates.certificate_request import CERTIFICATE_REQUEST
+from doorman.validation.certificates.trust_bundle import TRUST_BUNDLE
 from doorman.validation.context import Context, Validator
 from doorman.validation.coordination.lease import validate_lease_create, validate_lease_update
 from doorman.validation.core import plain
@@ -27,6 +27,8 @@ from doorman.validation.core.service import SERVICE
 from doorman.validation.declarative import with_declared_last
 from doorman.validation.discovery.endpoint_slice import ENDPOINT_SLICE
 from doorman.validation.doorman_dev import dedicated
+from doorman.validation.flowcontrol.flow_schema import FLOW_SCHEMA
+from doorman.validation.flowcontrol.priority_level import PRIORITY_LEVEL
 from doorman.validation.metadata import metadata_validator
 from doorman.validation.networking.ingress import INGRESS, INGRESS_CLASS
 from doorman.validation.networking.network_policy import NETWORK_POLICY
@@ -112,8 +114,9 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "apiservices.apiregistration.k8s.io": API_SERVICE,
     "controllerrevisions.apps": CONTROLLER_REVISION,
     "storageversionmigrations.storagemigration.k8s.io": STORAGE_VERSION_MIGRATION,
-    "flowschemas.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
-    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
+    "flowschemas.flowcontrol.apiserver.k8s.io": FLOW_SCHEMA,
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": PRIORITY_LEVEL,
+    "clustertrustbundles.certificates.k8s.io": TRUST_BUNDLE,
 }
 
 VALIDATORS: Final[Mapping[str, Validator]] = {name: with_declared_last(name, check) for name, check in _CHECKS.items()}
