@@ -138,13 +138,19 @@ class Proposer:
         if not attributes.is_particular and len(attributes.warnings) == told:
             self._alike.remember(key, doc, reads, attributes.drawn)
 
+    def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
+        """Who would own which field of a new object, as a part of its metadata."""
+        new = {**doc, "metadata": dict(doc.get("metadata") or {})}
+        self._managed.track_create(kind, new, self._manager(caller, "", kind), self._clock.now())
+        return {name: new["metadata"][name] for name in ("managedFields",) if name in new["metadata"]}
+
     def settle(self, kind: Kind, doc: Document, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""
         strategy_of(kind).create(kind, doc, now)
         self._schema.complete_head(doc, self._kinds.stored(kind).type_name)
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
-            raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
+            raise invalid_object(kind.kind, self._kinds.stored(kind).group, doc["metadata"].get("name", ""), errors)
 
     def _settle_update(
         self, kind: Kind, name: str, subresource: str, new: Document, old: Document, manager: Manager, now: Instant
@@ -158,7 +164,7 @@ class Proposer:
             raise Unchanged
         errors = self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
-            raise invalid_object(kind.kind, kind.group, name, errors)
+            raise invalid_object(kind.kind, self._kinds.stored(kind).group, name, errors)
 
     async def check(self, attributes: Attributes, doc: Document, cluster: ClusterReader, now: Instant) -> None:
         """Whether anybody objects to what is to be stored, and then whether there is room for it."""

@@ -15,6 +15,7 @@ from doorman.validation.certificates.certificate_request import CERTIFICATE_REQU
 from doorman.validation.certificates.trust_bundle import TRUST_BUNDLE
 from doorman.validation.context import Context, Validator
 from doorman.validation.coordination.lease import validate_lease_create, validate_lease_update
+from doorman.validation.coordination.lease_candidate import LEASE_CANDIDATE
 from doorman.validation.core import plain
 from doorman.validation.core.endpoints import ENDPOINTS
 from doorman.validation.core.event import validate_event_create, validate_event_update
@@ -82,6 +83,7 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "jobs.batch": job.JOB,
     "cronjobs.batch": job.CRON_JOB,
     "leases.coordination.k8s.io": Validator(create=validate_lease_create, update=validate_lease_update),
+    "leasecandidates.coordination.k8s.io": LEASE_CANDIDATE,
     "poddisruptionbudgets.policy": Validator(
         create=validate_disruption_budget_create, update=validate_disruption_budget_update
     ),

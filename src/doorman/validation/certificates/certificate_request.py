@@ -39,9 +39,7 @@ FAILED: Final = "Failed"
 _CONDITIONS: Final = "status.conditions"
 _CERTIFICATE: Final = "status.certificate"
 _BOTH: Final = '{conditions[{"type": "Approved"}], conditions[{"type": "Denied"}]}'
-_EXCLUSIVE: Final = (
-    'must specify at most one of: `conditions[{"type": "Approved"}]`, `conditions[{"type": "Denied"}]`'
-)
+_EXCLUSIVE: Final = 'must specify at most one of: `conditions[{"type": "Approved"}]`, `conditions[{"type": "Denied"}]`'
 _BLOCK: Final = re.compile(rb"-----BEGIN ([^-\n]+)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
 _Condition = Mapping[str, Any]  # as JSON
 
