@@ -224,6 +224,7 @@ def _create_api_service(kind: Kind, doc: Document, now: Instant) -> None:
 
 def _create_definition(kind: Kind, doc: Document, now: Instant) -> None:
     prepare_create(kind, doc, now)
+    doc["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}}
     _note_stored_version(doc)
 
 
@@ -240,7 +241,7 @@ def _note_stored_version(doc: Document) -> None:
         name = version.get("name", "")
         if version.get("storage") and name and name not in stored:
             stored.append(name)
-    doc["status"] = {**status, "storedVersions": stored}
+    doc["status"] = {**status, "storedVersions": stored or None}
 
 
 # Device taint rules
