@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from doorman.validation import claim, device
-from doorman.validation.admissionregistration import webhooks
+from doorman.validation.admissionregistration import policies, webhooks
 from doorman.validation.apiextensions.custom_resource_definition import DEFINITION
 from doorman.validation.apiregistration.api_service import API_SERVICE
 from doorman.validation.apps import workload
@@ -58,10 +58,10 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "events": Validator(create=validate_event_create, update=validate_event_update),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks.CONFIGURATION,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks.CONFIGURATION,
-    "validatingadmissionpolicies.admissionregistration.k8s.io": webhooks.POLICY,
-    "validatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.BINDING,
-    "mutatingadmissionpolicies.admissionregistration.k8s.io": webhooks.MUTATING_POLICY,
-    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.MUTATING_BINDING,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": policies.POLICY,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": policies.BINDING,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": policies.MUTATING_POLICY,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": policies.MUTATING_BINDING,
     "dedicatednodes.doorman.dev": dedicated.DEDICATED_NODES,
     "tolerationpolicies.doorman.dev": dedicated.TOLERATION_POLICY,
     "certificatesigningrequests.certificates.k8s.io": CERTIFICATE_REQUEST,

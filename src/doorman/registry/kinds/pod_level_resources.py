@@ -1,4 +1,4 @@
-"""What a pod as a whole asks for and is limited to, where it says so only in part: the rest follows from its containers."""
+"""What a pod as a whole asks for and is limited to: what it does not say follows from its containers."""
 
 from fractions import Fraction
 from typing import Any

@@ -321,7 +321,8 @@ def _root_errors(schema: Mapping[str, Json], path: str) -> list[FieldError]:
     if not found:
         return [required(f"{path}.type", "must not be empty at the root")]
     if found != "object":
-        return [invalid(f"{path}.type", found, "must be object at the root")]
+        unknown = [] if found in _TYPES else [not_supported(f"{path}.type", found, _TYPES)]
+        return [invalid(f"{path}.type", found, "must be object at the root"), *unknown]
     errors: list[FieldError] = []
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))

@@ -55,7 +55,7 @@ def custom_validator(schema: Structural) -> Validator:
 
 
 def _name_faults(name: str) -> list[str]:
-    return [*path_segment_faults(name)] or [*subdomain_faults(name)]
+    return subdomain_faults(name) or [*path_segment_faults(name)]
 
 
 def validate_values(doc: Document, schema: Structural) -> list[FieldError]:
@@ -191,7 +191,9 @@ def _check_list(value: list[Json], source: Source, path: str, errors: list[Field
 
             text = "must be an object for an array of list-type map"
             errors += [
-                invalid(f"{path}[{i}]", item, text) for i, item in enumerate(value) if not isinstance(item, dict)
+                invalid(f"{path}[{i}]", item, text)
+                for i, item in enumerate(value)
+                if item is not None and not isinstance(item, dict)
             ]
             errors += [duplicate(f"{path}[{i}]", found) for i, found in _repeated(value, key)]
 

@@ -105,9 +105,9 @@ def _end_errors(spec: _Json, status: _Json, changed: set[str]) -> list[FieldErro
     if (is_ended or "startTime" in changed) and not status.get("startTime") and not is_empty:
         errors.append(required("status.startTime", "startTime is required for finished job"))
     uncounted = status.get("uncountedTerminatedPods") or {}
-    if is_ended or "uncountedTerminatedPods" in changed:
-        if uncounted.get("failed") or uncounted.get("succeeded"):
-            errors.append(invalid("status.uncountedTerminatedPods", uncounted, "must be empty for finished job"))
+    is_left = bool(uncounted.get("failed") or uncounted.get("succeeded"))
+    if is_left and (is_ended or "uncountedTerminatedPods" in changed):
+        errors.append(invalid("status.uncountedTerminatedPods", uncounted, "must be empty for finished job"))
     return errors
 
 
@@ -117,8 +117,8 @@ def _index_errors(spec: _Json, status: _Json, changed: set[str]) -> list[FieldEr
     done, failed = status.get("completedIndexes") or "", status.get("failedIndexes")
     if "completedIndexes" in changed and completions is not None and (fault := _format_fault(done, completions)):
         errors.append(invalid("status.completedIndexes", done, f"error parsing completedIndexes: {fault}"))
-    is_limited = completions is not None and limit is not None and failed is not None
-    if "failedIndexes" in changed and is_limited and (fault := _format_fault(failed or "", completions)):
+    is_limited = limit is not None and failed is not None and "failedIndexes" in changed
+    if is_limited and completions is not None and (fault := _format_fault(failed or "", completions)):
         errors.append(invalid("status.failedIndexes", failed, f"error parsing failedIndexes: {fault}"))
     if "completedIndexes" in changed and done and spec.get("completionMode") != "Indexed":
         text = "cannot set non-empty completedIndexes when non-indexed completion mode"
@@ -173,9 +173,11 @@ def _transition_errors(spec: _Json, status: _Json, before: _Json) -> list[FieldE
         if _is_true(before, kind) and not _is_true(status, kind)
     ]
     is_elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
-    for name in ("failed", *(() if is_elastic else ("succeeded",))):
-        if (status.get(name) or 0) < (before.get(name) or 0):
-            errors.append(invalid(f"status.{name}", status.get(name) or 0, f"cannot decrease the {name} counter"))
+    errors += [
+        invalid(f"status.{name}", status.get(name) or 0, f"cannot decrease the {name} counter")
+        for name in ("failed", *(() if is_elastic else ("succeeded",)))
+        if (status.get(name) or 0) < (before.get(name) or 0)
+    ]
     ended = status.get("completionTime")
     if ended is not None and before.get("completionTime") not in (None, ended):
         errors.append(invalid("status.completionTime", ended, IMMUTABLE))

@@ -124,10 +124,8 @@ def pod_spec_errors(
     if affinity := get("affinity"):
         errors.extend(affinity_errors(affinity, f"{path}.affinity"))
     errors.extend(dns_config_errors(get("dnsConfig"), get("dnsPolicy", ""), f"{path}.dnsConfig"))
-    if gates := get("readinessGates"):
-        errors.extend(_readiness_gate_errors(gates, f"{path}.readinessGates"))
-    if gates := get("schedulingGates"):
-        errors.extend(_scheduling_gate_errors(gates, f"{path}.schedulingGates"))
+    errors.extend(_readiness_gate_errors(get("readinessGates") or (), f"{path}.readinessGates"))
+    errors.extend(_scheduling_gate_errors(get("schedulingGates") or (), f"{path}.schedulingGates"))
     if constraints := get("topologySpreadConstraints"):
         errors.extend(topology_spread_errors(constraints, f"{path}.topologySpreadConstraints"))
     errors.extend(host_process_errors(spec, path))
