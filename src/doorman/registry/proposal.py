@@ -361,12 +361,12 @@ class Proposer:
 
 def _keep_server_owned(metadata: Document, before: Document) -> None:
     """What a client left out, or cannot change by any means, is as it was; validation tells what it tried to change."""
-    for field in ("uid", "generation"):
+    for field in ("uid", "generation", "creationTimestamp"):
         if field in before:
             metadata[field] = before[field]
         else:
             metadata.pop(field, None)
-    for field in ("creationTimestamp", "deletionGracePeriodSeconds"):
+    for field in ("deletionGracePeriodSeconds",):
         if field in before:
             metadata.setdefault(field, before[field])
     if "deletionTimestamp" in before:

@@ -36,7 +36,8 @@ SUBDOMAIN_FAULT: Final = (
 )
 SERVICE_DOMAIN_FAULT: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must "
-    f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SERVICE_DOMAIN}')"
+    "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    f"'{_SERVICE_DOMAIN}')"
 )
 DNS_LABEL_FAULT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "

@@ -232,6 +232,8 @@ def _write_token(revision: int, last_key: str) -> str:
 
 
 def _read_token(text: str) -> _Token:
+    if len(text) % 4 == 1:
+        raise _bad_token(f"illegal base64 data at input byte {len(text) - 1}")
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         token = msgspec.json.decode(raw, type=_Token)

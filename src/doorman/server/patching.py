@@ -105,7 +105,7 @@ def _cleaned(
     known: Document | None,
 ) -> Document:
     patched = _as_kind(kind, patched, patch)
-    problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
+    problems = list(patch.body.duplicates)
     if kind.type_name:
         try:
             patched, unknown = schema.clean(patched, kind.type_name, known=known)
@@ -223,7 +223,7 @@ def checked_config(
         raise bad_request("error decoding YAML: metadata must be an object")
     if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
+    problems = list(patch.body.duplicates)
     if problems and validation == "Strict":
         raise bad_request(f"error strict decoding patch: {', '.join(problems)}")
     if validation == "Warn":

@@ -101,6 +101,8 @@ class _Merger:
             raise bad_request("invalid JSON document")
         if any(item.get(PATCH) == "replace" for item in patch):
             return [_without_nulls(item) for item in patch if item.get(PATCH) != "replace"]
+        if not live and not any(PATCH in item for item in patch):
+            return [_without_nulls(item) for item in patch]  # nothing is there to be merged with
         merged = list(live)
         touched: list[Json] = []
         for item in patch:

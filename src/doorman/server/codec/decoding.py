@@ -101,7 +101,7 @@ def decode_posted(
             )
         shown = f"no kind {quote(name)} is registered for version {quote(api_version)}"
         raise bad_request(f"{head}{shown} in scheme {_SCHEME}")
-    problems = [f'duplicate field "{path}"' for path in read.duplicates]
+    problems = list(read.duplicates)
     try:
         cleaned, unknown = schema.clean(doc, type_name)
     except DecodeError as error:
@@ -125,7 +125,7 @@ def clean_object(
     schema: Schema, kind: Kind, doc: Document, read: Body, validation: str, warnings: list[str]
 ) -> Document:
     head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-    problems = [f'duplicate field "{path}"' for path in read.duplicates]
+    problems = list(read.duplicates)
     if kind.type_name:
         try:
             doc, unknown = schema.clean(doc, kind.type_name)

@@ -142,7 +142,7 @@ def _repeated(body: bytes) -> list[str]:
 
     decoder = json.JSONDecoder if len(body) <= TURN_BYTES_MAX else _PatientDecoder
     _walk_members(json.loads(body, cls=decoder, object_pairs_hook=check), "", found)
-    return list(found)
+    return [f'duplicate field "{path}"' for path in found]
 
 
 class _PatientDecoder(json.JSONDecoder):
