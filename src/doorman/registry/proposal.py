@@ -44,6 +44,9 @@ from doorman.validation.warnings import warnings_of
 
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
+_OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
+"""Of which the answer says who asked for which field."""
+
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """On whose behalf something is written."""
@@ -139,7 +142,9 @@ class Proposer:
             self._alike.remember(key, doc, reads, attributes.drawn)
 
     def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
-        """Who would own which field of a new object, as a part of its metadata."""
+        """Who would own which field of a review, as a part of its metadata."""
+        if kind.kind not in _OWNED_REVIEWS:
+            return {}
         new = {**doc, "metadata": dict(doc.get("metadata") or {})}
         self._managed.track_create(kind, new, self._manager(caller, "", kind), self._clock.now())
         return {name: new["metadata"][name] for name in ("managedFields",) if name in new["metadata"]}

@@ -9,7 +9,7 @@ import msgspec
 from doorman.api.kinds import Kinds, type_table
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
-from doorman.api.views.volumes import ATTRIBUTES_CLASSES, CLAIMS, VOLUMES
+from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, CLAIMS, VOLUMES
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, LEASES
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf

@@ -34,8 +34,6 @@ from doorman.server.subresources.pod_subresources import PodOperations, check_st
 from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 
-_OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
-"""Reviews of which the answer says who asked for which field."""
 _ON_COLLECTIONS: Final = ("create", "list", "watch", "deletecollection")
 _OBJECT_SUBRESOURCES: Final = ("status", "finalize", "ephemeralcontainers", "resize", "approval")
 _NO_RUNTIME: Final = {
@@ -150,8 +148,7 @@ class ResourceHandlers:
         doc = await self._decode(call, "CreateOptions")
         if self._access.reviews.is_about(kind):
             answer = self._access.reviews.answer(kind, info.namespace, doc, call.user)
-            if kind.kind in _OWNED_REVIEWS:
-                answer["metadata"] |= self._registry.proposer.owners(kind, doc, caller)
+            answer["metadata"] |= self._registry.proposer.owners(kind, doc, caller)
             return renderer.document(answer, status=201)
         if self._access.guard.is_about(kind):
             self._access.guard.check(kind, info.namespace, doc, None, call.user)

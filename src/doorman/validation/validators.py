@@ -17,7 +17,7 @@ from doorman.validation.context import Context, Validator
 from doorman.validation.coordination.lease import validate_lease_create, validate_lease_update
 from doorman.validation.coordination.lease_candidate import LEASE_CANDIDATE
 from doorman.validation.core import plain
-from doorman.validation.core.endpoints import ENDPOINTS
+from doorman.validation.core.endpoint_subsets import ENDPOINTS
 from doorman.validation.core.event import validate_event_create, validate_event_update
 from doorman.validation.core.limit_range import LIMIT_RANGE
 from doorman.validation.core.namespace import validate_namespace_create, validate_namespace_update

@@ -5,6 +5,7 @@ from typing import Final
 
 from doorman.api.machinery.schema import Document
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
+from doorman.validation.core.service import TOPOLOGY_HINTS, TOPOLOGY_MODE
 from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings, term_warnings
 
 Warn = Callable[[Document, Document | None], list[str]]
@@ -29,8 +30,6 @@ _OLD_VOLUMES: Final = (
     ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
     ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 )
-_TOPOLOGY_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
-_TOPOLOGY_MODE: Final = "service.kubernetes.io/topology-mode"
 
 
 def _pod(doc: Document, old: Document | None) -> list[str]:
@@ -86,8 +85,8 @@ def _service(doc: Document, _old: Document | None) -> list[str]:
     spec = doc.get("spec") or {}
     is_external, is_headless = spec.get("type") == "ExternalName", spec.get("clusterIP") == "None"
     addresses, found = spec.get("externalIPs") or (), []
-    if _TOPOLOGY_HINTS in (doc["metadata"].get("annotations") or {}):
-        found.append(f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
+    if TOPOLOGY_HINTS in (doc["metadata"].get("annotations") or {}):
+        found.append(f"annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead")
     for index, address in enumerate(spec.get("clusterIPs") or () if not is_headless and not is_external else ()):
         found += ip_warnings(address, f"spec.clusterIPs[{index}]")
     if is_headless and not is_external:

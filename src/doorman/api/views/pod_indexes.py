@@ -31,19 +31,11 @@ def unfinished_owners_of(pod: Pod) -> tuple[str, ...]:
 
 
 def claims_of(pod: Pod) -> tuple[str, ...]:
-    """Keys of the claims its volumes name, those that are made for it included."""
-    volumes = pod.spec.volumes
-    if not volumes:
-        return ()
-    meta = pod.metadata
+    """Keys of the claims its volumes name."""
     found = [
-        f"{meta.namespace}/{volume.persistent_volume_claim.claim_name}"
-        if volume.persistent_volume_claim is not None
-        else f"{meta.namespace}/{meta.name}-{volume.name}"
-        for volume in volumes
-        if volume.persistent_volume_claim is not None or volume.ephemeral is not None
+        volume.persistent_volume_claim for volume in pod.spec.volumes if volume.persistent_volume_claim is not None
     ]
-    return tuple(found) if found else ()
+    return tuple(f"{pod.metadata.namespace}/{claim.claim_name}" for claim in found) if found else ()
 
 
 POD_INDEXERS: Final[Mapping[str, Callable[[Pod], tuple[str, ...]]]] = {

@@ -130,11 +130,10 @@ class ClaimVolumeSource(View, frozen=True, kw_only=True):
 
 
 class EphemeralVolumeSource(View, frozen=True, kw_only=True):
-    """Its claim is made for the pod, and named after the pod and the volume."""
+    """Its claim is made for the pod, and belongs to it."""
 
 
 class Volume(View, frozen=True, kw_only=True):
-    name: str = ""
     image: ImageVolumeSource | None = None
     persistent_volume_claim: ClaimVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None

@@ -13,3 +13,8 @@ class Secret(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     type: str = ""
     data: dict[str, str] = {}
+
+
+class ConfigMap(View, frozen=True, kw_only=True):
+    metadata: ObjectMeta = ObjectMeta()
+    data: dict[str, str] = {}

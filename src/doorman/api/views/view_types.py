@@ -16,7 +16,6 @@ from doorman.api.views.apps import (
 )
 from doorman.api.views.batch import CronJob, Job
 from doorman.api.views.certificates import CertificateSigningRequest
-from doorman.api.views.configmaps import ConfigMap
 from doorman.api.views.coordination import Lease
 from doorman.api.views.doorman_dev import RESOURCE as DEDICATED_NODES
 from doorman.api.views.doorman_dev import DedicatedNodes
@@ -24,15 +23,15 @@ from doorman.api.views.endpoints import Endpoints, EndpointSlice
 from doorman.api.views.events import Event
 from doorman.api.views.namespaces import Namespace
 from doorman.api.views.nodes import Node
+from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.api.views.rbac import Role, RoleBinding
 from doorman.api.views.resourcequotas import ResourceQuota
-from doorman.api.views.serviceaccounts import Secret, ServiceAccount
+from doorman.api.views.serviceaccounts import ConfigMap, Secret, ServiceAccount
 from doorman.api.views.services import IpAddress, Service
 from doorman.api.views.toleration_policies import RESOURCE as TOLERATION_POLICIES
 from doorman.api.views.toleration_policies import TolerationPolicy
-from doorman.api.views.volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.well_known import RBAC_GROUP
 
 VIEWS: Final[Mapping[str, type[Any]]] = {

@@ -7,8 +7,8 @@ namespaces.
 from collections.abc import Iterable
 from typing import Final
 
-from doorman.api.views.configmaps import ConfigMap
 from doorman.api.views.namespaces import Namespace
+from doorman.api.views.serviceaccounts import ConfigMap
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source

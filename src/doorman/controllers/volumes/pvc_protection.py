@@ -1,15 +1,16 @@
 """persistentvolumeclaim-protection-controller: a claim that a pod uses is not deleted.
 
 It reads claims and pods, takes the finalizer off claims that are to go and that no pod on a node names, and says of
-bound claims whether any pod names them (condition `Unused`). Keys are those of claims.
+bound claims whether any pod names them (condition `Unused`). Keys are those of claims, and `pod:` with the uid of a
+pod for all claims that were made for it.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from doorman.api.views.persistent_volumes import CLAIMS, PersistentVolumeClaim
 from doorman.api.views.pod_indexes import BY_CLAIM, claims_of
 from doorman.api.views.pods import Pod
-from doorman.api.views.volumes import CLAIMS, PersistentVolumeClaim
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Patch
@@ -20,6 +21,7 @@ from doorman.controllers.volumes.protection_finalizers import decide_finalizer, 
 NAME: Final = "persistentvolumeclaim-protection-controller"
 FINALIZER: Final = "kubernetes.io/pvc-protection"
 UNUSED: Final = "Unused"
+OWNED_BY: Final = "pod:"
 WORKERS: Final = 10
 
 
@@ -36,7 +38,12 @@ def pod_keys(change: ObjectChange) -> Iterable[str]:
     old, new = change.old, change.new
     if old is not None and new is not None and old.metadata.uid == new.metadata.uid and _is_same_use(old, new):
         return ()
-    return dict.fromkeys((*(claims_of(new) if new is not None else ()), *(claims_of(old) if old is not None else ())))
+    return dict.fromkeys(key for pod in (new, old) if pod is not None for key in (*claims_of(pod), *_own_key(pod)))
+
+
+def _own_key(pod: Pod) -> tuple[str, ...]:
+    is_ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
+    return (f"{OWNED_BY}{pod.metadata.uid}",) if is_ephemeral else ()
 
 
 def _is_same_use(old: Pod, new: Pod) -> bool:
@@ -63,24 +70,22 @@ def decide_claim(claim: PersistentVolumeClaim, pods: Sequence[Pod], now: Instant
 
 
 def _names(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """By name, or the claim was made for the pod: a namesake of such a claim is not its own."""
-    named, own = claim.metadata.name, claim.metadata.owner_references
-    is_made_for = any(owner.controller and owner.uid == pod.metadata.uid for owner in own)
-    return any(
-        (volume.persistent_volume_claim is not None and volume.persistent_volume_claim.claim_name == named)
-        or (volume.ephemeral is not None and f"{pod.metadata.name}-{volume.name}" == named and is_made_for)
-        for volume in pod.spec.volumes
-    )
+    """By name, or the claim was made for one of the pod's volumes."""
+    if claim.metadata.key in claims_of(pod):
+        return True
+    is_ephemeral = any(volume.ephemeral is not None for volume in pod.spec.volumes)
+    return is_ephemeral and pod.metadata.uid == _maker_uid(claim)
+
+
+def _maker_uid(claim: PersistentVolumeClaim) -> str:
+    """Of the pod that the claim was made for; empty when it was made for nobody."""
+    owners = claim.metadata.owner_references
+    return next((owner.uid for owner in owners if owner.controller and owner.kind == "Pod"), "")
 
 
 def _has_let_go(pod: Pod, claim: PersistentVolumeClaim) -> bool:
     """The node is done with the pod; a claim that was made for the pod need not wait for its finalizers."""
-    named = claim.metadata.name
-    is_named = any(
-        volume.persistent_volume_claim is not None and volume.persistent_volume_claim.claim_name == named
-        for volume in pod.spec.volumes
-    )
-    return not is_named and _is_shut_down(pod)
+    return claim.metadata.key not in claims_of(pod) and _is_shut_down(pod)
 
 
 def _is_shut_down(pod: Pod) -> bool:
@@ -119,11 +124,19 @@ class PersistentVolumeClaimProtectionController:
         return DONE
 
     def reconcile(self, key: str, now: Instant) -> Result:
-        claim = self._claims.get(key)
-        if claim is None:
-            return DONE
-        actions = decide_claim(claim, self._pods.by(BY_CLAIM, key), now)
+        if key.startswith(OWNED_BY):
+            uid = key.removeprefix(OWNED_BY)
+            claims = [claim for claim in self._claims.list() if _maker_uid(claim) == uid]
+        else:
+            found = self._claims.get(key)
+            claims = [found] if found is not None else []
+        actions = [action for claim in claims for action in decide_claim(claim, self._users(claim), now)]
         return Result(actions=actions) if actions else DONE
+
+    def _users(self, claim: PersistentVolumeClaim) -> list[Pod]:
+        meta = claim.metadata
+        makers = (self._pods.get(f"{meta.namespace}/{owner.name}") for owner in meta.owner_references)
+        return [*self._pods.by(BY_CLAIM, meta.key), *(pod for pod in makers if pod is not None)]
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives them
         """The next change of the claim or of its pods tries again."""

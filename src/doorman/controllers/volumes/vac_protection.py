@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from doorman.api.views.meta import Object
-from doorman.api.views.volumes import ATTRIBUTES_CLASSES, CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
+from doorman.api.views.persistent_volumes import (
+    ATTRIBUTES_CLASSES,
+    CLAIMS,
+    VOLUMES,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
 from doorman.base.clock import Instant
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf

@@ -27,8 +27,6 @@ def resize_errors(new: Document, old: Document, context: Context) -> list[FieldE
     was = (old.get("status") or {}).get("qosClass") or qos_class(before)
     if qos_class(after) != was:
         errors.append(invalid("spec", Json(was), _QOS_CHANGED))
-    if not _is_supported(old):
-        errors.append(forbidden("spec", "Pod running on node without support for resize"))
     if _is_set(before) or _is_set(after):
         errors += _whole_errors(after, before)
     if found := _order_errors(after, before):
@@ -43,14 +41,6 @@ def resize_errors(new: Document, old: Document, context: Context) -> list[FieldE
                 if _is_removed(wanted, stored, field)
             ]
     return [*errors, *_other_errors(after, before)]
-
-
-def _is_supported(pod: Document) -> bool:
-    """A node that runs the pod and says nothing of its resources cannot resize it."""
-    for status in (pod.get("status") or {}).get("containerStatuses") or ():
-        if (status.get("state") or {}).get("running") is not None:
-            return status.get("resources") is not None
-    return True
 
 
 def _is_set(spec: _Json) -> bool:

@@ -1,7 +1,7 @@
 """The certificate authority is in every namespace, and stays what it is."""
 
-from doorman.api.views.configmaps import ConfigMap
 from doorman.api.views.namespaces import Namespace
+from doorman.api.views.serviceaccounts import ConfigMap
 from doorman.client.actions import Create
 from doorman.controllers.certificates.root_ca import RootCaController
 from support.stage import Stage

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.api.views.meta import ObjectMeta
+from doorman.api.views.persistent_volumes import PersistentVolumeClaim, PersistentVolumeClaimStatus
 from doorman.api.views.pods import ClaimVolumeSource, Pod, PodSpec, Volume
-from doorman.api.views.volumes import PersistentVolumeClaim, PersistentVolumeClaimStatus
 from doorman.base.clock import Instant
 from doorman.controllers.volumes.pvc_protection import FINALIZER, decide_claim
 
@@ -20,7 +20,7 @@ def claim(phase: str = "Pending", **meta: Any) -> PersistentVolumeClaim:
 
 
 def pod(node: str) -> Pod:
-    volume = Volume(name="v", persistent_volume_claim=ClaimVolumeSource(claim_name="c"))
+    volume = Volume(persistent_volume_claim=ClaimVolumeSource(claim_name="c"))
     return Pod(metadata=ObjectMeta(name="p", namespace="n"), spec=PodSpec(node_name=node, volumes=(volume,)))
 
 

@@ -1,6 +1,6 @@
 """volumeattributesclass-protection-controller."""
 
-from doorman.api.views.volumes import (
+from doorman.api.views.persistent_volumes import (
     ModifyVolumeStatus,
     PersistentVolume,
     PersistentVolumeClaim,

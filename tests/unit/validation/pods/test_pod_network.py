@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.semantics.addresses import IP_FAULT
-from doorman.semantics.name_syntax import SUBDOMAIN_FAULT
+from doorman.semantics.name_syntax import SERVICE_DOMAIN_FAULT, SUBDOMAIN_FAULT
 from doorman.validation.pods.pod_network import dns_config_errors, host_alias_errors
 
 
@@ -58,7 +58,7 @@ def test_host_aliases(alias: dict[str, Any], expected: list[str]) -> None:
             {"searches": ["a.example.", ".", "_tcp.b", "No"], "options": [{"name": "ndots", "value": "2"}, {}]},
             "Default",
             [
-                f'd.searches[3]: Invalid value: "No": {SUBDOMAIN_FAULT}',
+                f'd.searches[3]: Invalid value: "No": {SERVICE_DOMAIN_FAULT}',
                 "d.options[1]: Required value: must not be empty",
             ],
             id="searches-and-options",

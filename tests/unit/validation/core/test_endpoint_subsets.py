@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.validation.context import Context
-from doorman.validation.core.endpoints import ENDPOINTS
+from doorman.validation.core.endpoint_subsets import ENDPOINTS
 
 
 @pytest.mark.parametrize(
