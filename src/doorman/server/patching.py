@@ -7,7 +7,7 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.decode_errors import conversion_fault, json_type
+from doorman.api.machinery.decode_errors import conversion_fault, converted, json_type
 from doorman.api.machinery.schema import DecodeError, Document, Schema
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.json_patch import json_patch, merge_patch
@@ -55,6 +55,8 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
             read = read_yaml(body)
         except BodyError as error:
             raise bad_request(f"error decoding YAML: {error}") from error
+        if read.value is None:
+            read = Body({})
         if not isinstance(read.value, dict):
             raise bad_request(
                 "error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}"
@@ -64,6 +66,8 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
         read = read_json(body)
     except BodyError as error:
         raise bad_request("invalid JSON patch") from error
+    if wanted == MERGE_PATCH and read.value is None:
+        raise bad_request("Invalid JSON Patch")
     if wanted != JSON_PATCH and not isinstance(read.value, dict):
         head = "error decoding patch: " if wanted == MERGE_PATCH else ""
         found = json_type(read.value)
@@ -108,7 +112,7 @@ def _cleaned(
     problems = list(patch.body.duplicates)
     if kind.type_name:
         try:
-            patched, unknown = schema.clean(patched, kind.type_name, known=known)
+            patched, unknown = _decoded(schema, kind, patched, patch, known)
         except DecodeError as error:
             wrong_type = (
                 conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC_MERGE_PATCH else None
@@ -126,6 +130,18 @@ def _cleaned(
     patched.pop("kind", None)
     patched.pop("apiVersion", None)
     return patched
+
+
+def _decoded(
+    schema: Schema, kind: Kind, patched: Document, patch: PatchBody, known: Document | None
+) -> tuple[Document, list[str]]:
+    """What a strategic patch made is converted, by which numbers that are too large become others."""
+    try:
+        return schema.clean(patched, kind.type_name, known=known)
+    except DecodeError:
+        if patch.type != STRATEGIC_MERGE_PATCH:
+            raise
+        return schema.clean(converted(schema, patched, f"@{kind.type_name}"), kind.type_name)
 
 
 def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
@@ -200,23 +216,28 @@ def _untyped(where: str, faults: list[str]) -> ApiError:
     return ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
 
 
+def _read_config(schema: Schema, kind: Kind, config: Document) -> tuple[Document, list[str]]:
+    try:
+        return schema.clean(config, kind.type_name)
+    except DecodeError:
+        if kind.is_custom:
+            raise
+        return schema.clean(converted(schema, config, f"@{kind.type_name}"), kind.type_name)
+
+
 def checked_config(
     schema: Schema, kind: Kind, patch: PatchBody, namespace: str, name: str, validation: str, warnings: list[str]
 ) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
-    version = config.get("apiVersion", "")
+    version = config.get("apiVersion") or ""
+    group, _, own = str(version).rpartition("/")
+    if (group, config.get("kind")) != (kind.group, kind.kind) or not own:
+        raise bad_request(f"invalid object type: {group}/{own}, Kind={config.get('kind') or ''}")
     if version != kind.group_version:
         raise bad_request(
             f"Incorrect version specified in apply patch. Specified patch version: {version}, "
             f"expected: {kind.group_version}"
-        )
-    if config.get("kind") != kind.kind:
-        group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
-        raise bad_request(
-            f"invalid object type: {group}, Kind={config.get('kind')}"
-            if config.get("kind")
-            else "Object 'Kind' is missing in the applied configuration"
         )
     metadata = config.get("metadata") or {}
     if not isinstance(metadata, dict):
@@ -234,11 +255,16 @@ def checked_config(
     else:
         walker = FieldWalker(schema)
         try:
-            cleaned, unknown = schema.clean(config, kind.type_name)
+            cleaned, unknown = _read_config(schema, kind, config)
         except DecodeError as error:
             if not kind.is_custom and (faults := config_faults(schema, walker, config, kind.type_name)):
                 raise _untyped(where, faults) from error
-            raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+            if kind.is_custom:
+                raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+            fault = conversion_fault(schema, config, f"@{kind.type_name}") or str(error)
+            proper = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+            text = f"failed to convert new object ({where}) to proper version: unable to convert unstructured object to"
+            raise ApiError(500, "", f"{text} {proper}: {fault}") from error
         if unknown and not kind.is_custom:
             raise _untyped(where, config_faults(schema, walker, config, kind.type_name))
         if unknown:

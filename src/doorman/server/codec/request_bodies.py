@@ -10,6 +10,7 @@ from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
 from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
+from doorman.semantics.taints.annotation_lists import syntax_fault
 from doorman.server.codec.negotiation import JSON, PROTOBUF, YAML
 from doorman.server.codec.yaml_bodies import YamlError, load_yaml
 
@@ -111,20 +112,13 @@ def _json_fault(body: bytes, error: Exception) -> str:
         return _TOO_DEEP
     try:
         json.loads(body)
-    except json.JSONDecodeError as found:
-        if found.pos >= len(body.rstrip()):
-            return "unexpected end of JSON input"
-        return f"invalid character {_character(body, found.pos)} looking for beginning of value"
+    except json.JSONDecodeError:
+        return syntax_fault(body)
     except (UnicodeDecodeError, RecursionError):
         return "invalid character in body"
     except ValueError:
         return "a number has too many digits"
     return "invalid character in string escape code" if "truncated" in str(error) else str(error)
-
-
-def _character(body: bytes, at: int) -> str:
-    text = body.decode(errors="replace")
-    return f"'{text[at]}'" if at < len(text) else "EOF"
 
 
 def _may_repeat(body: bytes, value: Document) -> bool:
