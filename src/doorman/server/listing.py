@@ -173,9 +173,9 @@ async def _newest_page(
 
 
 async def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+    token = _read_token(options.continue_token)
     if options.resource_version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
-    token = _read_token(options.continue_token)
     if token.rv > registry.cache.revision:
         raise too_new(token.rv, registry.cache.revision)
     collection = registry.collection(kind)

@@ -78,6 +78,10 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
 def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:
     """The function the registry applies, perhaps more than once, to what is stored."""
     told = len(warnings)
+    if patch.type == JSON_PATCH and validation == "Ignore" and not isinstance(patch.body.value, list):
+        # Nobody looks for unknown fields in it, so it is read by another decoder.
+        found = json_type(patch.body.value)
+        raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Patch")
 
     def transform(stored: Document) -> Document:
         live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, stored)}
@@ -118,7 +122,7 @@ def _cleaned(
                 conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC_MERGE_PATCH else None
             )
             raise _invalid_patch(patch, patched, wrong_type or str(error)) from error
-        problems += sorted(unknown) if patch.type == STRATEGIC_MERGE_PATCH else unknown
+        problems += unknown if patch.type == MERGE_PATCH else sorted(unknown)
     if not kind.is_custom:
         problems = problems[:STRICT_FAULTS_MAX]
     if problems:
@@ -216,13 +220,23 @@ def _untyped(where: str, faults: list[str]) -> ApiError:
     return ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
 
 
-def _read_config(schema: Schema, kind: Kind, config: Document) -> tuple[Document, list[str]]:
+def _read_config(
+    schema: Schema, walker: FieldWalker, kind: Kind, config: Document, where: str
+) -> tuple[Document, list[str]]:
     try:
         return schema.clean(config, kind.type_name)
-    except DecodeError:
+    except DecodeError as error:
         if kind.is_custom:
-            raise
+            raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+        if faults := config_faults(schema, walker, config, kind.type_name):
+            raise _untyped(where, faults) from error
+    try:
         return schema.clean(converted(schema, config, f"@{kind.type_name}"), kind.type_name)
+    except DecodeError as error:
+        fault = conversion_fault(schema, config, f"@{kind.type_name}") or str(error)
+        proper = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+        text = f"failed to convert new object ({where}) to proper version: unable to convert unstructured object to"
+        raise ApiError(500, "", f"{text} {proper}: {fault}") from error
 
 
 def checked_config(
@@ -254,17 +268,7 @@ def checked_config(
         cleaned = dict(config)
     else:
         walker = FieldWalker(schema)
-        try:
-            cleaned, unknown = _read_config(schema, kind, config)
-        except DecodeError as error:
-            if not kind.is_custom and (faults := config_faults(schema, walker, config, kind.type_name)):
-                raise _untyped(where, faults) from error
-            if kind.is_custom:
-                raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
-            fault = conversion_fault(schema, config, f"@{kind.type_name}") or str(error)
-            proper = f"{kind.group}/{kind.version}, Kind={kind.kind}"
-            text = f"failed to convert new object ({where}) to proper version: unable to convert unstructured object to"
-            raise ApiError(500, "", f"{text} {proper}: {fault}") from error
+        cleaned, unknown = _read_config(schema, walker, kind, config, where)
         if unknown and not kind.is_custom:
             raise _untyped(where, config_faults(schema, walker, config, kind.type_name))
         if unknown:

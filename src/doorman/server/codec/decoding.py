@@ -14,7 +14,7 @@ from doorman.server.codec.negotiation import go_package
 from doorman.server.codec.request_bodies import Body, BodyError, as_document, read_body, unrecognized
 from doorman.server.request import Query
 
-FIELD_VALIDATIONS: Final = ("", "Ignore", "Warn", "Strict")
+FIELD_VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
 _SCHEME: Final = '"pkg/api/legacyscheme/scheme.go:30"'
 """Where Kubernetes declares its table of types: its messages say so."""
 _UNSERVED: Final = {

@@ -140,8 +140,10 @@ def bind_to(pod: Pod, pod_bytes: PodBytes, binding: Document, now: Instant) -> N
         ("resourceVersion", "ResourceVersion", metadata.resource_version),
     ):
         if wanted.get(field) and wanted[field] != found:
-            there = f"{label} in object meta: {found}"
-            raise conflict(_BINDING, name, f"Precondition failed: {label} in precondition: {wanted[field]}, {there}")
+            there = f"{label} in precondition: {wanted[field]}, {label} in object meta: {found}"
+            key = f"/pods/{pod.metadata.namespace}/{name}"
+            text = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg:"
+            raise conflict(GroupResource("", "pods"), name, f"{text} Precondition failed: {there}")
     if metadata.deletion_timestamp:
         raise conflict(_BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host")
     if pod.spec.node_name:

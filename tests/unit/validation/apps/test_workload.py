@@ -108,7 +108,8 @@ def test_selector_is_fixed_and_needed(validator: Validator) -> None:
         pytest.param(
             {"type": "X"},
             [
-                'spec.strategy: Unsupported value: {"Type":"X","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"'
+                'spec.strategy: Unsupported value: {"Type":"X","RollingUpdate":null}: '
+                'supported values: "Recreate", "RollingUpdate"'
             ],
             id="type",
         ),

@@ -17,7 +17,8 @@ NOTHING = 'spec.trustBundle: Invalid value: "<value omitted>": at least one trus
         pytest.param(
             ("x", {"signerName": "a.example/s"}),
             [
-                'metadata.name: Invalid value: "x": ClusterTrustBundle for signerName a.example/s must be named with prefix a.example:s:',
+                'metadata.name: Invalid value: "x": '
+                "ClusterTrustBundle for signerName a.example/s must be named with prefix a.example:s:",
                 NOTHING,
             ],
             id="other-name",
@@ -25,7 +26,8 @@ NOTHING = 'spec.trustBundle: Invalid value: "<value omitted>": at least one trus
         pytest.param(
             ("a:b", {}),
             [
-                'metadata.name: Invalid value: "a:b": ClusterTrustBundle without signer name must not have ":" in its name',
+                'metadata.name: Invalid value: "a:b": '
+                'ClusterTrustBundle without signer name must not have ":" in its name',
                 NOTHING,
             ],
             id="no-signer",

@@ -38,7 +38,8 @@ from doorman.validation.core.limit_range import LIMIT_RANGE
         pytest.param(
             [{"type": "PersistentVolumeClaim"}],
             [
-                "spec.limits[0].limits: Required value: either minimum or maximum storage value is required, but neither was provided"
+                "spec.limits[0].limits: Required value: "
+                "either minimum or maximum storage value is required, but neither was provided"
             ],
             id="claim-without-bounds",
         ),
@@ -50,7 +51,8 @@ from doorman.validation.core.limit_range import LIMIT_RANGE
         pytest.param(
             [{"type": "Container", "max": {"cpu": "4"}, "min": {"cpu": "2"}, "maxLimitRequestRatio": {"cpu": "3"}}],
             [
-                'spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3": ratio 3 is greater than max/min = 2.000000'
+                'spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3": '
+                "ratio 3 is greater than max/min = 2.000000"
             ],
             id="ratio-over-bounds",
         ),
