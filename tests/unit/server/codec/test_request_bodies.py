@@ -29,7 +29,7 @@ def test_members_that_occur_twice(text: bytes, duplicates: tuple[str, ...]) -> N
     [
         pytest.param(b"", "unexpected end of JSON input", id="empty"),
         pytest.param(b"{", "unexpected end of JSON input", id="cut"),
-        pytest.param(b"nope", "invalid character 'n' looking for beginning of value", id="no-json"),
+        pytest.param(b"nope", r"invalid character 'o' in literal null \(expecting 'u'\)", id="no-json"),
         pytest.param(b"[" * 200_000, "unexpected end|invalid character|depth", id="too-deep"),
         pytest.param(b"\xff", "invalid character in body", id="no-text"),
         pytest.param(b'{"a":"\xff"}', "invalid character in body", id="no-text-in-a-string"),
