@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from doorman.api.machinery.quantity import QuantityError, milli_value, parse_quantity, quantity_text, whole_value
+from doorman.api.machinery.quantity import QuantityError, int64_value, parse_quantity, quantity_text, whole_value
 from doorman.base.errors import (
     FieldError,
     duplicate,
@@ -48,7 +48,7 @@ def quantity_errors(name: str, quantity: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if parse_quantity(quantity) < 0:
         errors.append(invalid(path, quantity, NEGATIVE))
-    if (name in COUNTED_RESOURCES or is_extended_resource(name)) and milli_value(quantity) % 1000:
+    if (name in COUNTED_RESOURCES or is_extended_resource(name)) and int64_value(quantity, -3) % 1000:
         errors.append(invalid(path, quantity, NOT_WHOLE))
     return errors
 

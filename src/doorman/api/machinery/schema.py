@@ -230,7 +230,8 @@ class Schema:
         if expression.startswith("@"):
             struct = _OR_STRUCT.get(expression[1:])
             if struct is not None:
-                return self._clean_struct(value, struct, path, place, problems) if type(value) is dict else value
+                # A decoder of its own reads it, which does not look for unknown fields.
+                return self._clean_struct(value, struct, path, place, []) if type(value) is dict else value
             return self._clean_struct(value, expression[1:], path, place, problems)
         return _clean_scalar(value, expression, place)
 

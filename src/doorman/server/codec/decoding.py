@@ -59,6 +59,8 @@ def decode_object(
         raise unrecognized(kind.kind, str(error), body) from error
     doc = as_document(read, kind.kind, body)
     check_kind(kind, doc, body)
+    if read.typed is not None and not kind.is_custom:
+        doc = read.typed
     return clean_object(schema, kind, doc, read, validation, warnings)
 
 

@@ -32,7 +32,9 @@ class BodyError(ValueError):
 class Body(msgspec.Struct, frozen=True):
     value: Any  # any JSON value
     duplicates: tuple[str, ...] = ()
-    """Paths of members that occur twice."""
+    """In words, which members occur twice."""
+    typed: Any = None
+    """Of a body in which members occur twice: what a decoder that knows the types makes of it."""
 
 
 def check_size(length: int) -> None:
@@ -70,7 +72,8 @@ def read_json(body: bytes) -> Body:
     if body.count(b"{") + body.count(b"[") > NESTING_MAX and is_deeper(value, NESTING_MAX):
         raise BodyError(_TOO_DEEP)
     if isinstance(value, dict) and _may_repeat(body, value):
-        return Body(value, tuple(_repeated(body)))
+        repeated = tuple(_repeated(body))
+        return Body(value, repeated, json.loads(body, object_pairs_hook=_last_texts) if repeated else None)
     return Body(value)
 
 
@@ -126,6 +129,19 @@ def _may_repeat(body: bytes, value: Document) -> bool:
     if b"\\u0022" in body:
         return True
     return body.count(b'"') != _encode(value).count(b'"')
+
+
+def _last_texts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Null after a text changes nothing: Go's decoder leaves a string as it is.
+
+    >>> _last_texts([("a", "x"), ("a", None), ("b", 1), ("b", None)])
+    {'a': 'x', 'b': None}
+    """
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if value is not None or not isinstance(found.get(name), str):
+            found[name] = value
+    return found
 
 
 def _repeated(body: bytes) -> list[str]:

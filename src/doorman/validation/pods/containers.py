@@ -15,6 +15,7 @@ from doorman.base.errors import (
     too_many,
 )
 from doorman.semantics.name_syntax import dns_label_faults, port_name_faults
+from doorman.validation.context import distinct
 from doorman.validation.pods.container_handlers import PORT_RANGE, PROBES, handler_errors
 from doorman.validation.pods.environment import env_errors, env_from_errors
 from doorman.validation.pods.security_context import container_security_errors
@@ -244,7 +245,7 @@ def _resize_policy_errors(policies: Sequence[Mapping[str, Any]], restarts: str, 
         if restarts == "Never" and wanted != "NotRequired":
             text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
             errors.append(invalid(path, Json(wanted), text))
-    return errors
+    return distinct(errors)
 
 
 def _pull_policy_errors(policy: str, path: str) -> list[FieldError]:
