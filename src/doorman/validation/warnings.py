@@ -71,8 +71,16 @@ def _volume(doc: Document, _old: Document | None) -> list[str]:
     return found
 
 
-def _endpoint_slice(doc: Document, _old: Document | None) -> list[str]:
-    return ["spec.addressType: FQDN endpoints are deprecated"] if doc.get("addressType") == "FQDN" else []
+def _endpoint_slice(doc: Document, old: Document | None) -> list[str]:
+    kind = doc.get("addressType")
+    if kind == "FQDN":
+        return ["spec.addressType: FQDN endpoints are deprecated"] if old is None else []
+    return [
+        warning
+        for index, endpoint in enumerate(doc.get("endpoints") or ())
+        for place, address in enumerate(endpoint.get("addresses") or ())
+        for warning in ip_warnings(address, f"endpoints[{index}].addresses[{place}]")
+    ]
 
 
 def _csi_driver(doc: Document, _old: Document | None) -> list[str]:

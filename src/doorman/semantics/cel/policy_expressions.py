@@ -89,8 +89,9 @@ def expressions_of(doc: Mapping[str, Any], objects: Mapping[str, Type] | None = 
             text=one.get("expression", ""),
             names={**names, "variables": _variables(known)},
         )
-        known = (*known, one.get("name", ""))
-    if known or spec.get("mutations"):
+        if one.get("expression", "").strip():
+            known = (*known, one.get("name", ""))
+    if spec.get("variables") or spec.get("mutations"):
         names["variables"] = _variables(known)
     yield from _validations(spec, names)
     yield from _mutations(spec, names)
