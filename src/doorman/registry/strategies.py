@@ -184,7 +184,7 @@ def _certificate_request_status(kind: Kind, new: Document, old: Document, now: I
 
 def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     """The conditions, and nothing else."""
-    wanted = new.get("status", {}).get("conditions", [])
+    wanted = new.get("status", {}).get("conditions") or []
     take_only(new, old, "status")
     status = {name: value for name, value in old.get("status", {}).items() if name != "conditions"}
     if wanted:

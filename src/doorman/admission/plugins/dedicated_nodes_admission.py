@@ -7,10 +7,9 @@ looked at again: who got in stays, unless the taint evicts.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, Operation, refusal
 from doorman.api.views.doorman_dev import RESOURCE, DedicatedNodes
+from doorman.api.views.meta import view_of
 from doorman.base.clock import Instant
 from doorman.semantics.library import to_toleration
 from doorman.semantics.taints.dedicated_nodes import is_for, toleration_for, trespass_or_none, with_required_terms
@@ -69,7 +68,7 @@ class DedicatedNodesPlugin:
 
 def _all(cluster: ClusterReader) -> Sequence[DedicatedNodes]:
     found = cluster.list(RESOURCE)
-    return [msgspec.convert(doc, DedicatedNodes) for doc in found] if found else ()
+    return [view_of(doc, DedicatedNodes) for doc in found] if found else ()
 
 
 def _is_for(one: DedicatedNodes, attributes: Attributes, cluster: ClusterReader) -> bool:

@@ -7,11 +7,10 @@ node, so that it cannot be forged, and so that a client that knows nothing of it
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
 from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, requested_name
 from doorman.api.machinery.schema import Document
 from doorman.api.taints import Taint
+from doorman.api.views.meta import view_of
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid, invalid_object
 from doorman.semantics.taints.taint_records import ANNOTATION, RecordsError, decide_records, to_annotation
@@ -34,7 +33,7 @@ class TaintRecorder:
         if raw == raw_before and written == known:
             return
         try:
-            taints, before = (msgspec.convert(found, _TAINTS) for found in (raw, raw_before))
+            taints, before = (view_of(found, _TAINTS) for found in (raw, raw_before))
             records = decide_records(
                 taints,
                 before,

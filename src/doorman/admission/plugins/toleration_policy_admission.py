@@ -8,11 +8,10 @@ again.
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
 from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, refusal
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.taints import Toleration
+from doorman.api.views.meta import view_of
 from doorman.api.views.toleration_policies import RESOURCE, TolerationPolicy
 from doorman.base.clock import Instant
 from doorman.semantics.library import to_toleration
@@ -48,6 +47,6 @@ class TolerationPolicyPlugin:
         namespace = cluster.get("namespaces", "", attributes.namespace) or {"metadata": {}}
         labels = namespace["metadata"].get("labels") or {}
         for doc in policies:
-            policy = msgspec.convert(doc, TolerationPolicy)
+            policy = view_of(doc, TolerationPolicy)
             if matches(policy.spec.namespace_selector, labels) and (why := decide_objection(policy, added)):
                 raise refusal(attributes, why)

@@ -38,6 +38,7 @@ from doorman.api.views.admissionregistration import (
     MutatingPolicy,
     Mutation,
 )
+from doorman.api.views.meta import view_of
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import evaluate
@@ -63,9 +64,9 @@ class MutatingPolicies:
 
     def read(self, cluster: ClusterReader) -> tuple[Bound, ...]:
         """All policies with their bindings, in the order in which they are asked."""
-        found = (msgspec.convert(doc, MutatingPolicy) for doc in cluster.list(MUTATING_POLICIES))
+        found = (view_of(doc, MutatingPolicy) for doc in cluster.list(MUTATING_POLICIES))
         policies = {policy.metadata.name: policy for policy in found}
-        bindings = [msgspec.convert(doc, Binding) for doc in cluster.list(MUTATING_BINDINGS)]
+        bindings = [view_of(doc, Binding) for doc in cluster.list(MUTATING_BINDINGS)]
         bindings.sort(key=lambda one: one.metadata.name)
         return tuple(Bound(policies[one.spec.policy_name], one) for one in bindings if one.spec.policy_name in policies)
 

@@ -14,11 +14,10 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from doorman.admission.plugin_contract import Attributes, ClusterReader, Docs, Unconvertible
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.views.admissionregistration import BINDINGS, POLICIES, Binding, ParamKind, ParamRef, Policy
+from doorman.api.views.meta import view_of
 from doorman.base.errors import ApiError
 from doorman.semantics.cel.cel_errors import CelError
 
@@ -61,8 +60,8 @@ async def prepare_all_params(attributes: Attributes, cluster: ClusterReader) -> 
             continue
         policy = cluster.get(POLICIES, "", spec.get("policyName", ""))
         if policy is not None:
-            kind = msgspec.convert(policy, Policy).spec.param_kind
-            await prepare_params(kind, msgspec.convert(raw, Binding).spec.param_ref, attributes, cluster)
+            kind = view_of(policy, Policy).spec.param_kind
+            await prepare_params(kind, view_of(raw, Binding).spec.param_ref, attributes, cluster)
 
 
 def _found(kind: ParamKind, ref: ParamRef, attributes: Attributes, cluster: ClusterReader) -> Docs:

@@ -51,6 +51,7 @@ from doorman.api.views.admissionregistration import (
     Policy,
     Validation,
 )
+from doorman.api.views.meta import view_of
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause
 from doorman.base.go_format import go_json
@@ -116,11 +117,11 @@ class ValidatingAdmissionPolicies:
             return
         meter = CostBudget()
         denial: ApiError | None = None
-        found = (msgspec.convert(doc, Binding) for doc in bindings)
+        found = (view_of(doc, Binding) for doc in bindings)
         for binding in sorted(found, key=lambda one: one.metadata.name):
             raw = cluster.get(POLICIES, "", binding.spec.policy_name)
             if raw is not None:
-                denied = self._ask(msgspec.convert(raw, Policy), binding, attributes, cluster, meter)
+                denied = self._ask(view_of(raw, Policy), binding, attributes, cluster, meter)
                 denial = denial or denied
         if denial is not None:
             raise denial

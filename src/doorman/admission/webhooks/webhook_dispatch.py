@@ -21,8 +21,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, Protocol
 
-import msgspec
-
 from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm
 from doorman.admission.policies.mutating_policies import PLUGIN as POLICY_PLUGIN
 from doorman.admission.policies.mutating_policies import Bound, MutatingPolicies
@@ -32,6 +30,7 @@ from doorman.admission.webhooks.admission_review import BadAnswer, Verdict, patc
 from doorman.admission.webhooks.webhook_matching import is_hidden, matched_form, selectors_match
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MUTATING, VALIDATING, ClientConfig, Webhook, WebhookConfiguration
+from doorman.api.views.meta import view_of
 from doorman.base.errors import ApiError, bad_request, internal
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
@@ -192,7 +191,5 @@ def _failed(hook: Webhook, error: Exception) -> None:
 
 
 def _webhooks(cluster: ClusterReader, resource: str) -> tuple[Webhook, ...]:
-    found: Iterable[WebhookConfiguration] = (
-        msgspec.convert(doc, WebhookConfiguration) for doc in cluster.list(resource)
-    )
+    found: Iterable[WebhookConfiguration] = (view_of(doc, WebhookConfiguration) for doc in cluster.list(resource))
     return tuple(hook for one in sorted(found, key=lambda c: c.metadata.name) for hook in one.webhooks)

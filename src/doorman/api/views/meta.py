@@ -36,6 +36,14 @@ def view_decoder(view: type[_V]) -> Callable[[bytes], _V]:
     return read
 
 
+def view_of(doc: Any, view: type[_V]) -> _V:  # a document
+    """The view of a document that is at hand; of nulls the same holds."""
+    try:
+        return msgspec.convert(doc, view)
+    except msgspec.ValidationError:
+        return msgspec.convert(_without_nulls(doc), view)
+
+
 def _without_nulls(value: Any) -> Any:  # any JSON value
     if isinstance(value, dict):
         return {name: _without_nulls(member) for name, member in value.items() if member is not None}

@@ -158,7 +158,7 @@ def _selector(attributes: Mapping[str, Any]) -> tuple[FieldTerm, ...]:  # FieldS
     return tuple(
         FieldTerm(requirement.get("key", ""), requirement["values"][0], True)
         for requirement in attributes.get("requirements", ())
-        if requirement.get("operator") == "In" and len(requirement.get("values", ())) == 1
+        if requirement.get("operator") == "In" and len(requirement.get("values") or ()) == 1
     )
 
 
@@ -166,7 +166,7 @@ def _subject(spec: Document) -> User:
     return User(
         name=spec.get("user", ""),
         uid=spec.get("uid", ""),
-        groups=tuple(spec.get("groups", ())),
+        groups=tuple(spec.get("groups") or ()),
         extra={name: tuple(values) for name, values in (spec.get("extra") or {}).items()},
     )
 

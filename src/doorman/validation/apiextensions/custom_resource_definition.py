@@ -105,7 +105,7 @@ def _spec_errors(doc: Document) -> list[FieldError]:
     if names and names[0] and (faults := dns_1035_faults(names[0])):
         # The first version is also the one that definitions had before there were several.
         errors.append(invalid("spec.version", names[0], ",".join(faults)))
-    errors += _name_errors(spec.get("names", {}))
+    errors += _name_errors(spec.get("names") or {})
     return [*errors, *_conversion_errors(spec.get("conversion") or {})]
 
 
