@@ -342,11 +342,8 @@ def test_conflicts_with_several(server: Server) -> None:
 def test_element_without_its_key(server: Server) -> None:
     config = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"image": "i"}]}}
     status, answer = ask(server, "PATCH", f"{PODS}/keyless?fieldManager=m", config, APPLY)
-    assert status == 500
-    assert answer["message"] == (
-        "failed to create typed patch object (default/keyless; /v1, Kind=Pod): .spec.containers: element 0: "
-        'associative list with keys has an element that omits key field "name" (and doesn\'t have default value)'
-    )
+    assert status == 422
+    assert answer["message"] == 'Pod "keyless" is invalid: spec.containers[0].name: Required value'
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from doorman.api.taints import Toleration
-from doorman.api.views.meta import View
+from doorman.api.views.meta import View, to_view
 
 API_VERSIONS: Final = ("apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1")
 KIND: Final = "AdmissionConfiguration"
@@ -134,6 +134,6 @@ def _loaded(text: str) -> Any:  # YAML
 
 def _converted(found: Any, wanted: type[_T], name: str) -> _T:  # YAML
     try:
-        return msgspec.convert(found if isinstance(found, Mapping) else {}, wanted)
+        return to_view(found if isinstance(found, Mapping) else {}, wanted)
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"{name}: {error}") from error

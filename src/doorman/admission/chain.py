@@ -33,6 +33,7 @@ from doorman.admission.plugins.quota_admission import ResourceQuotaPlugin
 from doorman.admission.plugins.resource_claim_access import ResourceClaimAccess
 from doorman.admission.plugins.runtime_class_admission import RuntimeClass
 from doorman.admission.plugins.service_account_admission import ServiceAccountPlugin
+from doorman.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from doorman.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from doorman.admission.plugins.taint_record import TaintRecorder
 from doorman.admission.plugins.toleration_policy_admission import TolerationPolicyPlugin
@@ -75,6 +76,7 @@ ORDER: Final[Mapping[str, Callable[[AdmissionSettings], AdmissionPlugin]]] = {
         defaults=settings.default_tolerations, whitelist=settings.toleration_whitelist
     ),
     "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
+    "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
     "RuntimeClass": lambda _: RuntimeClass(),
     "PodTopologyLabels": lambda _: PodTopologyLabels(),
     "ResourceClaimAccess": lambda settings: ResourceClaimAccess(settings.authorize),
@@ -91,7 +93,7 @@ WITHOUT_EFFECT: Final = frozenset(
         "CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
         "DefaultIngressClass", "DefaultStorageClass", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
         "NodeDeclaredFeatureValidator", "PersistentVolumeClaimResize", "PodGroupProtection", "PodResizeValidator",
-        "StorageObjectInUseProtection", "ValidatingAdmissionWebhook",
+        "ValidatingAdmissionWebhook",
     }
 )  # fmt: skip
 """Plugins that a Kubernetes API server runs by default and that are not part of this chain: naming them is no error."""

@@ -33,7 +33,9 @@ _UNSERVED: Final = {
 class Body(msgspec.Struct, frozen=True):
     value: Any  # any JSON value
     duplicates: tuple[str, ...] = ()
-    """Paths of members that occur twice."""
+    """In words, which members occur twice."""
+    typed: Any = None
+    """Of a body in which members occur twice: what a decoder that knows the types makes of it."""
 
 
 def kind_mismatch(kind: Kind, api_version: str, name: str) -> str:
@@ -51,7 +53,7 @@ def clean_object(
     schema: Schema, kind: Kind, doc: Document, body: Body, validation: str, warnings: list[str]
 ) -> Document:
     head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-    problems = [f'duplicate field "{path}"' for path in body.duplicates]
+    problems = list(body.duplicates)
     if kind.type_name:
         try:
             doc, unknown = schema.clean(doc, kind.type_name)

@@ -14,7 +14,7 @@ from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.apiextensions.structural import custom_validator
-from doorman.validation.defaults import DEFAULTERS
+from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
 from doorman.validation.validators import Context, Validator, validator_of
 
 
@@ -41,6 +41,12 @@ class KindRules:
                 raise too_large_to_store(MADE_BYTES_MAX) from error
         self.complete(kind, doc)
 
+    def default_status(self, kind: Kind, doc: Document) -> None:
+        """The same for a write of the status alone."""
+        self.complete(kind, doc)
+        if kind.storage in WITH_STATUS_DEFAULTS:
+            self.default(kind, doc)
+
     def complete(self, kind: Kind, doc: Document) -> None:
         """Put in the members that are always written, in place."""
         self._schema.complete(doc, self._kinds.stored(kind).type_name)
@@ -51,7 +57,7 @@ class KindRules:
         self._schema.complete_head(doc, self._kinds.stored(kind).type_name)
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
-            raise invalid_object(kind.kind, kind.group, doc["metadata"].get("name", ""), errors)
+            raise invalid_object(kind.kind, self._kinds.stored(kind).group, doc["metadata"].get("name", ""), errors)
 
     def settle_update(
         self, kind: Kind, name: str, subresource: str, new: Document, old: Document, manager: Manager, now: Instant
@@ -65,7 +71,7 @@ class KindRules:
             raise Unchanged
         errors = self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
-            raise invalid_object(kind.kind, kind.group, name, errors)
+            raise invalid_object(kind.kind, self._kinds.stored(kind).group, name, errors)
 
     def take_back(self, kind: Kind, obj: Document, part: SubresourceObject | None) -> None:
         """What webhooks made of an object, in place: it is looked at as if a client had sent it."""

@@ -55,6 +55,8 @@ def check_identity(
             raise invalid_object(kind.resource, kind.group, name, [error])
     elif not (version.isascii() and version.isdigit()):
         raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: invalid syntax")
+    elif int(version) >= 2**64:
+        raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: value out of range")
     elif version != before["resourceVersion"]:
         raise stale(kind.named, name)
 

@@ -7,7 +7,7 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.decode_errors import conversion_fault, json_type
+from doorman.api.machinery.decode_errors import conversion_fault, converted, json_type
 from doorman.api.machinery.schema import DecodeError, Document, Schema
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.json_patch import json_patch, merge_patch
@@ -42,6 +42,10 @@ class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
 def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:
     """The function the registry applies, perhaps more than once, to what is stored."""
     told = len(warnings)
+    if patch.type == JSON_PATCH and validation == "Ignore" and not isinstance(patch.body.value, list):
+        # Nobody looks for unknown fields in it, so it is read by another decoder.
+        found = json_type(patch.body.value)
+        raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Patch")
 
     def transform(stored: Document) -> Document:
         live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, stored)}
@@ -73,16 +77,16 @@ def _cleaned(
     known: Document | None,
 ) -> Document:
     patched = _as_kind(kind, patched, patch)
-    problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
+    problems = list(patch.body.duplicates)
     if kind.type_name:
         try:
-            patched, unknown = schema.clean(patched, kind.type_name, known=known)
+            patched, unknown = _decoded(schema, kind, patched, patch, known)
         except DecodeError as error:
             wrong_type = (
                 conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC_MERGE_PATCH else None
             )
             raise _invalid_patch(patch, patched, wrong_type or str(error)) from error
-        problems += sorted(unknown) if patch.type == STRATEGIC_MERGE_PATCH else unknown
+        problems += unknown if patch.type == MERGE_PATCH else sorted(unknown)
     if not kind.is_custom:
         problems = problems[:STRICT_FAULTS_MAX]
     if problems:
@@ -94,6 +98,18 @@ def _cleaned(
     patched.pop("kind", None)
     patched.pop("apiVersion", None)
     return patched
+
+
+def _decoded(
+    schema: Schema, kind: Kind, patched: Document, patch: PatchBody, known: Document | None
+) -> tuple[Document, list[str]]:
+    """What a strategic patch made is converted, by which numbers that are too large become others."""
+    try:
+        return schema.clean(patched, kind.type_name, known=known)
+    except DecodeError:
+        if patch.type != STRATEGIC_MERGE_PATCH:
+            raise
+        return schema.clean(converted(schema, patched, f"@{kind.type_name}"), kind.type_name)
 
 
 def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
@@ -168,30 +184,45 @@ def _untyped(where: str, faults: list[str]) -> ApiError:
     return ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
 
 
+def _read_config(
+    schema: Schema, walker: FieldWalker, kind: Kind, config: Document, where: str
+) -> tuple[Document, list[str]]:
+    try:
+        return schema.clean(config, kind.type_name)
+    except DecodeError as error:
+        if kind.is_custom:
+            raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+        if faults := config_faults(schema, walker, config, kind.type_name):
+            raise _untyped(where, faults) from error
+    try:
+        return schema.clean(converted(schema, config, f"@{kind.type_name}"), kind.type_name)
+    except DecodeError as error:
+        fault = conversion_fault(schema, config, f"@{kind.type_name}") or str(error)
+        proper = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+        text = f"failed to convert new object ({where}) to proper version: unable to convert unstructured object to"
+        raise ApiError(500, "", f"{text} {proper}: {fault}") from error
+
+
 def checked_config(
     schema: Schema, kind: Kind, patch: PatchBody, namespace: str, name: str, validation: str, warnings: list[str]
 ) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
-    version = config.get("apiVersion", "")
+    version = config.get("apiVersion") or ""
+    group, _, own = str(version).rpartition("/")
+    if (group, config.get("kind")) != (kind.group, kind.kind) or not own:
+        raise bad_request(f"invalid object type: {group}/{own}, Kind={config.get('kind') or ''}")
     if version != kind.group_version:
         raise bad_request(
             f"Incorrect version specified in apply patch. Specified patch version: {version}, "
             f"expected: {kind.group_version}"
-        )
-    if config.get("kind") != kind.kind:
-        group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
-        raise bad_request(
-            f"invalid object type: {group}, Kind={config.get('kind')}"
-            if config.get("kind")
-            else "Object 'Kind' is missing in the applied configuration"
         )
     metadata = config.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise bad_request("error decoding YAML: metadata must be an object")
     if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    problems = [f'duplicate field "{path}"' for path in patch.body.duplicates]
+    problems = list(patch.body.duplicates)
     if problems and validation == "Strict":
         raise bad_request(f"error strict decoding patch: {', '.join(problems)}")
     if validation == "Warn":
@@ -201,12 +232,7 @@ def checked_config(
         cleaned = dict(config)
     else:
         walker = FieldWalker(schema)
-        try:
-            cleaned, unknown = schema.clean(config, kind.type_name)
-        except DecodeError as error:
-            if not kind.is_custom and (faults := config_faults(schema, walker, config, kind.type_name)):
-                raise _untyped(where, faults) from error
-            raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
+        cleaned, unknown = _read_config(schema, walker, kind, config, where)
         if unknown and not kind.is_custom:
             raise _untyped(where, config_faults(schema, walker, config, kind.type_name))
         if unknown:

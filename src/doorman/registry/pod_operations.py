@@ -103,7 +103,8 @@ class PodOperations:
             raise ApiError(500, "", text)
         name = matching[0]["metadata"]["name"]
         is_ready = any(
-            c.get("type") == "Ready" and c.get("status") == "True" for c in pod.get("status", {}).get("conditions", ())
+            c.get("type") == "Ready" and c.get("status") == "True"
+            for c in (pod.get("status", {}).get("conditions") or ())
         )
         now = self._clock.now()
 
@@ -119,7 +120,7 @@ def check_streamed(pod: Document, subresource: str, container: str) -> None:
     """Whether there is one container to talk to, on a node."""
     name, spec = pod["metadata"]["name"], pod.get("spec", {})
     if subresource in ("log", "exec", "attach"):
-        names = [one["name"] for one in spec.get("containers", ())]
+        names = [one["name"] for one in (spec.get("containers") or ())]
         first = [one["name"] for one in spec.get("initContainers", ())]
         others = [one["name"] for one in spec.get("ephemeralContainers", ())]
         if not container and len(names) != 1:
@@ -143,8 +144,10 @@ def bind_to(pod: Pod, pod_bytes: PodBytes, binding: Document, now: Instant) -> N
         ("resourceVersion", "ResourceVersion", metadata.resource_version),
     ):
         if wanted.get(field) and wanted[field] != found:
-            there = f"{label} in object meta: {found}"
-            raise conflict(_BINDING, name, f"Precondition failed: {label} in precondition: {wanted[field]}, {there}")
+            there = f"{label} in precondition: {wanted[field]}, {label} in object meta: {found}"
+            key = f"/pods/{pod.metadata.namespace}/{name}"
+            text = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg:"
+            raise conflict(GroupResource("", "pods"), name, f"{text} Precondition failed: {there}")
     if metadata.deletion_timestamp:
         raise conflict(_BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host")
     if pod.spec.node_name:
@@ -164,7 +167,7 @@ def bind_to(pod: Pod, pod_bytes: PodBytes, binding: Document, now: Instant) -> N
 
 def set_condition(status: Document, condition: Document, now: Instant) -> None:
     """Put a condition in; its transition time changes only with its status."""
-    conditions = list(status.get("conditions", ()))
+    conditions = list(status.get("conditions") or ())
     for i, found in enumerate(conditions):
         if found.get("type") == condition["type"]:
             same = found.get("status") == condition["status"]
@@ -233,7 +236,7 @@ def _no_disruptions(name: str, status: dict[str, Any]) -> str:  # a PodDisruptio
     desired, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
     if healthy <= desired:
         return f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
-    found = next((c for c in status.get("conditions", ()) if c.get("type") == "DisruptionAllowed"), None)
+    found = next((c for c in (status.get("conditions") or ()) if c.get("type") == "DisruptionAllowed"), None)
     head = f"The disruption budget {name} does not allow evicting pods currently"
     if found is None or found.get("status") == "True":
         return head

@@ -39,6 +39,9 @@ from doorman.validation.warnings import warnings_of
 
 _SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
+_OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
+"""Of which the answer says who asked for which field."""
+
 
 class Prepared(msgspec.Struct, kw_only=True):
     """A new object, complete but for its name, its uid and what depends on them."""
@@ -166,6 +169,14 @@ class Proposer:
                 raise invalid_object(kind.kind, kind.group, name, errors)
         return NewObject(cached.value(name, uid, to_time(now)))
 
+    def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
+        """Who would own which field of a review, as a part of its metadata."""
+        if kind.kind not in _OWNED_REVIEWS:
+            return {}
+        new = {**doc, "metadata": dict(doc.get("metadata") or {})}
+        self._rules.managed.track_create(kind, new, _manager(caller, "", kind), self._clock.now())
+        return {name: new["metadata"][name] for name in ("managedFields",) if name in new["metadata"]}
+
     async def update(
         self,
         kind: Kind,
@@ -189,7 +200,7 @@ class Proposer:
         if subresource != "status":
             await in_turn(weight_bytes, self._rules.default, kind, new)
         else:
-            self._rules.complete(kind, new)
+            self._rules.default_status(kind, new)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._admission.attributes(
@@ -255,13 +266,12 @@ def _drop_server_owned(kind: Kind, namespace: str, metadata: Document, caller: C
 
 def _keep_server_owned(metadata: Document, before: Mapping[str, object]) -> None:
     """What a client left out, or cannot change by any means, is as it was; validation tells what it tried to change."""
-    for field in ("uid", "generation"):
+    for field in ("uid", "generation", "creationTimestamp"):
         if field in before:
             metadata[field] = before[field]
         else:
             metadata.pop(field, None)
-    for field in ("creationTimestamp", "deletionGracePeriodSeconds"):
-        if field in before:
-            metadata.setdefault(field, before[field])
+    if "deletionGracePeriodSeconds" in before:
+        metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
     if "deletionTimestamp" in before:
         metadata["deletionTimestamp"] = before["deletionTimestamp"]

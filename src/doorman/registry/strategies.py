@@ -18,6 +18,7 @@ from doorman.registry.kinds import resource_strategy
 from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.registry.kinds.pod_strategy import create_pod, ephemeral_containers, pod_status, resize, update_pod
 from doorman.registry.kinds.service_strategy import carry_over, complete_service
+from doorman.registry.kinds.volume_strategy import create_claim, create_volume, update_claim, volume_status
 from doorman.registry.strategy import (
     Prepare,
     PrepareUpdate,
@@ -54,7 +55,8 @@ def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None
 def _create_namespace(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     metadata = doc["metadata"]
     metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata.get("name", "")
-    doc["spec"] = {"finalizers": ["kubernetes"]}
+    finalizers = (doc.get("spec") or {}).get("finalizers") or []
+    doc["spec"] = {"finalizers": finalizers if "kubernetes" in finalizers else [*finalizers, "kubernetes"]}
     doc["status"] = {"phase": "Active"}
 
 
@@ -103,6 +105,13 @@ def _update_daemonset(kind: Kind, new: Document, old: Document, now: Instant) ->
     annotations[TEMPLATE_GENERATION_ANNOTATION] = str(was + 1 if is_new_template else was)
 
 
+def _daemonset_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_status(kind, new, old, now)
+    was = old["metadata"].get("annotations", {}).get(TEMPLATE_GENERATION_ANNOTATION)
+    if was is not None:
+        new["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION_ANNOTATION] = was
+
+
 # Kinds whose generation follows a rule of its own
 
 
@@ -141,34 +150,6 @@ def _update_service(kind: Kind, new: Document, old: Document, now: Instant) -> N
     carry_over(new, old)
 
 
-# Volumes
-
-
-def _create_volume(kind: Kind, doc: Document, now: Instant) -> None:
-    """Volumes and claims wait for each other from the first moment on."""
-    prepare_create(kind, doc, now)
-    doc["status"] = {"phase": "Pending"}
-
-
-def _create_claim(kind: Kind, doc: Document, now: Instant) -> None:
-    _create_volume(kind, doc, now)
-    _match_sources(doc.get("spec") or {})
-
-
-def _update_claim(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    prepare_update(kind, new, old, now)
-    _match_sources(new.get("spec") or {})
-
-
-def _match_sources(spec: Document) -> None:
-    """Two names for what a claim is filled from: the older one and the one that may name another namespace."""
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and reference is None:
-        spec["dataSourceRef"] = {"apiGroup": None, **source}
-    elif reference is not None and source is None and not reference.get("namespace"):
-        spec["dataSource"] = {"apiGroup": None, **reference}
-
-
 # Events
 
 _EVENT_ALWAYS: Final = {
@@ -204,7 +185,7 @@ def _certificate_request_status(kind: Kind, new: Document, old: Document, now: I
 
 def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     """The conditions, and nothing else."""
-    wanted = new.get("status", {}).get("conditions", [])
+    wanted = new.get("status", {}).get("conditions") or []
     take_only(new, old, "status")
     status = {name: value for name, value in old.get("status", {}).items() if name != "conditions"}
     if wanted:
@@ -244,6 +225,7 @@ def _create_api_service(kind: Kind, doc: Document, now: Instant) -> None:
 
 def _create_definition(kind: Kind, doc: Document, now: Instant) -> None:
     prepare_create(kind, doc, now)
+    doc["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}}
     _note_stored_version(doc)
 
 
@@ -260,7 +242,7 @@ def _note_stored_version(doc: Document) -> None:
         name = version.get("name", "")
         if version.get("storage") and name and name not in stored:
             stored.append(name)
-    doc["status"] = {**status, "storedVersions": stored}
+    doc["status"] = {**status, "storedVersions": stored or None}
 
 
 def _strategy(
@@ -289,12 +271,12 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
     "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
     "services": _strategy(create=_create_service, update=_update_service),
-    "persistentvolumes": _strategy(create=_create_volume),
-    "persistentvolumeclaims": _strategy(create=_create_claim, update=_update_claim),
+    "persistentvolumes": _strategy(create=create_volume, status=volume_status),
+    "persistentvolumeclaims": _strategy(create=create_claim, update=update_claim),
     "events": _strategy(create=_create_event, update=_update_event),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
     JOBS: _strategy(create=_create_job),
-    "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset),
+    "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset, status=_daemonset_status),
     "certificatesigningrequests.certificates.k8s.io": _strategy(
         update=_update_certificate_request,
         status=_certificate_request_status,

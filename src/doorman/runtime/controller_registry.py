@@ -12,6 +12,8 @@ from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.meta import Object
+from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
+from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
@@ -57,6 +59,9 @@ from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERV
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.controllers.volumes.pv_protection import PersistentVolumeProtectionController
+from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProtectionController
+from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.nodes.agent import SimulatedNodes, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
 from doorman.runtime.components.informers import Informers
@@ -204,6 +209,13 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(POLICIES), p.kinds, type_table()
     ),
     "resourcequota-controller": lambda p: ResourceQuotaController(p.lister("resourcequotas"), p.contents(), p.total_of),
+    "persistentvolumeclaim-protection-controller": lambda p: PersistentVolumeClaimProtectionController(
+        p.lister(VOLUME_CLAIMS), p.lister("pods")
+    ),
+    "persistentvolume-protection-controller": lambda p: PersistentVolumeProtectionController(p.lister(VOLUMES)),
+    "volumeattributesclass-protection-controller": lambda p: VolumeAttributesClassProtectionController(
+        p.lister(ATTRIBUTES_CLASSES), p.lister(VOLUME_CLAIMS), p.lister(VOLUMES)
+    ),
     "pod-garbage-collector-controller": lambda p: PodGcController(
         p.lister("pods"), p.lister("nodes"), p.settings.pod_gc
     ),
@@ -224,6 +236,8 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",
     "pod-garbage-collector-controller": "pod-garbage-collector",
+    "persistentvolumeclaim-protection-controller": "pvc-protection-controller",
+    "persistentvolume-protection-controller": "pv-protection-controller",
 }
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 

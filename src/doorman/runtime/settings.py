@@ -29,6 +29,8 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "namespace": "namespace-controller",
     "nodelifecycle": "node-lifecycle-controller",
     "podgc": "pod-garbage-collector-controller",
+    "pv-protection": "persistentvolume-protection-controller",
+    "pvc-protection": "persistentvolumeclaim-protection-controller",
     "replicaset": "replicaset-controller",
     "replicationcontroller": "replicationcontroller-controller",
     "resource-claim-controller": "resourceclaim-controller",

@@ -17,6 +17,9 @@ _PORT_FORM: Final = "[-a-z0-9]+"
 _PERCENT_FORM: Final = "[0-9]+%"
 _CONFIG_KEY_FORM: Final = "[-._a-zA-Z0-9]+"
 
+_SERVICE_LABEL: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SERVICE_DOMAIN: Final = rf"{_SERVICE_LABEL}(\.{_SERVICE_LABEL})*"
+_SERVICE_DOMAIN_RE: Final = re.compile(_SERVICE_DOMAIN)
 _SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN)
 _LABEL_RE: Final = re.compile(_LABEL)
 _DNS_1035_RE: Final = re.compile(_DNS_1035)
@@ -30,6 +33,11 @@ _REMEMBERED_CHARS_MAX: Final = SUBDOMAIN_BYTES_MAX + 1 + LABEL_BYTES_MAX
 SUBDOMAIN_FAULT: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+SERVICE_DOMAIN_FAULT: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must "
+    "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    f"'{_SERVICE_DOMAIN}')"
 )
 DNS_LABEL_FAULT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
@@ -94,6 +102,16 @@ def subdomain_faults(text: str) -> list[str]:
         faults.append(max_length_fault(SUBDOMAIN_BYTES_MAX))
     if _SUBDOMAIN_RE.fullmatch(text) is None:
         faults.append(SUBDOMAIN_FAULT)
+    return faults
+
+
+def underscore_subdomain_faults(text: str) -> list[str]:
+    """A subdomain as DNS records of services have it: `_sip._tcp.example.com`."""
+    faults = []
+    if _bytes(text) > SUBDOMAIN_BYTES_MAX:
+        faults.append(max_length_fault(SUBDOMAIN_BYTES_MAX))
+    if _SERVICE_DOMAIN_RE.fullmatch(text) is None:
+        faults.append(SERVICE_DOMAIN_FAULT)
     return faults
 
 

@@ -149,6 +149,7 @@ class ResourceHandlers:
         doc = await self._decode(call, "CreateOptions")
         if self._access.reviews.is_about(kind):
             answer = self._access.reviews.answer(kind, info.namespace, doc, call.user)
+            answer["metadata"] |= self._registry.proposer.owners(kind, doc, caller)
             return renderer.document(answer, status=201)
         if self._access.guard.is_about(kind):
             self._access.guard.check(kind, info.namespace, doc, None, call.user)

@@ -173,9 +173,9 @@ async def _newest_page(
 
 
 async def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+    token = _read_token(options.continue_token)
     if options.resource_version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
-    token = _read_token(options.continue_token)
     if token.rv > registry.cache.revision:
         raise too_new(token.rv, registry.cache.revision)
     collection = registry.collection(kind)
@@ -232,6 +232,8 @@ def _write_token(revision: int, last_key: str) -> str:
 
 
 def _read_token(text: str) -> _Token:
+    if len(text) % 4 == 1:
+        raise _bad_token(f"illegal base64 data at input byte {len(text) - 1}")
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         token = msgspec.json.decode(raw, type=_Token)

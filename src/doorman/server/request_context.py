@@ -1,5 +1,6 @@
 """A request that has been let in, on its way to a handler, and the options it came with."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,7 @@ from doorman.base.errors import (
     required,
     too_long,
 )
+from doorman.base.go_format import quote
 from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.patch_transforms import APPLY_PATCH
@@ -97,13 +99,20 @@ def _given_delete_options(call: RequestContext, schema: Schema) -> DeleteOptions
     try:
         body = read_body(request.body, request.headers.get("content-type", ""))
         if isinstance(body.value, dict) and body.value.get("kind") not in (None, "", "DeleteOptions"):
-            raise bad_request("decoded object cannot be converted to DeleteOptions")
+            raise bad_request(_unregistered(body.value))
         doc, _ = schema.clean(body.value, "meta.v1.DeleteOptions")
         if body.value.get("propagationPolicy") == "":
             doc = {**doc, "propagationPolicy": ""}  # an empty one is one, and wrong
         return msgspec.convert(doc, DeleteOptions)
     except (BodyError, DecodeError, msgspec.ValidationError) as error:
-        raise bad_request(f"decoded object cannot be converted to DeleteOptions: {error}") from error
+        raise bad_request(str(error)) from error
+
+
+def _unregistered(body: Mapping[str, Any]) -> str:
+    """Of an object that is no options at all."""
+    scheme = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+    version = body.get("apiVersion") or ""
+    return f'no kind {quote(str(body["kind"]))} is registered for version {quote(str(version))} in scheme "{scheme}"'
 
 
 def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, Any]:  # the options of a write as JSON

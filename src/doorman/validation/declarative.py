@@ -57,9 +57,15 @@ DECLARED: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         ("spec.validationActions", "required"),
     ),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": (
+        ("spec.limited", "forbidden"),
+        ("spec.limited", "required"),
+        ("spec.exempt", "forbidden"),
         ("spec.type", "required"),
+        ("spec.limited.limitResponse.queuing", "forbidden"),
+        ("spec.limited.limitResponse.queuing", "required"),
         ("spec.limited.limitResponse.type", "required"),
     ),
+    "certificatesigningrequests.certificates.k8s.io": (("status.conditions", "invalid"),),
     "replicationcontrollers": (
         ("spec.replicas", "required"),
         ("spec.replicas", "invalid"),
@@ -73,6 +79,7 @@ _TYPES: Final = {
     FieldErrorType.TOO_LONG: "too long",
     FieldErrorType.TOO_MANY: "too many",
     FieldErrorType.INVALID: "invalid",
+    FieldErrorType.FORBIDDEN: "forbidden",
 }
 
 

@@ -17,7 +17,7 @@ from doorman.validation.apps.workload_defaults import (
     default_replication_controller,
     default_stateful_set,
 )
-from doorman.validation.pods.pod_defaults import default_pod, default_source
+from doorman.validation.pods.pod_defaults import default_pod, default_source, round_amounts
 from doorman.validation.resource.resource_defaults import RESOURCE_DEFAULTERS
 
 Defaulter = Callable[[Document], None]
@@ -30,6 +30,9 @@ _Json = dict[str, Any]  # a part of a document, changed in place
 
 def default_node(doc: Document) -> None:
     status = doc.get("status")
+    if status:
+        round_amounts(status.get("capacity"))
+        round_amounts(status.get("allocatable"))
     if status and status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = dict(status["capacity"])
     spec = doc.get("spec")
@@ -54,12 +57,17 @@ def default_service(doc: Document) -> None:
         port.setdefault("protocol", "TCP")
         if port.get("targetPort") in (None, 0, ""):
             port["targetPort"] = port.get("port", 0)
-    if spec["sessionAffinity"] == "ClientIP":
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP":
         spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault("timeoutSeconds", 10800)
     if kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and spec.get("externalIPs")):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
+        for ingress in ((doc.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+            if ingress.get("ip"):
+                ingress.setdefault("ipMode", "VIP")
     if kind != "ExternalName":
         spec.setdefault("internalTrafficPolicy", "Cluster")
 
@@ -96,6 +104,8 @@ def default_endpoint_slice(doc: Document) -> None:
 def default_limit_range(doc: Document) -> None:
     """For containers: what is not said of the default is taken from the bounds."""
     for limit in (doc.get("spec") or {}).get("limits") or ():
+        for bound in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
+            round_amounts(limit.get(bound))
         if limit.get("type") != "Container":
             continue
         _fill(limit, "default", limit.get("max"))
@@ -108,12 +118,26 @@ def default_persistent_volume(doc: Document) -> None:
     spec = doc.setdefault("spec", {})
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
+    round_amounts(spec.get("capacity"))
     default_source(spec)
 
 
 def default_persistent_volume_claim(doc: Document) -> None:
-    doc.setdefault("status", {}).setdefault("phase", "Pending")
-    doc.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+    status, spec = doc.setdefault("status", {}), doc.setdefault("spec", {})
+    status.setdefault("phase", "Pending")
+    spec.setdefault("volumeMode", "Filesystem")
+    round_amounts(status.get("capacity"))
+    round_amounts(status.get("allocatedResources"))
+    if resources := spec.get("resources"):
+        round_amounts(resources.get("limits"))
+        round_amounts(resources.get("requests"))
+
+
+def default_resource_quota(doc: Document) -> None:
+    round_amounts((doc.get("spec") or {}).get("hard"))
+    status = doc.get("status") or {}
+    round_amounts(status.get("hard"))
+    round_amounts(status.get("used"))
 
 
 def default_priority_class(doc: Document) -> None:
@@ -214,6 +238,22 @@ def default_flow_schema(doc: Document) -> None:
         spec["matchingPrecedence"] = 1000
 
 
+def default_priority_level(doc: Document) -> None:
+    spec = doc.get("spec") or {}
+    if (exempt := spec.get("exempt")) is not None:
+        exempt.setdefault("nominalConcurrencyShares", 0)
+        exempt.setdefault("lendablePercent", 0)
+    if (limited := spec.get("limited")) is None:
+        return
+    limited.setdefault("nominalConcurrencyShares", 30)
+    limited.setdefault("lendablePercent", 0)
+    queuing = (limited.get("limitResponse") or {}).get("queuing")
+    if queuing is not None:
+        for name, value in (("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)):
+            if not queuing.get(name):
+                queuing[name] = value
+
+
 def default_api_service(doc: Document) -> None:
     if service := (doc.get("spec") or {}).get("service"):
         service.setdefault("port", 443)
@@ -249,6 +289,7 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "namespaces": default_namespace,
     "endpoints": default_endpoints,
     "limitranges": default_limit_range,
+    "resourcequotas": default_resource_quota,
     "persistentvolumes": default_persistent_volume,
     "persistentvolumeclaims": default_persistent_volume_claim,
     "podtemplates": default_pod_template,
@@ -276,6 +317,12 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": default_admission_binding,
     "flowschemas.flowcontrol.apiserver.k8s.io": default_flow_schema,
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": default_priority_level,
     "apiservices.apiregistration.k8s.io": default_api_service,
     **RESOURCE_DEFAULTERS,
 }
+
+WITH_STATUS_DEFAULTS: Final = frozenset(
+    {"nodes", "services", "persistentvolumes", "persistentvolumeclaims", "resourcequotas"}
+)
+"""Kinds of which a write of the status alone is defaulted, too."""

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.semantics.name_syntax import path_segment_faults
-from doorman.validation.admissionregistration import webhooks
+from doorman.validation.admissionregistration import policies, webhooks
 from doorman.validation.apiextensions.custom_resource_definition import DEFINITION
 from doorman.validation.apiregistration.api_service import API_SERVICE
 from doorman.validation.apps import workload
@@ -12,17 +11,24 @@ from doorman.validation.apps.controller_revision import CONTROLLER_REVISION
 from doorman.validation.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
 from doorman.validation.batch import job
 from doorman.validation.certificates.certificate_request import CERTIFICATE_REQUEST
+from doorman.validation.certificates.trust_bundle import TRUST_BUNDLE
 from doorman.validation.context import Context, Validator
 from doorman.validation.coordination.lease import validate_lease_create, validate_lease_update
+from doorman.validation.coordination.lease_candidate import LEASE_CANDIDATE
 from doorman.validation.core import plain
+from doorman.validation.core.endpoint_subsets import ENDPOINTS
 from doorman.validation.core.event import validate_event_create, validate_event_update
+from doorman.validation.core.limit_range import LIMIT_RANGE
 from doorman.validation.core.namespace import validate_namespace_create, validate_namespace_update
 from doorman.validation.core.node_rules import validate_node_create, validate_node_update
 from doorman.validation.core.persistent_volume import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+from doorman.validation.core.resource_quota import RESOURCE_QUOTA
 from doorman.validation.core.service import SERVICE
 from doorman.validation.declarative import with_declared_last
 from doorman.validation.discovery.endpoint_slice import ENDPOINT_SLICE
 from doorman.validation.doorman_dev import dedicated
+from doorman.validation.flowcontrol.flow_schema import FLOW_SCHEMA
+from doorman.validation.flowcontrol.priority_level import PRIORITY_LEVEL
 from doorman.validation.metadata import metadata_validator
 from doorman.validation.networking.ingress import INGRESS, INGRESS_CLASS
 from doorman.validation.networking.network_policy import NETWORK_POLICY
@@ -56,19 +62,21 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "events": Validator(create=validate_event_create, update=validate_event_update),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": webhooks.CONFIGURATION,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": webhooks.CONFIGURATION,
-    "validatingadmissionpolicies.admissionregistration.k8s.io": webhooks.POLICY,
-    "validatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.BINDING,
-    "mutatingadmissionpolicies.admissionregistration.k8s.io": webhooks.MUTATING_POLICY,
-    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": webhooks.MUTATING_BINDING,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": policies.POLICY,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": policies.BINDING,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": policies.MUTATING_POLICY,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": policies.MUTATING_BINDING,
     "dedicatednodes.doorman.dev": dedicated.DEDICATED_NODES,
     "tolerationpolicies.doorman.dev": dedicated.TOLERATION_POLICY,
     "certificatesigningrequests.certificates.k8s.io": CERTIFICATE_REQUEST,
+    "endpoints": ENDPOINTS,
+    "limitranges": LIMIT_RANGE,
     "configmaps": plain.CONFIG_MAP,
     "secrets": plain.SECRET,
     "services": SERVICE,
     "persistentvolumes": PERSISTENT_VOLUME,
     "persistentvolumeclaims": PERSISTENT_VOLUME_CLAIM,
-    "resourcequotas": plain.RESOURCE_QUOTA,
+    "resourcequotas": RESOURCE_QUOTA,
     "customresourcedefinitions.apiextensions.k8s.io": DEFINITION,
     "podtemplates": job.POD_TEMPLATE,
     "replicationcontrollers": workload.REPLICATION_CONTROLLER,
@@ -79,6 +87,7 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "jobs.batch": job.JOB,
     "cronjobs.batch": job.CRON_JOB,
     "leases.coordination.k8s.io": Validator(create=validate_lease_create, update=validate_lease_update),
+    "leasecandidates.coordination.k8s.io": LEASE_CANDIDATE,
     "poddisruptionbudgets.policy": Validator(
         create=validate_disruption_budget_create, update=validate_disruption_budget_update
     ),
@@ -112,8 +121,9 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "apiservices.apiregistration.k8s.io": API_SERVICE,
     "controllerrevisions.apps": CONTROLLER_REVISION,
     "storageversionmigrations.storagemigration.k8s.io": STORAGE_VERSION_MIGRATION,
-    "flowschemas.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
-    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": metadata_validator(path_segment_faults),
+    "flowschemas.flowcontrol.apiserver.k8s.io": FLOW_SCHEMA,
+    "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": PRIORITY_LEVEL,
+    "clustertrustbundles.certificates.k8s.io": TRUST_BUNDLE,
 }
 
 VALIDATORS: Final[Mapping[str, Validator]] = {name: with_declared_last(name, check) for name, check in _CHECKS.items()}

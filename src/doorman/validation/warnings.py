@@ -6,7 +6,8 @@ from typing import Final
 from doorman.api.machinery.schema import Document
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
-from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings
+from doorman.validation.core.service import TOPOLOGY_HINTS, TOPOLOGY_MODE
+from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings, term_warnings
 
 Warn = Callable[[Document, Document | None], list[str]]
 """From what is written and what was there (None: nothing) to what is said."""
@@ -15,8 +16,21 @@ _TOKENS_IN_ATTRIBUTES: Final = (
     "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
     "logging of tokens in volume attributes"
 )
-_TOPOLOGY_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
-_TOPOLOGY_MODE: Final = "service.kubernetes.io/topology-mode"
+_VOLUME_ANNOTATIONS: Final = (
+    ("volume.beta.kubernetes.io/storage-class", 'deprecated since v1.8; use "storageClassName" attribute instead'),
+    ("volume.beta.kubernetes.io/mount-options", 'deprecated since v1.31; use "mountOptions" attribute instead'),
+)
+_RECYCLED: Final = (
+    "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+)
+_OLD_VOLUMES: Final = (
+    ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+)
 
 
 def _pod(doc: Document, old: Document | None) -> list[str]:
@@ -39,11 +53,35 @@ def _template(*members: str) -> Warn:
 
 
 def _claim(doc: Document, _old: Document | None) -> list[str]:
-    return claim_warnings(doc.get("spec") or {}, "spec")
+    name, text = _VOLUME_ANNOTATIONS[0]
+    is_old = name in (doc["metadata"].get("annotations") or {})
+    found = [f"metadata.annotations[{name}]: {text}"] if is_old else []
+    return [*found, *claim_warnings(doc.get("spec") or {}, "spec")]
 
 
-def _endpoint_slice(doc: Document, _old: Document | None) -> list[str]:
-    return ["spec.addressType: FQDN endpoints are deprecated"] if doc.get("addressType") == "FQDN" else []
+def _volume(doc: Document, _old: Document | None) -> list[str]:
+    spec, annotations = doc.get("spec") or {}, doc["metadata"].get("annotations") or {}
+    found = [f"metadata.annotations[{name}]: {text}" for name, text in _VOLUME_ANNOTATIONS if name in annotations]
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLED}")
+    wanted = (spec.get("nodeAffinity") or {}).get("required") or {}
+    path = "spec.nodeAffinity.required.nodeSelectorTerms"
+    for index, term in enumerate(wanted.get("nodeSelectorTerms") or ()):
+        found += term_warnings(term, f"{path}[{index}]", with_values=False)
+    found += [f"spec.{name}: {text}" for name, text in _OLD_VOLUMES if spec.get(name) is not None]
+    return found
+
+
+def _endpoint_slice(doc: Document, old: Document | None) -> list[str]:
+    kind = doc.get("addressType")
+    if kind == "FQDN":
+        return ["spec.addressType: FQDN endpoints are deprecated"] if old is None else []
+    return [
+        warning
+        for index, endpoint in enumerate(doc.get("endpoints") or ())
+        for place, address in enumerate(endpoint.get("addresses") or ())
+        for warning in ip_warnings(address, f"endpoints[{index}].addresses[{place}]")
+    ]
 
 
 def _csi_driver(doc: Document, _old: Document | None) -> list[str]:
@@ -56,8 +94,8 @@ def _service(doc: Document, _old: Document | None) -> list[str]:
     spec = doc.get("spec") or {}
     is_external, is_headless = spec.get("type") == "ExternalName", spec.get("clusterIP") == "None"
     addresses, found = spec.get("externalIPs") or (), []
-    if _TOPOLOGY_HINTS in (doc["metadata"].get("annotations") or {}):
-        found.append(f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead")
+    if TOPOLOGY_HINTS in (doc["metadata"].get("annotations") or {}):
+        found.append(f"annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead")
     for index, address in enumerate(spec.get("clusterIPs") or () if not is_headless and not is_external else ()):
         found += ip_warnings(address, f"spec.clusterIPs[{index}]")
     if is_headless and not is_external:
@@ -98,6 +136,7 @@ WARNINGS: Final[Mapping[str, Warn]] = {
     "statefulsets.apps": _template("spec", "template"),
     "jobs.batch": _template("spec", "template"),
     "cronjobs.batch": _template("spec", "jobTemplate", "spec", "template"),
+    "persistentvolumes": _volume,
     "persistentvolumeclaims": _claim,
     "services": _service,
     "endpointslices.discovery.k8s.io": _endpoint_slice,

@@ -31,13 +31,13 @@ def test_kind_and_version_are_taken_off() -> None:
 )
 def test_problems_are_told_as_asked(validation: str, warned: list[str]) -> None:
     warnings: list[str] = []
-    assert cleaned({"b": 1}, validation, warnings, "a") == {}
+    assert cleaned({"b": 1}, validation, warnings, 'duplicate field "a"') == {}
     assert warnings == warned
 
 
 def test_strict_refuses_with_all_problems() -> None:
     with pytest.raises(ApiError) as refused:
-        cleaned({"b": 1}, "Strict", [], "a")
+        cleaned({"b": 1}, "Strict", [], 'duplicate field "a"')
     assert refused.value.message.endswith('strict decoding error: duplicate field "a", unknown field "b"')
 
 

@@ -90,9 +90,9 @@ def test_taints(media: str, patch: Any, taints: list[str] | None) -> None:
         pytest.param(
             STRATEGIC_MERGE_PATCH,
             {"metadata": {"ownerReferences": [{"uid": {}}]}},
-            500,
-            "map: map[uid:map[]] does not",
-            id="key",
+            422,
+            ' "" is invalid: patch: Invalid value: "map[metadata:map[ownerReferences:[map[uid:map[]]]]]": unrec',
+            id="nothing-to-merge-with",
         ),
         pytest.param(MERGE_PATCH, [], 400, "error decoding patch", id="merge-with-a-list"),
         pytest.param(

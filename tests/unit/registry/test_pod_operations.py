@@ -59,10 +59,6 @@ def test_bound_pod_is_on_its_node_and_no_longer_nominated() -> None:
         pytest.param(
             {"spec": {"schedulingGates": [{"name": "g"}]}}, {}, "pod p has non-empty .spec.schedulingGates", id="gated"
         ),
-        pytest.param(
-            {}, {"uid": "x"}, "Precondition failed: UID in precondition: x, UID in object meta: u", id="namesake"
-        ),
-        pytest.param({}, {"resourceVersion": "6"}, "Precondition failed: ResourceVersion in precondition: 6", id="old"),
     ],
 )
 def test_binding_that_conflicts(doc: dict[str, Any], wanted: dict[str, Any], message: str) -> None:
@@ -70,6 +66,21 @@ def test_binding_that_conflicts(doc: dict[str, Any], wanted: dict[str, Any], mes
         bound({"metadata": dict(META), **doc}, binding(**wanted))
     assert caught.value.code == 409
     assert caught.value.message.startswith(f'Operation cannot be fulfilled on pods/binding "p": {message}')
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        pytest.param({"uid": "x"}, "UID in precondition: x, UID in object meta: u", id="namesake"),
+        pytest.param({"resourceVersion": "6"}, "ResourceVersion in precondition: 6", id="old"),
+    ],
+)
+def test_binding_is_about_the_pod_that_was_seen(wanted: dict[str, Any], message: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        bound({"metadata": dict(META)}, binding(**wanted))
+    assert caught.value.code == 409
+    assert caught.value.message.startswith('Operation cannot be fulfilled on pods "p": StorageError: invalid object')
+    assert f"AdditionalErrorMsg: Precondition failed: {message}" in caught.value.message
 
 
 def test_condition_keeps_its_time_until_its_status_changes() -> None:

@@ -76,7 +76,7 @@ def test_pods_that_are_hardly_what_was_meant() -> None:
         "resources": {"limits": {"memory": "100m"}},
     }
     spec = {"nodeSelector": {"beta.kubernetes.io/os": "linux"}, "volumes": [{"rbd": {}}], "containers": [container]}
-    assert pod_warnings({"spec": spec}) == [
+    assert pod_warnings({"metadata": {"name": "p"}, "spec": spec}) == [
         'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead',
         "spec.volumes[0].rbd: deprecated in v1.28, non-functional in v1.31+",
         'spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer',

@@ -1,7 +1,7 @@
 """What an expression may speak of: the request and its objects, parameters, variables, and who may do what."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm, Unconvertible
 from doorman.admission.request_versions import in_form
@@ -13,18 +13,8 @@ from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import is_true, run
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion, AuthorizerValue
-from doorman.semantics.cel.static_types import DYN, Type
 
 AuthorizerLookup = Callable[[User, AuthorizerQuestion], AuthorizerAnswer]
-
-HOOK_NAMES: Final[Mapping[str, Type]] = {
-    "object": DYN,
-    "oldObject": DYN,
-    "request": DYN,
-    "authorizer": Type(AuthorizerValue.cel_type),
-}
-POLICY_NAMES: Final[Mapping[str, Type]] = {**HOOK_NAMES, "params": DYN, "namespaceObject": DYN}
-"""What is declared in match conditions of webhooks, and in policies. `variables` comes on top."""
 
 
 def nobody_may(_user: User, _question: AuthorizerQuestion) -> AuthorizerAnswer:

@@ -29,9 +29,7 @@ from doorman.admission.plugin_contract import (
     Interest,
     Operation,
     refusal,
-    requested_name,
 )
-from doorman.admission.policies.policy_expressions import expression_faults
 from doorman.admission.policies.policy_params import Misconfigured, params_of
 from doorman.admission.policies.policy_variables import (
     AuthorizerLookup,
@@ -55,7 +53,7 @@ from doorman.api.views.admissionregistration import (
 )
 from doorman.api.views.meta import to_view
 from doorman.base.clock import Instant
-from doorman.base.errors import ApiError, Cause, invalid_object
+from doorman.base.errors import ApiError, Cause
 from doorman.base.go_format import go_json
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
@@ -113,7 +111,6 @@ class ValidatingAdmissionPolicies:
 
     def validate(self, attributes: Attributes, cluster: ClusterReader, _now: Instant) -> None:
         if is_hidden(attributes):
-            _check_expressions(attributes)
             return
         bindings = cluster.list(BINDINGS)
         if not bindings:
@@ -233,11 +230,3 @@ def _denial(attributes: Attributes, why: str, reason: str) -> ApiError:
     plain = refusal(attributes, why, causes=[Cause(message=why)])
     code = _CODES.get(reason, 422)
     return ApiError(code, reason, plain.message, details=plain.details, causes=plain.causes)
-
-
-def _check_expressions(attributes: Attributes) -> None:
-    if attributes.obj is None or attributes.subresource:
-        return
-    faults = expression_faults(attributes.obj)
-    if faults:
-        raise invalid_object(attributes.kind, attributes.group, requested_name(attributes), faults)

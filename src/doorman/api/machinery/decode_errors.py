@@ -9,6 +9,8 @@ integer to a string, never a string to an integer).
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from doorman.api.machinery.go_scalars import base64_fault
+
 _SCALARS: Final = ("string", "bool", "int32", "int64", "double")
 _INTEGERS: Final = ("int32", "int64")
 _GO_NAMES: Final = {"double": "float64", "intstr": "intstr.IntOrString", "bytes": "[]uint8"}
@@ -106,7 +108,44 @@ def conversion_fault(schema: Fields, value: Any, expression: Any, member: str = 
             if name in value and (fault := conversion_fault(schema, value[name], inner, f"{owner}.{name}")):
                 return fault
         return None
+    if expression == "bytes":
+        fault = base64_fault(value) if source == "string" else ""
+        return f"error decoding from json: {fault}" if fault else None if source == "string" else _no_slice(source)
     return _scalar_fault(source, value, expression, member) if expression in _SCALARS else None
+
+
+def _no_slice(source: str) -> str:
+    return f"cannot restore slice from {source}"
+
+
+def converted(schema: Fields, value: Any, expression: Any) -> Any:  # JSON, its type
+    """A value with its integers as the conversion from a map makes them: cut to their bits, not refused.
+
+    >>> converted(None, [2**31, 2**64, 1.0], ["list", "int32"])
+    [-2147483648, 0, 1]
+    """
+    if isinstance(expression, list):
+        if expression[0] == "list" and isinstance(value, list):
+            return [converted(schema, item, expression[1]) for item in value]
+        if expression[0] == "map" and isinstance(value, dict):
+            return {name: converted(schema, item, expression[1]) for name, item in value.items()}
+        return value
+    if expression in _INTEGERS:
+        return _cut(value, 32 if expression == "int32" else 64)
+    if expression.startswith("@") and isinstance(value, dict):
+        fields = schema.fields(expression[1:])
+        types = {name: field["t"] if isinstance(field, dict) else field for name, field in fields.items()}
+        return {name: converted(schema, item, types[name]) if name in types else item for name, item in value.items()}
+    return value
+
+
+def _cut(value: Any, bits: int) -> Any:  # JSON
+    if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
+        return value
+    whole = int(value)
+    if not -(2**63) <= whole < 2**63:
+        whole = -(2**63)  # as processors convert what is out of range
+    return (whole + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
 
 
 def _scalar_fault(source: str, value: Any, expression: str, member: str) -> str | None:

@@ -117,7 +117,7 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
     >>> parse_field_selector("spec.nodeName=n1,status.phase!=Failed")[1]
     FieldTerm(field='status.phase', value='Failed', is_equal=False)
     """
-    return tuple(_term(part, text) for part in _split(text) if part)
+    return tuple(_term(part, text) for part in sorted(_split(text)) if part)
 
 
 def resolve_terms(

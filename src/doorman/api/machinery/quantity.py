@@ -10,6 +10,10 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _FORM: Final = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?", re.ASCII)
 _SMALLEST: Final = Fraction(1, 10**9)
+_NANO: Final = -9
+_MILLI: Final = Fraction(1, 1000)
+_DIGITS_MAX: Final = 18
+INT64_MAX: Final = 2**63 - 1
 
 LENGTH_MAX: Final = 1000
 EXPONENT_MAX: Final = 1000
@@ -61,19 +65,49 @@ def canonical_quantity(text: str) -> str:
     """The form in which Kubernetes stores and prints it: the largest suffix without a fraction.
 
     >>> [canonical_quantity(q) for q in ("1024Mi", "0.5", "1500m", "1000", "1e3", "0.5Gi", "+1", "1.5Ki")]
-    ['1Gi', '500m', '1500m', '1k', '1e3', '512Mi', '1', '1536']
+    ['1Gi', '500m', '1500m', '1k', '1e3', '512Mi', '+1', '1536']
     """
-    _, _, suffix = _parts(text)
+    _, number, suffix = _parts(text)
     value = parse_quantity(text)
     if value == 0:
         return "0"
+    if _is_kept(number, suffix):
+        return text
     if suffix in _BINARY:
-        return _binary_form(value)
+        return _binary_form(min(value, Fraction(INT64_MAX)))
     exponent_form = suffix[:1] in ("e", "E") and len(suffix) > 1
     mantissa, exponent = _decimal_parts(value)
     if exponent_form:
         return f"{mantissa}e{exponent}" if exponent else str(mantissa)
     return f"{mantissa}{_SUFFIX[exponent]}"
+
+
+@lru_cache(maxsize=65536)
+def in_thousandths(text: str) -> str:
+    """A canonical quantity, rounded away from zero to a thousandth: how lists of resources are kept.
+
+    >>> [in_thousandths(q) for q in ("100u", "1500m", "1.0001Gi", "-5n")]
+    ['1m', '1500m', '1.0001Gi', '-1m']
+    """
+    if not text.endswith(("u", "n")) and "e-" not in text.lower():
+        return text
+    value = parse_quantity(text)
+    rounded = Fraction(-((-abs(value)) // _MILLI)) * _MILLI
+    if rounded == abs(value):
+        return text
+    mantissa, exponent = _decimal_parts(rounded if value > 0 else -rounded)
+    return f"{mantissa}{_SUFFIX[exponent]}"
+
+
+@lru_cache(maxsize=4096)
+def int64_value(text: str, exponent: int = 0) -> int:
+    """In units of a power of ten, as Go's 64 bits hold it: what is too much for them is some other number.
+
+    >>> int64_value("5"), int64_value("1.5", -3), int64_value("10E"), int64_value("1Ei", -3)
+    (5, 1500, -8446744073709551616, -9223372036854775808)
+    """
+    value = _ceiling(parse_quantity(text) / Fraction(10) ** exponent)
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def quantity_text(value: Fraction, *, is_binary: bool = False) -> str:
@@ -88,6 +122,32 @@ def quantity_text(value: Fraction, *, is_binary: bool = False) -> str:
         return _binary_form(value)
     mantissa, exponent = _decimal_parts(value)
     return f"{mantissa}{_SUFFIX[exponent]}"
+
+
+def _is_kept(number: str, suffix: str) -> bool:
+    """Whether Kubernetes takes the text for canonical at a glance, and so keeps it: also `+1`, `01` and `1.500`."""
+    if not _fits_in_int64(number, suffix):
+        return False
+    digits, exponent = _digits(number, suffix)
+    if suffix in _BINARY:
+        return bool(int(digits) & 7)
+    return exponent % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
+
+
+def _fits_in_int64(number: str, suffix: str) -> bool:
+    """Whether Kubernetes reckons in 64 bits with it; otherwise digits are not limited."""
+    digits, exponent = _digits(number, suffix)
+    if suffix in _BINARY:
+        bits = _BINARY[suffix].bit_length() - 1
+        return "." not in number.rstrip(".") and 14 - len(digits) - int(bits * 0.3) >= 0
+    return len(digits) <= _DIGITS_MAX and exponent >= _NANO
+
+
+def _digits(number: str, suffix: str) -> tuple[str, int]:
+    """Digits without leading zeros, and the power of ten of the last one."""
+    whole, _, fraction = number.partition(".")
+    exponent = 0 if suffix in _BINARY else _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+    return (whole.lstrip("0") or "0") + fraction, exponent - len(fraction)
 
 
 def _parts(text: str) -> tuple[str, str, str]:

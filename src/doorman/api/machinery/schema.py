@@ -161,7 +161,7 @@ class Schema:
         checks: dict[str, Check] = {}
         for name, field in self.fields(type_name).items():
             spec = field if isinstance(field, dict) else {"t": field}
-            compiled = self._compile(spec["t"], is_kept(spec))
+            compiled = self._compile(spec["t"], is_kept(spec) and not _is_list_or_null(spec))
             checks[name] = _or_null(compiled) if _may_be_null(spec) else compiled
 
         self._member_checks[type_name] = checks
@@ -207,7 +207,9 @@ class Schema:
             if member is None:
                 continue
             cleaned = self._clean(member, spec["t"], here, member_place(type_name, place, name), problems)
-            if is_kept(spec) or not _is_left_out(cleaned, spec["t"]):
+            if not cleaned and _is_list_or_null(spec):
+                out[name] = None
+            elif is_kept(spec) or not _is_left_out(cleaned, spec["t"]):
                 out[name] = cleaned
         return out
 
@@ -228,7 +230,8 @@ class Schema:
         if expression.startswith("@"):
             struct = _OR_STRUCT.get(expression[1:])
             if struct is not None:
-                return self._clean_struct(value, struct, path, place, problems) if type(value) is dict else value
+                # A decoder of its own reads it, which does not look for unknown fields.
+                return self._clean_struct(value, struct, path, place, []) if type(value) is dict else value
             return self._clean_struct(value, expression[1:], path, place, problems)
         return _clean_scalar(value, expression, place)
 
@@ -244,6 +247,11 @@ def _may_be_null(spec: Mapping[str, Any]) -> bool:
     return always == "null" or bool(
         always and (isinstance(spec["t"], list) or spec["t"] in ("time", "microtime", "raw", "bytes"))
     )
+
+
+def _is_list_or_null(spec: Mapping[str, Any]) -> bool:
+    """Whether an empty list, which is the same as none, is written as null."""
+    return isinstance(spec["t"], list) and _may_be_null(spec)
 
 
 def _or_null(check: Check) -> Check:
@@ -383,4 +391,6 @@ def _zero(expression: Any) -> Any:
         return False
     if expression == "quantity":
         return "0"
+    if expression == "raw":
+        return None
     return {} if expression.startswith("@") else ""

@@ -280,7 +280,10 @@ class FieldWalker:
 
     def _default_of(self, struct: str | None, name: str) -> Json:
         spec = self._schema.fields(struct).get(name) if struct is not None else None
-        return spec.get("def") if isinstance(spec, dict) else None
+        if not isinstance(spec, dict):
+            return None
+        # A text that is always written is there, if empty.
+        return spec.get("def", "" if spec.get("always") and spec.get("t") == "string" else None)
 
 
 @lru_cache(maxsize=4096)

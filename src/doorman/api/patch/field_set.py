@@ -94,11 +94,11 @@ def paths(node: FieldSet | None, prefix: str = "") -> Iterator[str]:
     """The paths as conflict messages write them: `.spec.containers[name="c"].image`."""
     if node is None:
         return
-    if prefix and is_member(node):
-        yield prefix
-    for name, child in sorted(node.items()):
-        if name != SELF:
-            yield from paths(child, prefix + written(name))
+    children = [(prefix + written(name), child) for name, child in sorted(node.items()) if name != SELF]
+    # What is in the set at a level comes before what is below it.
+    yield from (place for place, child in children if is_member(child))
+    for place, child in children:
+        yield from paths(child, place)
 
 
 def written(element: str) -> str:

@@ -250,7 +250,7 @@ def with_empty_lists(walker: FieldWalker, type_name: str | None, cleaned: Docume
         elif field.shape is FieldShape.STRUCT and isinstance(value, dict):
             if inner := with_empty_lists(walker, field.struct, out.get(name, {}), value):
                 out[name] = inner
-        elif field.shape is FieldShape.KEYED and isinstance(value, list) and len(out.get(name, ())) == len(value) > 0:
+        elif field.shape is FieldShape.KEYED and isinstance(value, list) and len(out.get(name) or ()) == len(value) > 0:
             # An empty one says nothing: there is no element that somebody could own.
             pairs = zip(out[name], value, strict=True)
             out[name] = [with_empty_lists(walker, field.struct, *pair) for pair in pairs]

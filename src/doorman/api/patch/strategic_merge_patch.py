@@ -99,7 +99,8 @@ class _Merger:
         element = _struct_of(field)
         if not all(isinstance(item, dict) for item in patch):
             raise bad_request("invalid JSON document")
-        if any(item.get(PATCH) == "replace" for item in patch):
+        is_plain = not live and not any(PATCH in item for item in patch)  # nothing is there to be merged with
+        if is_plain or any(item.get(PATCH) == "replace" for item in patch):
             return [_without_nulls(item) for item in patch if item.get(PATCH) != "replace"]
         merged = list(live)
         touched: list[Json] = []

@@ -15,6 +15,7 @@ BY_END: Final = "end"
 BY_ORPHANAGE: Final = "orphan"
 UNFINISHED_BY_NODE: Final = "unfinishedByNode"
 UNFINISHED_BY_OWNER: Final = "unfinishedByOwner"
+BY_CLAIM: Final = "claim"
 
 
 def node_of(pod: Pod) -> tuple[str, ...]:
@@ -29,12 +30,21 @@ def unfinished_owners_of(pod: Pod) -> tuple[str, ...]:
     return () if pod.is_finished else owner_uids(pod)
 
 
+def claims_of(pod: Pod) -> tuple[str, ...]:
+    """Keys of the claims its volumes name."""
+    found = [
+        volume.persistent_volume_claim for volume in pod.spec.volumes if volume.persistent_volume_claim is not None
+    ]
+    return tuple(f"{pod.metadata.namespace}/{claim.claim_name}" for claim in found) if found else ()
+
+
 POD_INDEXERS: Final[Mapping[str, Callable[[Pod], tuple[str, ...]]]] = {
     BY_NODE: node_of,
     BY_END: end_of,
     BY_ORPHANAGE: orphanage_of,
     UNFINISHED_BY_NODE: unfinished_node_of,
     UNFINISHED_BY_OWNER: unfinished_owners_of,
+    BY_CLAIM: claims_of,
 }
 
 

@@ -125,8 +125,18 @@ class ImageVolumeSource(View, frozen=True, kw_only=True):
     reference: str = ""
 
 
+class ClaimVolumeSource(View, frozen=True, kw_only=True):
+    claim_name: str = ""
+
+
+class EphemeralVolumeSource(View, frozen=True, kw_only=True):
+    """Its claim is made for the pod, and belongs to it."""
+
+
 class Volume(View, frozen=True, kw_only=True):
     image: ImageVolumeSource | None = None
+    persistent_volume_claim: ClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
 
 
 class PodResourceClaim(View, frozen=True, kw_only=True):

@@ -20,6 +20,8 @@ from doorman.api.views.coordination import Lease
 from doorman.api.views.core import ConfigMap, Event, Namespace, ResourceQuota, Secret, ServiceAccount
 from doorman.api.views.doorman_dev import DEDICATED_NODES, TOLERATION_POLICIES, DedicatedNodes, TolerationPolicy
 from doorman.api.views.nodes import Node
+from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.persistent_volumes import VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.api.views.rbac import Role, RoleBinding
@@ -52,6 +54,8 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "configmaps": ConfigMap,
     "resourcequotas": ResourceQuota,
     "services": Service,
+    VOLUMES: PersistentVolume,
+    VOLUME_CLAIMS: PersistentVolumeClaim,
     "endpoints": Endpoints,
     "endpointslices.discovery.k8s.io": EndpointSlice,
     "ipaddresses.networking.k8s.io": IpAddress,

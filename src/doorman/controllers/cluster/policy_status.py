@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.policies.policy_expressions import expressions_of, fault_of
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.views.admissionregistration import POLICIES, Policy
 from doorman.base.clock import Instant
 from doorman.client.actions import Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
+from doorman.semantics.cel.policy_expressions import expressions_of, fault_of
 
 NAME: Final = "validatingadmissionpolicy-status-controller"
 WORKERS: Final = 1

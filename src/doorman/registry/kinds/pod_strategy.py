@@ -8,6 +8,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.registry.kinds.pod_level_resources import default_pod_level_resources
 from doorman.registry.strategy import prepare_update, restore, take_only
 from doorman.semantics.pods.qos import qos_class
 
@@ -17,6 +18,8 @@ def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     spec = doc.get("spec", {})
     if "affinity" in spec or "topologySpreadConstraints" in spec:
         _merge_label_keys(spec, doc["metadata"].get("labels") or {})
+    if "resources" in spec:
+        default_pod_level_resources(spec)
     status: Document = {"phase": "Pending", "qosClass": str(qos_class(spec))}
     if spec.get("schedulingGates"):
         status["conditions"] = [
@@ -27,7 +30,6 @@ def create_pod(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
                 "lastProbeTime": None,
                 "lastTransitionTime": to_time(now),
-                "observedGeneration": 1,
             }
         ]
     doc["status"] = status
@@ -57,6 +59,7 @@ def _merge_label_keys(spec: Document, labels: Mapping[str, str]) -> None:
 
 
 def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    _keep_resources(new.get("spec", {}), old.get("spec", {}))
     prepare_update(kind, new, old, now)
     if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
         status = copy.deepcopy(new.get("status", {}))
@@ -66,6 +69,12 @@ def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
         else:
             status.pop("conditions", None)
         new["status"] = status
+
+
+def _keep_resources(after: Document, before: Document) -> None:
+    """Resources of the pod as a whole are not taken away by who does not know of them."""
+    if "resources" in before and "resources" not in after:
+        after["resources"] = before["resources"]
 
 
 def pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
@@ -123,7 +132,8 @@ def resize(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # n
                     if name in asked:
                         container[name] = asked[name]
     if "resources" in wanted:
-        spec["resources"] = wanted["resources"]
+        spec["resources"] = copy.deepcopy(wanted["resources"])
+    default_pod_level_resources(spec)
     new["spec"] = spec
     _bump_if_changed(kind, new, old)
 

@@ -24,6 +24,8 @@ QUEUE_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "job-controller": {"": "job", "orphan": "job_orphan_pod"},
     "namespace-controller": {"": "namespace"},
     "node-lifecycle-controller": {"": "node_lifecycle_controller", "pod": "node_lifecycle_controller_pods"},
+    "persistentvolume-protection-controller": {"": "pvprotection"},
+    "persistentvolumeclaim-protection-controller": {"": "pvcprotection"},
     "pod-garbage-collector-controller": {"": "orphaned_pods_nodes"},
     "replicaset-controller": {"": "replicaset"},
     "replicationcontroller-controller": {"": "replicationmanager"},
@@ -34,5 +36,6 @@ QUEUE_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "statefulset-controller": {"": "statefulset"},
     "taint-eviction-controller": {"": "noexec_taint_pod", "node": "noexec_taint_node"},
     "ttl-after-finished-controller": {"": "ttl_jobs_to_delete"},
+    "volumeattributesclass-protection-controller": {"": "vacprotection"},
     "validatingadmissionpolicy-status-controller": {"": "validatingadmissionpolicy-status"},
 }

@@ -96,7 +96,7 @@ def _of_volume(pod_name: str, volume: _Json) -> Iterator[Reference]:
         yield "persistentvolumeclaims", volume["persistentVolumeClaim"].get("claimName", "")
     if "ephemeral" in volume:
         yield "persistentvolumeclaims", f"{pod_name}-{volume.get('name', '')}"
-    for source in volume.get("projected", {}).get("sources", ()):
+    for source in volume.get("projected", {}).get("sources") or ():
         if "secret" in source:
             yield "secrets", source["secret"].get("name", "")
         if "configMap" in source:

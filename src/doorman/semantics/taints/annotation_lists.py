@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.base.go_format import quote
+
 _GO_NAMES: Final = {dict: "object", list: "array", str: "string", int: "number", float: "number", bool: "bool"}
 _LITERALS: Final = {"t": "true", "f": "false", "n": "null"}
-_SPECIAL: Final = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NUMBER_STEPS: Final = (
     (re.compile(r"-?"), ""),
@@ -122,8 +123,8 @@ def _fault_of(value: Any, wanted: str) -> str:  # JSON
     return "" if isinstance(value, str) else _GO_NAMES[type(value)]
 
 
-def syntax_fault(text: str) -> str:
-    """What Go's JSON scanner says of a text that is not JSON.
+def syntax_fault(text: str | bytes) -> str:
+    """What Go's JSON scanner, which sees bytes, says of a text that is not JSON.
 
     >>> syntax_fault("{")
     'unexpected end of JSON input'
@@ -133,7 +134,7 @@ def syntax_fault(text: str) -> str:
     "invalid character '3' in literal true (expecting 'e')"
     """
     try:
-        _Scanner(text).scan()
+        _Scanner((text.encode() if isinstance(text, str) else text).decode("latin-1")).scan()
     except _Fault as fault:
         return str(fault)
     return _END
@@ -250,4 +251,5 @@ class _Scanner:
 
     def _fault(self, where: str) -> _Fault:
         char = self._text[self._at]
-        return _Fault(f"invalid character '{_SPECIAL.get(char, char)}' {where}")
+        shown = {"'": "\\'", '"': '"'}.get(char) or quote(char)[1:-1]
+        return _Fault(f"invalid character '{shown}' {where}")

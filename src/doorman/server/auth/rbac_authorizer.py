@@ -198,7 +198,7 @@ def _decide(rights: _Rights, info: RequestInfo) -> Decision:
     texts = list(dict.fromkeys(faults))
     if not texts:
         return Decision(False)
-    return Decision(False, f"RBAC: {texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'}")
+    return Decision(False, f"rbac: RBAC: {texts[0] if len(texts) == 1 else '[' + ', '.join(texts) + ']'}")
 
 
 def _subject_key(subject: Subject, namespace: str) -> str:

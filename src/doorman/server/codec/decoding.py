@@ -12,7 +12,7 @@ from doorman.registry.clean_documents import SCHEME, clean_object, kind_mismatch
 from doorman.server.codec.request_bodies import BodyError, as_document, read_body, unrecognized
 from doorman.server.request import Query
 
-FIELD_VALIDATIONS: Final = ("", "Ignore", "Warn", "Strict")
+FIELD_VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
 _POSTED: Final = {
     "Binding": ("core.v1.Binding", ("v1",)),
     "Eviction": ("policy.v1.Eviction", ("policy/v1", "policy/v1beta1")),
@@ -40,6 +40,8 @@ def decode_object(
         raise unrecognized(kind.kind, str(error), body) from error
     doc = as_document(read, kind.kind, body)
     check_kind(kind, doc, body)
+    if read.typed is not None and not kind.is_custom:
+        doc = read.typed
     return clean_object(schema, kind, doc, read, validation, warnings)
 
 
@@ -82,7 +84,7 @@ def decode_posted(
             )
         shown = f"no kind {quote(name)} is registered for version {quote(api_version)}"
         raise bad_request(f"{head}{shown} in scheme {SCHEME}")
-    problems = [f'duplicate field "{path}"' for path in read.duplicates]
+    problems = list(read.duplicates)
     try:
         cleaned, unknown = schema.clean(doc, type_name)
     except DecodeError as error:

@@ -87,7 +87,7 @@ def _converted(message: Message) -> Any:  # whatever JSON value the message stan
             out.update(_converted(value))
         else:
             out[json_name] = _value(value)
-    return out.get("items", []) if name in _table()["jsonArrayWrappers"] else out
+    return (out.get("items") or []) if name in _table()["jsonArrayWrappers"] else out
 
 
 def _value(value: Any) -> Any:

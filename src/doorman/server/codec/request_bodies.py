@@ -11,6 +11,7 @@ from doorman.api.machinery.schema import Document
 from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
 from doorman.registry.clean_documents import Body
+from doorman.semantics.taints.annotation_lists import syntax_fault
 from doorman.server.codec.negotiation import JSON, PROTOBUF, YAML
 from doorman.server.codec.yaml_bodies import YamlError, load_yaml
 
@@ -64,7 +65,8 @@ def read_json(body: bytes) -> Body:
     if body.count(b"{") + body.count(b"[") > NESTING_MAX and is_deeper(value, NESTING_MAX):
         raise BodyError(_TOO_DEEP)
     if isinstance(value, dict) and _may_repeat(body, value):
-        return Body(value, tuple(_repeated(body)))
+        repeated = tuple(_repeated(body))
+        return Body(value, repeated, json.loads(body, object_pairs_hook=_last_texts) if repeated else None)
     return Body(value)
 
 
@@ -106,10 +108,8 @@ def _json_fault(body: bytes, error: Exception) -> str:
         return _TOO_DEEP
     try:
         json.loads(body)
-    except json.JSONDecodeError as found:
-        if found.pos >= len(body.rstrip()):
-            return "unexpected end of JSON input"
-        return f"invalid character {_character(body, found.pos)} looking for beginning of value"
+    except json.JSONDecodeError:
+        return syntax_fault(body)
     except (UnicodeDecodeError, RecursionError):
         return "invalid character in body"
     except ValueError:
@@ -117,16 +117,24 @@ def _json_fault(body: bytes, error: Exception) -> str:
     return "invalid character in string escape code" if "truncated" in str(error) else str(error)
 
 
-def _character(body: bytes, at: int) -> str:
-    text = body.decode(errors="replace")
-    return f"'{text[at]}'" if at < len(text) else "EOF"
-
-
 def _may_repeat(body: bytes, value: Document) -> bool:
     """A member that occurs twice leaves more quotation marks in the text than in the value. Cheap, errs to yes."""
     if b"\\u0022" in body:
         return True
     return body.count(b'"') != _encode(value).count(b'"')
+
+
+def _last_texts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Null after a text changes nothing: Go's decoder leaves a string as it is.
+
+    >>> _last_texts([("a", "x"), ("a", None), ("b", 1), ("b", None)])
+    {'a': 'x', 'b': None}
+    """
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if value is not None or not isinstance(found.get(name), str):
+            found[name] = value
+    return found
 
 
 def _repeated(body: bytes) -> list[str]:
@@ -137,7 +145,7 @@ def _repeated(body: bytes) -> list[str]:
 
     decoder = json.JSONDecoder if len(body) <= TURN_BYTES_MAX else _PatientDecoder
     _walk_members(json.loads(body, cls=decoder, object_pairs_hook=check), "", found)
-    return list(found)
+    return [f'duplicate field "{path}"' for path in found]
 
 
 class _PatientDecoder(json.JSONDecoder):

@@ -16,6 +16,7 @@ import yaml
 from yaml import events
 
 from doorman.base.bounds import INTEGER_DIGITS_MAX, NESTING_MAX
+from doorman.base.go_format import quote
 
 Json = Any  # any JSON value
 
@@ -57,7 +58,7 @@ class _Open:
 
 
 def load_yaml(body: bytes) -> tuple[Json, list[str]]:
-    """The value, and the keys that occur twice in a mapping."""
+    """The value, and in words which keys occur twice in a mapping."""
     repeated: list[str] = []
     try:
         found = list(_documents(yaml.parse(body, Loader=_LOADER), repeated))
@@ -86,24 +87,29 @@ def _documents(parsed: Iterator[events.Event], repeated: list[str]) -> Iterator[
         else:
             continue  # the beginnings and ends of the stream and its documents
         if stack:
-            _take(stack[-1], value, is_merge, repeated)
+            _take(stack[-1], value, is_merge, _line(event), repeated)
         else:
             yield value
 
 
-def _take(into: _Open, value: Json, is_merge: bool, repeated: list[str]) -> None:
+def _line(event: events.Event) -> int:
+    """Counted from one."""
+    return event.start_mark.line + 1 if event.start_mark is not None else 1
+
+
+def _take(into: _Open, value: Json, is_merge: bool, line: int, repeated: list[str]) -> None:
     if into.sequence is not None:
         into.sequence.append(value)
     elif into.key is _NO_KEY:
-        into.key = _MERGE if is_merge else (_key(value),)
+        into.key = _MERGE if is_merge else (_key(value), line)
     elif into.key is _MERGE:
         into.merged += _mergeable(value)
         into.key = _NO_KEY
     else:
         assert into.mapping is not None, "what is no sequence is a mapping"
-        (key,) = into.key
+        key, at = into.key
         if key in into.mapping:
-            repeated.append(key)
+            repeated.append(f"line {at}: key {quote(key)} already set in map")
         into.mapping[key] = value
         into.key = _NO_KEY
 

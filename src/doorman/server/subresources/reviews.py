@@ -8,9 +8,10 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.field_selectors import FieldSelectorError, FieldTerm, parse_field_selector
 from doorman.api.machinery.schema import Document
 from doorman.base.clock import Clock
-from doorman.base.errors import FieldError, bad_request, invalid, invalid_object
+from doorman.base.errors import FieldError, bad_request, forbidden, invalid, invalid_object, required
 from doorman.base.go_format import quote
 from doorman.base.instants import to_time
+from doorman.semantics.name_syntax import label_value_faults, qualified_name_faults
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.node_authorizer import node_of
 from doorman.server.auth.rbac_authorizer import RbacAuthorizer
@@ -18,6 +19,7 @@ from doorman.server.auth.service_account_tokens import TokenClaims
 from doorman.server.request import RequestInfo
 
 GROUPS: Final = ("authentication.k8s.io", "authorization.k8s.io")
+_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _ONE_OF: Final = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
 
@@ -59,13 +61,16 @@ class Reviews:
             case "SelfSubjectRulesReview":
                 return {**answered, "spec": {}, "status": self._rules(spec, user)}
             case "SelfSubjectAccessReview":
-                _check(kind, [*_attribute_errors(spec), *_metadata_errors(doc)])
+                _check(kind, [*_selector_errors(spec), *_metadata_errors(doc), *_attribute_errors(spec)])
             case "SubjectAccessReview":
-                _check(kind, [*_attribute_errors(spec), *_subject_errors(spec), *_metadata_errors(doc)])
+                errors = [*_subject_errors(spec), *_selector_errors(spec), *_metadata_errors(doc)]
+                _check(kind, [*errors, *_attribute_errors(spec)])
             case _:
                 assert kind.kind == "LocalSubjectAccessReview", f"not a review: {kind.kind}"
                 own = _metadata_errors(doc, " except for namespace", allowed="namespace")
-                _check(kind, [*_local_errors(spec, namespace), *_subject_errors(spec), *own])
+                errors = [*_subject_errors(spec), *_selector_errors(spec), *own, *_local_errors(spec, namespace)]
+                _check(kind, [*errors, *_attribute_errors(spec)])
+                answered["metadata"]["namespace"] = namespace
         if kind.kind != "SelfSubjectAccessReview":
             user = _subject(spec)
         return {**answered, "spec": spec, "status": self._access(spec, user)}
@@ -75,6 +80,8 @@ class Reviews:
         status: Document = {"allowed": decision.is_allowed}
         if decision.reason:
             status["reason"] = decision.reason
+        if faults := _evaluation_faults(spec):
+            status["evaluationError"] = "; ".join(faults)
         return status
 
     def _rules(self, spec: Document, user: User) -> Document:
@@ -151,7 +158,7 @@ def _selector(attributes: Mapping[str, Any]) -> tuple[FieldTerm, ...]:  # FieldS
     return tuple(
         FieldTerm(requirement.get("key", ""), requirement["values"][0], True)
         for requirement in attributes.get("requirements", ())
-        if requirement.get("operator") == "In" and len(requirement.get("values", ())) == 1
+        if requirement.get("operator") == "In" and len(requirement.get("values") or ()) == 1
     )
 
 
@@ -159,7 +166,7 @@ def _subject(spec: Document) -> User:
     return User(
         name=spec.get("user", ""),
         uid=spec.get("uid", ""),
-        groups=tuple(spec.get("groups", ())),
+        groups=tuple(spec.get("groups") or ()),
         extra={name: tuple(values) for name, values in (spec.get("extra") or {}).items()},
     )
 
@@ -171,13 +178,65 @@ def _check(kind: Kind, errors: list[FieldError]) -> None:
 
 def _attribute_errors(spec: Document) -> list[FieldError]:
     has_resource, has_path = "resourceAttributes" in spec, "nonResourceAttributes" in spec
-    if has_resource and has_path:
-        shown = {name.capitalize(): spec["nonResourceAttributes"].get(name, "") for name in ("path", "verb")}
-        text = "cannot be specified in combination with resourceAttributes"
-        return [invalid("spec.nonResourceAttributes", shown, text)]
-    if not has_resource and not has_path:
-        return [invalid("spec.resourceAttributes", None, _ONE_OF)]
-    return []
+    return [invalid("spec", _path_attributes(spec), _ONE_OF)] if has_resource is has_path else []
+
+
+def _path_attributes(spec: Document) -> Document | None:
+    plain = spec.get("nonResourceAttributes")
+    return None if plain is None else {name.capitalize(): plain.get(name, "") for name in ("path", "verb")}
+
+
+def _selector_errors(spec: Document) -> list[FieldError]:
+    attributes: Mapping[str, Any] = spec.get("resourceAttributes") or {}  # JSON
+    errors: list[FieldError] = []
+    for member in ("fieldSelector", "labelSelector"):
+        selector = attributes.get(member)
+        if selector is None:
+            continue
+        path = f"spec.resourceAttributes.{member}"
+        raw, requirements = selector.get("rawSelector") or "", selector.get("requirements") or ()
+        if raw and requirements:
+            text = "may not specified at the same time as requirements"
+            errors.append(invalid(f"{path}.rawSelector", raw, text))
+        if not raw and not requirements:
+            text = f"when {path} is specified, requirements or rawSelector is required"
+            errors.append(required(f"{path}.requirements", text))
+        for index, requirement in enumerate(requirements):
+            at = f"{path}.requirements[{index}]"
+            errors += _requirement_errors(requirement, at, is_label=member == "labelSelector")
+    return errors
+
+
+def _requirement_errors(requirement: Mapping[str, Any], path: str, *, is_label: bool) -> list[FieldError]:  # JSON
+    """Operators that nobody knows are let through: newer clients may know more."""
+    errors: list[FieldError] = []
+    key, operator = requirement.get("key", ""), requirement.get("operator", "")
+    values = requirement.get("values") or ()
+    if not key and not is_label:
+        errors.append(required(f"{path}.key", "must be specified"))
+    if operator in ("In", "NotIn") and not values:
+        errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    if operator in ("Exists", "DoesNotExist") and values:
+        text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        errors.append(forbidden(f"{path}.values", text))
+    if is_label:
+        errors += [invalid(f"{path}.key", key, fault) for fault in qualified_name_faults(key)]
+        for index, value in enumerate(values):
+            errors += [invalid(f"{path}.values[{index}]", value, fault) for fault in label_value_faults(value)]
+    return errors
+
+
+def _evaluation_faults(spec: Document) -> list[str]:
+    """Selectors with operators that nobody knows are passed over."""
+    faults: list[str] = []
+    for member in ("fieldSelector", "labelSelector"):
+        selector = (spec.get("resourceAttributes") or {}).get(member) or {}
+        requirements = selector.get("requirements") or ()
+        known = [one for one in requirements if one.get("operator") in _OPERATORS]
+        if len(known) < len(requirements):
+            part = "partially ignored" if known else "ignored"
+            faults.append(f"spec.resourceAttributes.{member} {part} due to parse error")
+    return faults
 
 
 def _subject_errors(spec: Document) -> list[FieldError]:
@@ -189,17 +248,17 @@ def _subject_errors(spec: Document) -> list[FieldError]:
 def _metadata_errors(doc: Document, exception: str = "", allowed: str = "") -> list[FieldError]:
     """A question has no name, no labels: nothing is kept of it."""
     given = {name: value for name, value in (doc.get("metadata") or {}).items() if value}
-    if not given.keys() - {"managedFields", allowed}:
+    if not given.keys() - {"managedFields", "selfLink", allowed}:
         return []
     return [invalid("metadata", {**given, "creationTimestamp": None}, f"must be empty{exception}")]
 
 
 def _local_errors(spec: Document, namespace: str) -> list[FieldError]:
-    if "resourceAttributes" not in spec and "nonResourceAttributes" in spec:
-        shown = {name.capitalize(): spec["nonResourceAttributes"].get(name, "") for name in ("path", "verb")}
-        return [invalid("spec.nonResourceAttributes", shown, "disallowed on this kind of request")]
-    errors = _attribute_errors(spec)
+    errors: list[FieldError] = []
     given = (spec.get("resourceAttributes") or {}).get("namespace", "")
-    if not errors and given != namespace:
+    if "resourceAttributes" in spec and given != namespace:
         errors.append(invalid("spec.resourceAttributes.namespace", given, "must match metadata.namespace"))
+    if "nonResourceAttributes" in spec:
+        text = "disallowed on this kind of request"
+        errors.append(invalid("spec.nonResourceAttributes", _path_attributes(spec), text))
     return errors

@@ -91,7 +91,7 @@ def _available(doc: Document) -> str:
 
 
 def _is_healthy(doc: Document) -> bool:
-    found = [one for one in doc.get("conditions", ()) if one.get("type") == "Healthy"]
+    found = [one for one in (doc.get("conditions") or ()) if one.get("type") == "Healthy"]
     return bool(found) and found[0].get("status") == "True"
 
 
@@ -165,8 +165,8 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "componentstatuses": (
         name_column(),
         Column("Status", lambda doc, _now: "Healthy" if _is_healthy(doc) else "Unhealthy"),
-        Column("Message", lambda doc, _now: "".join(one.get("message", "") for one in doc.get("conditions", ()))),
-        Column("Error", lambda doc, _now: "".join(one.get("error", "") for one in doc.get("conditions", ()))),
+        Column("Message", lambda doc, _now: "".join(one.get("message", "") for one in (doc.get("conditions") or ()))),
+        Column("Error", lambda doc, _now: "".join(one.get("error", "") for one in (doc.get("conditions") or ()))),
     ),
     "apiservices.apiregistration.k8s.io": (
         name_column(),

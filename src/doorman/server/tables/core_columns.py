@@ -19,7 +19,7 @@ class _PodState:
         inits = spec.get("initContainers", [])
         self._sidecars = {c.get("name") for c in inits if c.get("restartPolicy") == "Always"}
         self._init_count = len(inits)
-        self.total = len(spec.get("containers", [])) + len(self._sidecars)
+        self.total = len(spec.get("containers") or []) + len(self._sidecars)
         self.ready = 0
         self.restarts = 0
         self.last_restart = ""
@@ -98,7 +98,7 @@ def _ended(terminated: Document) -> str:
 
 
 def _condition(status: Document, type_: str) -> Document | None:
-    return next((c for c in status.get("conditions", []) if c.get("type") == type_), None)
+    return next((c for c in (status.get("conditions") or []) if c.get("type") == type_), None)
 
 
 def _restarts(doc: Document, now: Instant) -> Cell:

@@ -35,9 +35,9 @@ def _ports(doc: Document, _now: Instant) -> Cell:
 def _endpoints(doc: Document, _now: Instant) -> Cell:
     shown = []
     for subset in doc.get("subsets", ()):
-        ports = [p.get("port") for p in subset.get("ports", ())] or [None]
+        ports = [p.get("port") for p in (subset.get("ports") or ())] or [None]
         for port in ports:
-            addresses = [address.get("ip", "") for address in subset.get("addresses", ())]
+            addresses = [address.get("ip", "") for address in (subset.get("addresses") or ())]
             shown += [f"{address}:{port}" if port else address for address in addresses]
     return _first(shown, "<none>")
 
@@ -55,7 +55,7 @@ def _slice_ports(doc: Document, _now: Instant) -> Cell:
 
 
 def _slice_endpoints(doc: Document, _now: Instant) -> Cell:
-    shown = [address for endpoint in doc.get("endpoints") or () for address in endpoint.get("addresses", ())]
+    shown = [address for endpoint in doc.get("endpoints") or () for address in (endpoint.get("addresses") or ())]
     return _first(shown, "<unset>")
 
 

@@ -4,22 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.api.machinery.structural_schema import compile_schema
-from doorman.base.bounds import SCHEMA_DEPTH_MAX
-from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_many
 from doorman.semantics.name_syntax import dns_1035_faults, subdomain_faults
-from doorman.validation.apiextensions.custom_rule_checks import rule_check_errors
-from doorman.validation.apiextensions.custom_rule_costs import rule_cost_errors
-from doorman.validation.apiextensions.structural import pattern_fault
+from doorman.validation.apiextensions.custom_rules import path_steps
+from doorman.validation.apiextensions.definition_schema import definition_schema_errors
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 
 Json = Any  # any JSON value
 APPROVED: Final = "api-approved.kubernetes.io"
 _SCOPES: Final = ("Cluster", "Namespaced")
-_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
-_NO_TYPE_INSIDE: Final = ("allOf", "anyOf", "oneOf", "not")
+_COLUMN_FORMATS: Final = (
+    "byte", "date", "date-time", "double", "float", "int32", "int64", "password",
+)  # fmt: skip
+_WARNING_BYTES_MAX: Final = 256
+_SELECTABLE_MAX: Final = 8
+_SIMPLE_PATH: Final = "must be a simple json path starting with ."
+_NOT_SELECTABLE: Final = (
+    "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
+)
 
 
 def default_definition(doc: Document) -> None:
@@ -36,7 +40,8 @@ def default_definition(doc: Document) -> None:
 
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
-    return [*validate_metadata(doc, lambda name: _name_faults(name, doc)), *_spec_errors(doc)]
+    errors = [*validate_metadata(doc, lambda name: _name_faults(name, doc)), *_spec_errors(doc)]
+    return [*errors, *_stored_version_errors(doc), *_approval_errors(doc)]
 
 
 def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
@@ -44,7 +49,7 @@ def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
     if context.subresource == "status":
         return errors
     errors += [*validate_metadata(new, lambda name: _name_faults(name, new)), *_spec_errors(new, old)]
-    errors += _stored_version_errors(new)
+    errors += [*_stored_version_errors(new), *_approval_errors(new)]
     if _is_established(old):
         after, before = new.get("spec", {}), old.get("spec", {})
         for path in ("group", "scope", "names.kind", "names.plural"):
@@ -78,28 +83,30 @@ def _name_faults(name: str, doc: Document) -> Sequence[str]:
 def _spec_errors(doc: Document, old: Document | None = None) -> list[FieldError]:
     spec = doc.get("spec", {})
     stored = _schemas(old) if old is not None else {}
-    errors = _group_errors(spec.get("group", ""), doc["metadata"].get("annotations", {}))
-    errors += _name_errors(spec.get("names", {}))
+    errors = _group_errors(spec.get("group", ""))
     scope = spec.get("scope", "")
     if not scope:
         errors.append(required("spec.scope"))
     elif scope not in _SCOPES:
         errors.append(not_supported("spec.scope", scope, _SCOPES))
     versions = spec.get("versions") or []
-    if sum(bool(version.get("storage")) for version in versions) != 1:
-        errors.append(invalid("spec.versions", versions, "must have exactly one version marked as storage version"))
+    for index, version in enumerate(versions):
+        if version.get("schema", {}).get("openAPIV3Schema") is None:
+            errors.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
+    if spec.get("preserveUnknownFields"):
+        text = "must be false in order to use defaults in the schema"
+        errors.append(invalid("spec.preserveUnknownFields", True, text))
+    for index, version in enumerate(versions):
+        errors += _version_errors(version, f"spec.versions[{index}]", stored)
     names = [version.get("name", "") for version in versions]
     if len(set(names)) != len(names):
         errors.append(invalid("spec.versions", versions, "must contain unique version names"))
-    if versions and not any(version.get("served") for version in versions):
-        errors.append(invalid("spec.versions", versions, "must have at least one served version"))
-    for index, version in enumerate(versions):
-        same = stored.get(version.get("name", "")) == version.get("schema", {}).get("openAPIV3Schema")
-        errors += _version_errors(version, f"spec.versions[{index}]", is_same_schema=same)
-    if spec.get("preserveUnknownFields"):
-        errors.append(
-            invalid("spec.preserveUnknownFields", True, "must be false in order to use defaults in the schema")
-        )
+    if sum(bool(version.get("storage")) for version in versions) != 1:
+        errors.append(invalid("spec.versions", versions, "must have exactly one version marked as storage version"))
+    if names and names[0] and (faults := dns_1035_faults(names[0])):
+        # The first version is also the one that definitions had before there were several.
+        errors.append(invalid("spec.version", names[0], ",".join(faults)))
+    errors += _name_errors(spec.get("names") or {})
     return [*errors, *_conversion_errors(spec.get("conversion") or {})]
 
 
@@ -107,6 +114,17 @@ def _schemas(doc: Document) -> dict[str, Json]:
     """By version."""
     versions = doc.get("spec", {}).get("versions") or ()
     return {version.get("name", ""): version.get("schema", {}).get("openAPIV3Schema") for version in versions}
+
+
+def _approval_errors(doc: Document) -> list[FieldError]:
+    group, annotations = doc.get("spec", {}).get("group", ""), doc["metadata"].get("annotations", {})
+    if not group.endswith((".k8s.io", ".kubernetes.io")) or annotations.get(APPROVED):
+        return []
+    detail = (
+        f'protected groups must have approval annotation "{APPROVED}", '
+        "see https://github.com/kubernetes/enhancements/pull/1111"
+    )
+    return [required(f"metadata.annotations[{APPROVED}]", detail)]
 
 
 def _conversion_errors(conversion: Mapping[str, Json]) -> list[FieldError]:
@@ -135,99 +153,159 @@ def _conversion_errors(conversion: Mapping[str, Json]) -> list[FieldError]:
     return errors
 
 
-def _group_errors(group: str, annotations: Mapping[str, str]) -> list[FieldError]:
+def _group_errors(group: str) -> list[FieldError]:
     if not group:
         return [required("spec.group")]
-    errors = [invalid("spec.group", group, fault) for fault in subdomain_faults(group)]
-    if not errors and "." not in group:
-        errors.append(invalid("spec.group", group, "should be a domain with at least one dot"))
-    if group.endswith((".k8s.io", ".kubernetes.io")) and not annotations.get(APPROVED):
-        detail = (
-            f'protected groups must have approval annotation "{APPROVED}", '
-            "see https://github.com/kubernetes/enhancements/pull/1111"
-        )
-        errors.append(required(f"metadata.annotations[{APPROVED}]", detail))
-    return errors
+    if faults := subdomain_faults(group):
+        return [invalid("spec.group", group, ",".join(faults))]
+    return [] if "." in group else [invalid("spec.group", group, "should be a domain with at least one dot")]
 
 
 def _name_errors(names: Mapping[str, Json]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for member in ("plural", "singular", "kind", "listKind"):
-        value = names.get(member, "")
-        if not value:
-            errors.append(required(f"spec.names.{member}"))
-            continue
-        checked = value if member in ("plural", "singular") else value.lower()
-        faults = dns_1035_faults(checked)
-        shown = (
-            "may have mixed case, but should otherwise match: " if checked != value or member.endswith("ind") else ""
-        )
-        errors += [invalid(f"spec.names.{member}", value, shown + fault) for fault in faults]
-    for member in ("shortNames", "categories"):
-        for index, value in enumerate(names.get(member, ())):
-            errors += [invalid(f"spec.names.{member}[{index}]", value, fault) for fault in dns_1035_faults(value)]
+    needed = ("plural", "singular", "kind", "listKind")
+    errors = [required(f"spec.names.{member}") for member in needed if not names.get(member)]
+    for member in needed:
+        value = names.get(member) or ""
+        is_kind = member in ("kind", "listKind")
+        faults = dns_1035_faults(value.lower() if is_kind else value) if value else ()
+        head = "may have mixed case, but should otherwise match: " if is_kind else ""
+        errors += [invalid(f"spec.names.{member}", value, head + ",".join(faults))] if faults else []
+    errors += _label_errors(names, "shortNames")
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         errors.append(invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same"))
-    return errors
+    return [*errors, *_label_errors(names, "categories")]
 
 
-def _version_errors(version: Mapping[str, Json], path: str, *, is_same_schema: bool) -> list[FieldError]:
-    errors = [invalid(f"{path}.name", version.get("name", ""), f) for f in dns_1035_faults(version.get("name", ""))]
-    if version.get("deprecationWarning") and not version.get("deprecated"):
-        errors.append(
-            invalid(
-                f"{path}.deprecationWarning",
-                version["deprecationWarning"],
-                "can only be set for deprecated versions",
-            )
-        )
+def _label_errors(names: Mapping[str, Json], member: str) -> list[FieldError]:
+    return [
+        invalid(f"spec.names.{member}[{index}]", value, ",".join(faults))
+        for index, value in enumerate(names.get(member) or ())
+        if (faults := dns_1035_faults(value))
+    ]
+
+
+def _version_errors(version: Mapping[str, Json], path: str, stored: Mapping[str, Json]) -> list[FieldError]:
+    name = version.get("name", "")
+    faults = dns_1035_faults(name)
+    errors = [invalid(f"{path}.name", name, ",".join(faults))] if faults else []
+    errors += [
+        invalid(f"{path}.deprecationWarning", version.get("deprecationWarning"), fault)
+        for fault in _warning_faults(version)
+    ]
     schema = version.get("schema", {}).get("openAPIV3Schema")
-    if schema is None:
-        errors.append(required(f"{path}.schema.openAPIV3Schema", "schemas are required"))
-    else:
-        errors += _root_errors(schema, f"{path}.schema.openAPIV3Schema", is_same=is_same_schema)
-    for index, column in enumerate(version.get("additionalPrinterColumns", ())):
-        errors += _column_errors(column, f"{path}.additionalPrinterColumns[{index}]")
+    if schema is not None:
+        is_unchanged = stored.get(name) == schema
+        errors += definition_schema_errors(schema, f"{path}.schema.openAPIV3Schema", is_unchanged=is_unchanged)
     scale = version.get("subresources", {}).get("scale")
     if scale is not None:
         errors += _scale_errors(scale, f"{path}.subresources.scale")
-    for index, field in enumerate(version.get("selectableFields", ())):
-        if not field.get("jsonPath"):
-            errors.append(required(f"{path}.selectableFields[{index}].jsonPath"))
+    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+        errors += _column_errors(column, f"{path}.additionalPrinterColumns[{index}]")
+    return [*errors, *_selectable_errors(version, schema, f"{path}.selectableFields")]
+
+
+def _warning_faults(version: Mapping[str, Json]) -> list[str]:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return []
+    if not version.get("deprecated"):
+        return ["can only be set for deprecated versions"]
+    faults = [] if len(warning.encode()) <= _WARNING_BYTES_MAX else [f"must be <= {_WARNING_BYTES_MAX} characters long"]
+    faults += [] if warning else ["must not be an empty string"]
+    for index, character in enumerate(warning):
+        if not character.isprintable():
+            at = len(warning[:index].encode())
+            faults.append(f"must only contain printable UTF-8 characters; non-printable character found at index {at}")
+            break
+    return faults
+
+
+def _selectable_errors(version: Mapping[str, Json], schema: Json, path: str) -> list[FieldError]:
+    fields = version.get("selectableFields") or ()
+    if fields and schema is None:
+        text = "may only be set when `version.schema.openAPIV3Schema` is not included"
+        return [invalid(path, "", text)]
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, field in enumerate(fields):
+        at, text = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
+        if not text:
+            errors.append(required(at))
+            continue
+        try:
+            steps = path_steps(text)
+            found = _schema_at(schema, steps)
+        except ValueError as error:
+            errors.append(invalid(at, text, f"is an invalid path: {error}"))
+            continue
+        if steps[0] == "metadata":
+            errors.append(invalid(at, text, "must not point to fields in metadata"))
+        if found.get("type") not in ("string", "boolean", "integer"):
+            errors.append(invalid(at, text, _NOT_SELECTABLE))
+        if ".".join(steps) in seen:
+            errors.append(duplicate(at, text))
+        seen.add(".".join(steps))
+    if len(seen) > _SELECTABLE_MAX:
+        errors.append(too_many(path, len(seen), _SELECTABLE_MAX))
     return errors
 
 
+def _schema_at(schema: Mapping[str, Json], steps: Sequence[str]) -> Mapping[str, Json]:
+    """Raises ValueError when there is nothing."""
+    for step in steps:
+        properties = schema.get("properties") or {}
+        if step not in properties:
+            raise ValueError("does not refer to a valid field")
+        schema = properties[step]
+    return schema
+
+
 def _column_errors(column: Mapping[str, Json], path: str) -> list[FieldError]:
-    errors = [required(f"{path}.{member}") for member in ("name", "type", "jsonPath") if not column.get(member)]
-    if column.get("type") and column["type"] not in _COLUMN_TYPES:
-        listed = ",".join(sorted(_COLUMN_TYPES))
-        errors.append(invalid(f"{path}.type", column["type"], f"must be one of {listed}"))
-    if column.get("jsonPath") and not column["jsonPath"].startswith("."):
-        errors.append(invalid(f"{path}.jsonPath", column["jsonPath"], "must be a simple json path starting with ."))
+    errors = [] if column.get("name") else [required(f"{path}.name")]
+    text = f"must be one of {','.join(_COLUMN_TYPES)}"
+    if not column.get("type"):
+        errors.append(required(f"{path}.type", text))
+    elif column["type"] not in _COLUMN_TYPES:
+        errors.append(invalid(f"{path}.type", column["type"], text))
+    form = column.get("format")
+    if form and form not in _COLUMN_FORMATS:
+        errors.append(invalid(f"{path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}"))
+    if not column.get("jsonPath"):
+        errors.append(required(f"{path}.JSONPath"))
+    elif not column["jsonPath"].startswith("."):
+        errors.append(invalid(f"{path}.JSONPath", column["jsonPath"], _SIMPLE_PATH))
     return errors
 
 
 def _scale_errors(scale: Mapping[str, Json], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for member, head, is_needed in (
-        ("specReplicasPath", (".spec.",), True),
-        ("statusReplicasPath", (".status.",), True),
-        ("labelSelectorPath", (".spec.", ".status."), False),
+    for member, head, words, is_needed in (
+        ("specReplicasPath", (".spec.",), ".spec", True),
+        ("statusReplicasPath", (".status.",), ".status", True),
+        ("labelSelectorPath", (".spec.", ".status."), "either .spec or .status", False),
     ):
-        value = scale.get(member, "")
+        value = scale.get(member) or ""
         if not value:
-            if is_needed:
-                errors.append(required(f"{path}.{member}"))
+            errors += [required(f"{path}.{member}")] if is_needed else []
+        elif not value.startswith("."):
+            errors.append(invalid(f"{path}.{member}", value, _SIMPLE_PATH))
         elif not value.startswith(head):
-            listed = " or ".join(head)
-            errors.append(invalid(f"{path}.{member}", value, f"should be a json path under {listed.rstrip('.')}"))
+            errors.append(invalid(f"{path}.{member}", value, f"should be a json path under {words}"))
     return errors
 
 
 def _stored_version_errors(doc: Document) -> list[FieldError]:
-    served = {version.get("name", "") for version in doc.get("spec", {}).get("versions") or ()}
-    errors = []
-    for index, stored in enumerate(doc.get("status", {}).get("storedVersions") or ()):
+    versions = doc.get("spec", {}).get("versions") or ()
+    served = {version.get("name", "") for version in versions}
+    found = doc.get("status", {}).get("storedVersions") or []
+    if not found:
+        return [invalid("status.storedVersions", None, "must have at least one stored version")]
+    errors = [
+        invalid("status.storedVersions", found, f"must have the storage version {version.get('name', '')}")
+        for version in versions
+        if version.get("storage") and version.get("name", "") not in found
+    ]
+    for index, stored in enumerate(found):
         if stored not in served:
             detail = (
                 f"missing from spec.versions; {stored} was previously a storage version, and must remain in "
@@ -236,88 +314,3 @@ def _stored_version_errors(doc: Document) -> list[FieldError]:
             )
             errors.append(invalid(f"status.storedVersions[{index}]", stored, detail))
     return errors
-
-
-# Schemas
-
-
-def _root_errors(schema: Mapping[str, Json], path: str, *, is_same: bool) -> list[FieldError]:
-    found = schema.get("type", "")
-    if not found:
-        return [required(f"{path}.type", "must not be empty at the root")]
-    if found != "object":
-        return [invalid(f"{path}.type", found, "must be object at the root")]
-    errors: list[FieldError] = []
-    if schema.get("nullable"):
-        errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
-    _schema_errors(schema, path, errors, depth=0)
-    if not errors:
-        structural = compile_schema(dict(schema))
-        errors += rule_check_errors(structural, path)
-        errors += rule_cost_errors(structural, path, is_unchanged=is_same)
-    return errors
-
-
-def _schema_errors(schema: Mapping[str, Json], path: str, errors: list[FieldError], *, depth: int) -> None:
-    if depth > SCHEMA_DEPTH_MAX:
-        errors.append(forbidden(path, f"a schema may be nested {SCHEMA_DEPTH_MAX} deep"))
-        return
-    _own_errors(schema, path, errors)
-    parts = [(f"{path}.properties[{name}]", part) for name, part in schema.get("properties", {}).items()]
-    additional, items = schema.get("additionalProperties"), schema.get("items")
-    if isinstance(additional, dict):
-        parts.append((f"{path}.additionalProperties", additional))
-    if isinstance(items, dict):
-        parts.append((f"{path}.items", items))
-    elif items is not None:
-        errors.append(forbidden(f"{path}.items", "items must be a schema object and not an array"))
-    for place, part in parts:
-        if not isinstance(part, dict):
-            errors.append(invalid(place, part, "must be a schema"))
-            continue
-        if not part.get("type") and not _may_lack_type(part):
-            what = "array items" if place.endswith(".items") else "object fields"
-            errors.append(required(f"{place}.type", f"must not be empty for specified {what}"))
-        _schema_errors(part, place, errors, depth=depth + 1)
-
-
-def _may_lack_type(schema: Mapping[str, Json]) -> bool:
-    return bool(schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields"))
-
-
-def _own_errors(schema: Mapping[str, Json], path: str, errors: list[FieldError]) -> None:
-    found = schema.get("type", "")
-    if found and found not in _TYPES:
-        errors.append(not_supported(f"{path}.type", found, _TYPES))
-    if schema.get("$ref"):
-        errors.append(forbidden(f"{path}.$ref", "$ref is not supported"))
-    if schema.get("uniqueItems"):
-        errors.append(
-            forbidden(
-                f"{path}.uniqueItems",
-                "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
-            )
-        )
-    if schema.get("properties") and schema.get("additionalProperties") is not None:
-        errors.append(
-            forbidden(f"{path}.additionalProperties", "additionalProperties and properties are mutual exclusive")
-        )
-    if found == "array" and schema.get("items") is None:
-        errors.append(required(f"{path}.items", "must be specified"))
-    pattern = schema.get("pattern")
-    if pattern and pattern_fault(pattern):
-        errors.append(invalid(f"{path}.pattern", pattern, "must be a valid regular expression"))
-    if schema.get("x-kubernetes-list-type") == "map":
-        keys = schema.get("x-kubernetes-list-map-keys", [])
-        if not keys:
-            errors.append(
-                required(f"{path}.x-kubernetes-list-map-keys", "must not be empty if x-kubernetes-list-type is map")
-            )
-        if len(set(keys)) != len(keys):
-            errors.append(duplicate(f"{path}.x-kubernetes-list-map-keys", keys))
-    for member in _NO_TYPE_INSIDE:
-        parts = schema.get(member, [])
-        for index, part in enumerate(parts if isinstance(parts, list) else (parts,)):
-            if part.get("type") and not schema.get("x-kubernetes-int-or-string"):
-                place = f"{path}.{member}[{index}]" if isinstance(parts, list) else f"{path}.{member}"
-                errors.append(forbidden(f"{place}.type", "must be empty to be structural"))

@@ -121,6 +121,8 @@ def _expression_errors(
     return errors
 
 
-def _shown(rule: Mapping[str, Json], field: str) -> str:
-    found: str = rule.get(field, "")
-    return found
+def _shown(rule: Mapping[str, Json], field: str) -> object:
+    """Of a rule that does not compile all is shown, as it is in a server's memory; of a message its text."""
+    if field != "rule":
+        return rule.get(field, "")
+    return {name[0].upper() + name[1:]: value for name, value in rule.items()}

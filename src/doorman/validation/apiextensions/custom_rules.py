@@ -37,6 +37,7 @@ NOT_CHECKED: Final = (
 _NO_MORE: Final = "no further validation rules will be run due to call cost exceeds limit for rule"
 _NO_SIGNATURE: Final = "call arguments did not match a supported operator, function or macro signature for rule"
 _BLOCKING: Final = (
+    FieldErrorType.NOT_SUPPORTED,
     FieldErrorType.REQUIRED,
     FieldErrorType.TOO_LONG,
     FieldErrorType.TOO_MANY,

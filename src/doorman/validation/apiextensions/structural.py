@@ -55,7 +55,7 @@ def custom_validator(schema: Structural) -> Validator:
 
 
 def _name_faults(name: str) -> list[str]:
-    return [*path_segment_faults(name), *subdomain_faults(name)]
+    return subdomain_faults(name) or [*path_segment_faults(name)]
 
 
 def validate_values(doc: Document, schema: Structural) -> list[FieldError]:
@@ -63,6 +63,13 @@ def validate_values(doc: Document, schema: Structural) -> list[FieldError]:
     errors: list[FieldError] = []
     _check_members(body, schema.source, "", errors, hidden=("apiVersion", "kind", "metadata"))
     _check_combinations(body, schema.source, "", errors)
+    return errors
+
+
+def value_errors(value: Json, source: Source, path: str) -> list[FieldError]:
+    """Of a value that is not part of an object, such as a default."""
+    errors: list[FieldError] = []
+    _check(value, source, path, errors)
     return errors
 
 
@@ -182,6 +189,12 @@ def _check_list(value: list[Json], source: Source, path: str, errors: list[Field
             def key(item: Json) -> Json:
                 return {n: item[n] for n in names if n in item} if isinstance(item, dict) else item
 
+            text = "must be an object for an array of list-type map"
+            errors += [
+                invalid(f"{path}[{i}]", item, text)
+                for i, item in enumerate(value)
+                if item is not None and not isinstance(item, dict)
+            ]
             errors += [duplicate(f"{path}[{i}]", found) for i, found in _repeated(value, key)]
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
-from doorman.semantics.name_syntax import percent_faults
+from doorman.semantics.name_syntax import dns_label_faults, percent_faults
 from doorman.validation.apps.workload_status import (
     DAEMON_SET_STATUS,
     DEPLOYMENT_STATUS,
@@ -16,22 +16,15 @@ from doorman.validation.apps.workload_status import (
     status_errors,
 )
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.core.claim_spec import claim_spec_errors
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
 from doorman.validation.pods.pod import allows_comparison_operators, template_errors
 from doorman.validation.selectors import label_selector_errors, selector_matches
 
 _MISMATCH: Final = "`selector` does not match template `labels`"
 _OVER_100: Final = "must not be greater than 100%"
-_STATEFUL_FIXED: Final = (
-    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
-    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-)
+_STATEFUL_FIXED: Final = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
 _RETENTION: Final = ("Retain", "Delete")
-_STATEFUL_CHANGEABLE: Final = frozenset(
-    {"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
-     "persistentVolumeClaimRetentionPolicy", "minReadySeconds"}
-)  # fmt: skip
-
 _Spec = Mapping[str, Any]  # the spec of a workload as JSON
 
 SpecErrors = Callable[[_Spec, _Spec, Context], list[FieldError]]
@@ -72,7 +65,7 @@ def selected_template_errors(
 ) -> list[FieldError]:
     """The selector, and the template that it must select."""
     errors: list[FieldError] = []
-    selector = spec.get("selector")
+    selector, is_selector = spec.get("selector"), True
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if selector is None:
         if kind != "daemonset":
@@ -86,7 +79,11 @@ def selected_template_errors(
             errors.append(invalid("spec.selector", selector, f"empty selector is invalid for {kind}"))
         elif not found and not selector_matches(selector, labels):
             errors.append(invalid("spec.template.metadata.labels", labels or None, _MISMATCH))
-    errors.extend(plain_template_errors(spec, old, context))
+        if found and kind in _UNSELECTED:
+            errors.append(invalid("spec.selector", selector, _UNSELECTED[kind]))
+            is_selector = False
+    if is_selector:
+        errors.extend(plain_template_errors(spec, old, context))
     pod: _Spec = (spec.get("template") or {}).get("spec") or {}
     if requires_always and pod.get("restartPolicy") != "Always":
         policy = Json(pod.get("restartPolicy", ""))
@@ -96,6 +93,9 @@ def selected_template_errors(
         errors.append(forbidden("spec.template.spec.activeDeadlineSeconds", text))
     return errors
 
+
+_UNSELECTED: Final = {"deployment": "invalid label selector", "replicaset": "invalid label selector", "statefulset": ""}
+"""Kinds of which the template is not looked at before the selector is one, and what is said of it."""
 
 _TITLES: Final = {
     "deployment": "ReplicaSet",
@@ -133,7 +133,8 @@ def _rolling_errors(strategy: Mapping[str, Any]) -> list[FieldError]:
         text = "may not be specified when strategy `type` is 'Recreate'"
         return [forbidden(f"{path}.rollingUpdate", text)]
     if kind != "RollingUpdate":
-        return [not_supported(f"{path}.type", Json(kind), ("Recreate", "RollingUpdate"))]
+        shown = {"Type": kind, "RollingUpdate": rolling}
+        return [not_supported(path, shown, ("Recreate", "RollingUpdate"))]
     rolling = rolling or {}
     path = f"{path}.rollingUpdate"
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
@@ -203,10 +204,26 @@ def _stateful_set_errors(spec: _Spec, old: _Spec, context: Context) -> list[Fiel
         if field in retention and retention[field] not in _RETENTION:
             at = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
             errors.append(not_supported(at, Json(retention[field]), _RETENTION))
+    if not old:
+        for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            errors.extend(claim_spec_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec"))
     errors.extend(non_negative_errors(spec, "spec", "replicas", "minReadySeconds"))
     errors.extend(non_negative_errors(spec.get("ordinals") or {}, "spec.ordinals", "start"))
-    errors.extend(selected_template_errors(spec, old, context, kind="statefulset"))
+    if name := spec.get("serviceName"):
+        errors.extend(invalid("spec.serviceName", name, fault) for fault in dns_label_faults(name))
+    errors.extend(selected_template_errors(_with_claims(spec), old, context, kind="statefulset"))
     return errors
+
+
+def _with_claims(spec: _Spec) -> _Spec:
+    """Templates of claims are volumes, too, and take the place of those of the same name; names of hosts are given."""
+    template = spec.get("template") or {}
+    pod = {name: value for name, value in (template.get("spec") or {}).items() if name not in ("subdomain", "hostname")}
+    names = [((claim.get("metadata") or {}).get("name")) or "" for claim in spec.get("volumeClaimTemplates") or ()]
+    if names:
+        made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
+        pod["volumes"] = [*made, *(one for one in pod.get("volumes") or () if one.get("name", "") not in names)]
+    return {**spec, "template": {**template, "spec": pod}}
 
 
 def _stateful_strategy_errors(strategy: Mapping[str, Any]) -> list[FieldError]:
@@ -258,8 +275,11 @@ def _replication_controller_errors(spec: _Spec, old: _Spec, context: Context) ->
 
 
 def _stateful_fixed_errors(new: _Spec, old: _Spec) -> list[FieldError]:
-    changed = [field for field in {**new, **old} if new.get(field) != old.get(field)]
-    return [] if set(changed) <= _STATEFUL_CHANGEABLE else [forbidden("spec", _STATEFUL_FIXED)]
+    return [
+        invalid(f"spec.{field}", new.get(field), IMMUTABLE)
+        for field in _STATEFUL_FIXED
+        if (new.get(field) or None) != (old.get(field) or None)
+    ]
 
 
 def _fixed_selector_errors(new: _Spec, old: _Spec) -> list[FieldError]:

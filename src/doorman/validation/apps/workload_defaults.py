@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import TEMPLATE_GENERATION_ANNOTATION
 from doorman.validation.pods.pod_defaults import default_pod_spec
 
 INT32_MAX: Final = 2**31 - 1
@@ -28,6 +29,8 @@ def default_deployment(doc: Document) -> None:
 
 
 def default_daemon_set(doc: Document) -> None:
+    # A counter that is kept as an annotation, and so always there.
+    doc["metadata"].setdefault("annotations", {}).setdefault(TEMPLATE_GENERATION_ANNOTATION, "0")
     spec = doc.setdefault("spec", {})
     strategy = spec.setdefault("updateStrategy", {})
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":

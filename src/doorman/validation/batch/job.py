@@ -10,6 +10,7 @@ from doorman.semantics.cron_schedule import ScheduleError, parse_schedule, zone_
 from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
 from doorman.validation.apps.workload import non_negative_errors, plain_template_errors, workload_validator
 from doorman.validation.batch.job_policies import policy_errors
+from doorman.validation.batch.job_status import job_status_errors
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 from doorman.validation.pods.pod import allows_comparison_operators, template_errors
@@ -23,14 +24,13 @@ _COMPLETION_MODES: Final = ("NonIndexed", "Indexed")
 _JOB_FIXED: Final = (
     "completions",
     "selector",
-    "template",
     "completionMode",
     "podFailurePolicy",
     "backoffLimitPerIndex",
     "managedBy",
     "successPolicy",
 )
-_SCHEDULING_FIELDS: Final = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
+_SCHEDULING_FIELDS: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
 _Spec = Mapping[str, Any]  # the spec of a job as JSON
 
@@ -63,8 +63,6 @@ def _job_fixed_errors(new: _Spec, old: _Spec) -> list[FieldError]:
     errors: list[FieldError] = []
     for field in _JOB_FIXED:
         after, before = new.get(field), old.get(field)
-        if field == "template" and old.get("suspend"):
-            after, before = _without_placement(after), _without_placement(before)
         if after == before:
             continue
         if field == "completions" and new.get("completionMode") == "Indexed" and after is not None:
@@ -76,15 +74,44 @@ def _job_fixed_errors(new: _Spec, old: _Spec) -> list[FieldError]:
     return errors
 
 
-def _without_placement(template: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    spec = (template or {}).get("spec") or {}
-    return {
-        **{key: value for key, value in (template or {}).items() if key != "metadata"},
-        "spec": {key: value for key, value in spec.items() if key not in _SCHEDULING_FIELDS},
-    }
+def _template_errors(new: Document, old: Document) -> list[FieldError]:
+    """While nothing of the job runs, its pods may be told to go elsewhere, and to take more or less."""
+    template, stored = ((one.get("spec") or {}).get("template") or {} for one in (new, old))
+    status = old.get("status") or {}
+    is_idle = not status.get("startTime") or any(
+        one.get("type") == "Suspended" and one.get("status") == "True" for one in status.get("conditions") or ()
+    )
+    if not (old.get("spec") or {}).get("suspend") or not is_idle or status.get("active"):
+        is_same = template == stored
+        return [] if is_same else [invalid("spec.template", template, IMMUTABLE)]
+    after, before = template.get("spec") or {}, stored.get("spec") or {}
+    is_same = _but_placement(after, before) == _but_placement(before, before)
+    return [] if is_same else [invalid("spec.template.spec", after, IMMUTABLE)]
+
+
+def _but_placement(spec: _Spec, before: _Spec) -> dict[str, Any]:
+    """What must stay; resources of containers need not, as long as the containers are the same ones."""
+    kept = {key: value for key, value in spec.items() if key not in _SCHEDULING_FIELDS}
+    affinity = {key: value for key, value in (spec.get("affinity") or {}).items() if key != "nodeAffinity"}
+    kept["affinity"] = affinity
+    for group in ("containers", "initContainers"):
+        mine, theirs = spec.get(group) or (), before.get(group) or ()
+        if len(mine) == len(theirs):
+            kept[group] = [
+                {**one, "resources": None} if one.get("name") == other.get("name") else one
+                for one, other in zip(mine, theirs, strict=True)
+            ]
+    return kept
 
 
 _JOB: Final = workload_validator(_job_errors, _job_fixed_errors)
+
+
+def validate_job_update(new: Document, old: Document, context: Context) -> list[FieldError]:
+    if context.subresource == "status":
+        return [*_JOB.update(new, old, context), *job_status_errors(new, old)]
+    errors = [*_JOB.update(new, old, context), *_template_errors(new, old)]
+    return distinct([*errors, *_host_name_errors(new)])
 
 
 def validate_job_create(doc: Document, context: Context) -> list[FieldError]:
@@ -133,7 +160,7 @@ def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     return not label_selector_errors(selector, "spec.selector") and selector_matches(selector, labels)
 
 
-JOB: Final = Validator(create=validate_job_create, update=_JOB.update)
+JOB: Final = Validator(create=validate_job_create, update=validate_job_update)
 
 
 def validate_cron_job_create(doc: Document, context: Context) -> list[FieldError]:

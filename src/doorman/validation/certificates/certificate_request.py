@@ -15,25 +15,73 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from doorman.base.go_format import quote
+from doorman.semantics.name_syntax import path_segment_faults
+from doorman.validation.certificates.signers import signer_name_errors
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 
+SECONDS_MIN: Final = 600
+USAGES: Final = (
+    "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
+    "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel",
+    "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
+    "server auth", "signing", "timestamping",
+)  # fmt: skip
+_LEGACY_SIGNER: Final = "kubernetes.io/legacy-unknown"
 APPROVED: Final = "Approved"
 DENIED: Final = "Denied"
 FAILED: Final = "Failed"
 _CONDITIONS: Final = "status.conditions"
 _CERTIFICATE: Final = "status.certificate"
-_EXCLUSIVE: Final = "Approved and Denied conditions are mutually exclusive"
+_BOTH: Final = '{conditions[{"type": "Approved"}], conditions[{"type": "Denied"}]}'
+_EXCLUSIVE: Final = 'must specify at most one of: `conditions[{"type": "Approved"}]`, `conditions[{"type": "Denied"}]`'
 _BLOCK: Final = re.compile(rb"-----BEGIN ([^-\n]+)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
 _Condition = Mapping[str, Any]  # as JSON
 
 
 def validate_create(doc: Document, _context: Context) -> list[FieldError]:
-    return validate_metadata(doc)
+    return [*validate_metadata(doc, path_segment_faults), *_spec_errors(doc.get("spec") or {}), *_status_errors(doc)]
+
+
+def _spec_errors(spec: Mapping[str, Any]) -> list[FieldError]:  # JSON
+    errors: list[FieldError] = []
+    if fault := request_fault(spec.get("request", "")):
+        errors.append(invalid("spec.request", spec.get("request") or None, fault))
+    usages = spec.get("usages") or ()
+    if not usages:
+        errors.append(required("spec.usages"))
+    for index, usage in enumerate(usages):
+        if usage not in USAGES:
+            errors.append(not_supported(f"spec.usages[{index}]", usage, USAGES))
+    for index, usage in enumerate(usages):
+        if usage in usages[:index]:
+            errors.append(duplicate(f"spec.usages[{index}]", usage))
+    signer = spec.get("signerName") or ""
+    if signer == _LEGACY_SIGNER:
+        text = "the legacy signerName is not allowed via this API version"
+        errors.append(invalid("spec.signerName", signer, text))
+    else:
+        errors += signer_name_errors(signer, "spec.signerName")
+    seconds = spec.get("expirationSeconds")
+    if seconds is not None and seconds < SECONDS_MIN:
+        text = "may not specify a duration less than 600 seconds (10 minutes)"
+        errors.append(invalid("spec.expirationSeconds", seconds, text))
+    return errors
+
+
+def request_fault(request: str) -> str:
+    try:
+        parsed = x509.load_pem_x509_csr(base64.b64decode(request))
+        if not parsed.is_signature_valid:
+            return "the signature does not belong to the key"
+    except (ValueError, TypeError, UnsupportedAlgorithm, InvalidSignature):
+        return "PEM block type must be CERTIFICATE REQUEST"
+    return ""
 
 
 def validate_update(new: Document, old: Document, context: Context) -> list[FieldError]:
@@ -87,11 +135,11 @@ def _status_errors(doc: Document) -> list[FieldError]:
             errors.append(required(f"{at}.status"))
         elif status not in allowed:
             errors.append(not_supported(f"{at}.status", status, allowed))
-        if {APPROVED: DENIED, DENIED: APPROVED}.get(kind) in seen:
-            errors.append(invalid(f"{at}.type", kind, _EXCLUSIVE))
         if kind in seen:
             errors.append(duplicate(f"{at}.type", kind))
         seen.append(kind)
+    if APPROVED in seen and DENIED in seen:
+        errors.append(invalid(_CONDITIONS, _BOTH, _EXCLUSIVE))
     if fault := certificate_fault(_status(doc).get("certificate", "")):
         errors.append(invalid(_CERTIFICATE, "<certificate data>", fault))
     return errors

@@ -4,6 +4,7 @@ from typing import Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
+from doorman.semantics.name_syntax import qualified_name_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 
@@ -20,11 +21,19 @@ def validate_lease_create(doc: Document, _context: Context) -> list[FieldError]:
     if transitions is not None and transitions < 0:
         errors.append(invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"))
     strategy = spec.get("strategy")
-    if strategy is not None and "/" not in strategy and strategy not in _STRATEGIES:
-        errors.append(not_supported("spec.strategy", Json(strategy), _STRATEGIES))
+    if strategy is not None:
+        errors.extend(strategy_errors(strategy, "spec.strategy"))
     if spec.get("preferredHolder") and not strategy:
         errors.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
     return errors
+
+
+def strategy_errors(strategy: str, path: str) -> list[FieldError]:
+    """One of Kubernetes' own, or somebody else's with a domain."""
+    at = f"{path}.strategy"
+    if "/" in strategy:
+        return [invalid(at, strategy, fault) for fault in qualified_name_faults(strategy)]
+    return [] if strategy in _STRATEGIES else [not_supported(at, Json(strategy), _STRATEGIES)]
 
 
 def validate_lease_update(new: Document, old: Document, context: Context) -> list[FieldError]:

@@ -119,6 +119,8 @@ def _cidr_errors(cidrs: Sequence[str]) -> list[FieldError]:
     if len(cidrs) > 1:
         if len(cidrs) > 2 or len(set(versions)) < 2:
             errors.append(invalid(path, list(cidrs), _ONE_OF_A_FAMILY))
+            if len(cidrs) > 2:
+                return errors
         errors.extend(duplicate(f"{path}[{at}]", cidr) for at, cidr in enumerate(cidrs) if cidr in cidrs[:at])
     return errors
 

@@ -4,7 +4,7 @@ import posixpath
 from fractions import Fraction
 from typing import Final
 
-from doorman.api.machinery.quantity import parse_quantity
+from doorman.api.machinery.quantity import int64_value, parse_quantity
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import STORAGE_CLASS_ANNOTATION
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
@@ -12,7 +12,7 @@ from doorman.semantics.name_syntax import qualified_name_faults, subdomain_fault
 from doorman.semantics.pods.resource_names import is_native_resource
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.claim_spec import VOLUME_MODES, access_mode_errors, claim_spec_errors
-from doorman.validation.faults import NOT_NEGATIVE, POSITIVE, Part, badly, maybe
+from doorman.validation.faults import POSITIVE, Part, badly, maybe
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 from doorman.validation.pods.volume_sources import (
     VOLUME_SOURCES,
@@ -23,6 +23,11 @@ from doorman.validation.pods.volume_sources import (
 from doorman.validation.selectors import node_selector_errors
 
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
+_MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED_WITH_OPTIONS: Final = (
+    "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder", "cephfs",
+    "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk",
+)  # fmt: skip
 _RESIZE_STATUSES: Final = (
     "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible",
     "NodeResizePending",
@@ -34,7 +39,13 @@ _RESIZE_STATUSES: Final = (
 
 def _create_volume(doc: Document, _context: Context) -> list[FieldError]:
     name = doc["metadata"].get("name") or ""
-    return [*validate_metadata(doc), *_volume_errors(doc.get("spec") or {}, name)]
+    spec = doc.get("spec") or {}
+    errors = [*validate_metadata(doc), *_volume_errors(spec, name)]
+    is_noted = _MOUNT_OPTIONS in (doc["metadata"].get("annotations") or {})
+    if is_noted and all(spec.get(source) is None for source in _MOUNTED_WITH_OPTIONS):
+        text = "may not specify mount options for this volume type"
+        errors.append(forbidden(f"metadata.annotations.{_MOUNT_OPTIONS}", text))
+    return errors
 
 
 def _volume_errors(spec: Part, name: str) -> list[FieldError]:
@@ -109,11 +120,15 @@ def _capacity_errors(capacity: Part) -> list[FieldError]:
     if "storage" not in capacity or len(capacity) > 1:
         errors.append(not_supported("spec.capacity", dict(capacity), ("storage",)))
     for name, amount in capacity.items():
-        if parse_quantity(amount) < 0:
-            errors.append(invalid(f"spec.capacity[{name}]", amount, NOT_NEGATIVE))
+        errors += _basic_errors(amount, f"spec.capacity[{name}]")
         if parse_quantity(amount) <= 0:
             errors.append(invalid(f"spec.capacity[{name}]", amount, POSITIVE))
     return errors
+
+
+def _basic_errors(amount: str, path: str) -> list[FieldError]:
+    value = int64_value(amount)
+    return [invalid(path, value, "must be a valid resource quantity")] if value < 0 else []
 
 
 def _update_volume(new: Document, old: Document, context: Context) -> list[FieldError]:
@@ -213,8 +228,7 @@ def _without_storage(spec: Part) -> dict[str, object]:
 def _claim_status_errors(spec: Part, status: Part) -> list[FieldError]:
     errors: list[FieldError] = [] if spec.get("accessModes") else [required("Spec.accessModes")]
     for name, amount in (status.get("capacity") or {}).items():
-        if parse_quantity(amount) < 0:
-            errors.append(invalid(f"status.capacity[{name}]", amount, NOT_NEGATIVE))
+        errors += _basic_errors(amount, f"status.capacity[{name}]")
     for name, state in (status.get("allocatedResourceStatuses") or {}).items():
         at = f"status.allocatedResourceStatuses[{name}]"
         if (found := _resource_key_errors(name, at)) or state in _RESIZE_STATUSES:
@@ -223,10 +237,7 @@ def _claim_status_errors(spec: Part, status: Part) -> list[FieldError]:
             errors.append(not_supported(at, name, _RESIZE_STATUSES))
     for name, amount in (status.get("allocatedResources") or {}).items():
         at = f"status.allocatedResources[{name}]"
-        if found := _resource_key_errors(name, at):
-            errors += found
-        elif parse_quantity(amount) < 0:
-            errors.append(invalid(at, amount, NOT_NEGATIVE))
+        errors += _resource_key_errors(name, at) or _basic_errors(amount, at)
     return errors
 
 

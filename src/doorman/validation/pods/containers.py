@@ -12,8 +12,10 @@ from doorman.base.errors import (
     invalid,
     not_supported,
     required,
+    too_many,
 )
 from doorman.semantics.name_syntax import dns_label_faults, port_name_faults
+from doorman.validation.context import distinct
 from doorman.validation.pods.container_handlers import PORT_RANGE, PROBES, handler_errors
 from doorman.validation.pods.environment import env_errors, env_from_errors
 from doorman.validation.pods.security_context import container_security_errors
@@ -24,6 +26,14 @@ _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _RESTART_POLICIES: Final = ("Always", "Never", "OnFailure")
+_RESTART_ACTIONS: Final = ("Restart", "RestartAllContainers")
+_RESTART_RULES_MAX: Final = 20
+_EXIT_CODES_MAX: Final = 255
+_PADDED: Final = "must not have leading or trailing whitespace"
+_NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
+_NOT_IN_EPHEMERAL: Final = (
+    "ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", *PROBES, "lifecycle",
+)  # fmt: skip
 
 
 def container_errors(
@@ -32,22 +42,24 @@ def container_errors(
     claims: frozenset[str],
     path: str,
     *,
-    host_users: bool = True,
-    grace_seconds: int | None = None,
+    spec: Mapping[str, Any],
 ) -> list[FieldError]:
     """`spec.containers`. `volumes` and `claims` are the names that may be referred to."""
     if not containers:
         return [required(path)]
+    grace_seconds = spec.get("terminationGracePeriodSeconds")
     errors: list[FieldError] = []
     names: set[str] = set()
     for index, container in enumerate(containers):
         if not is_simple(container):
-            errors.extend(_common_errors(container, volumes, claims, f"{path}[{index}]", host_users=host_users))
+            errors.extend(_common_errors(container, volumes, claims, f"{path}[{index}]", spec=spec))
         name = container.get("name", "")
         if name in names:
             errors.append(duplicate(f"{path}[{index}].name", name))
         names.add(name)
         errors.extend(handler_errors(container, f"{path}[{index}]", grace_seconds=grace_seconds))
+        if "restartPolicy" in container or "restartPolicyRules" in container:
+            errors.extend(_restart_errors(container, f"{path}[{index}]"))
     errors.extend(_host_port_conflicts(containers, path))
     return errors
 
@@ -59,41 +71,70 @@ def init_container_errors(
     claims: frozenset[str],
     path: str,
     *,
-    host_users: bool = True,
-    grace_seconds: int | None = None,
+    spec: Mapping[str, Any],
 ) -> list[FieldError]:
     errors: list[FieldError] = []
+    grace_seconds = spec.get("terminationGracePeriodSeconds")
     names = {container.get("name", "") for container in regular}
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        errors.extend(_common_errors(container, volumes, claims, at, host_users=host_users))
+        errors.extend(_common_errors(container, volumes, claims, at, spec=spec))
         policy = container.get("restartPolicy")
-        if policy is not None and policy not in _RESTART_POLICIES:
-            errors.append(not_supported(f"{at}.restartPolicy", Json(policy), _RESTART_POLICIES))
+        errors.extend(_restart_errors(container, at))
         name = container.get("name", "")
         if name in names:
             errors.append(duplicate(f"{at}.name", name))
         elif name:
             names.add(name)
+        errors.extend(_host_port_conflicts([container], path))
         if policy == "Always":
             errors.extend(handler_errors(container, at, grace_seconds=grace_seconds))
             continue
-        if "lifecycle" in container:
-            errors.append(
-                forbidden(f"{at}.lifecycle", "may not be set for init containers without restartPolicy=Always")
-            )
         errors.extend(
-            forbidden(f"{at}.{probe}", "may not be set for init containers without restartPolicy=Always")
-            for probe in PROBES
-            if probe in container
+            forbidden(f"{at}.{field}", "may not be set for init containers without restartPolicy=Always")
+            for field in ("lifecycle", *PROBES)
+            if field in container
         )
+        text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+        errors.extend(
+            invalid(f"{at}.resizePolicy[{place}].restartPolicy", Json("RestartContainer"), text)
+            for place, policy in enumerate(container.get("resizePolicy") or ())
+            if policy.get("restartPolicy") == "RestartContainer"
+        )
+    return errors
+
+
+def _restart_errors(container: Mapping[str, Any], path: str) -> list[FieldError]:
+    """When a container is started again, by its own rules."""
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
+    errors: list[FieldError] = []
+    if policy is None:
+        if not rules:
+            return errors
+        errors.append(required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used"))
+    elif policy not in _RESTART_POLICIES:
+        errors.append(not_supported(f"{path}.restartPolicy", Json(policy), _RESTART_POLICIES))
+    if len(rules) > _RESTART_RULES_MAX:
+        errors.append(too_many(f"{path}.restartPolicyRules", len(rules), _RESTART_RULES_MAX))
+    for index, rule in enumerate(rules):
+        at, action, codes = f"{path}.restartPolicyRules[{index}]", rule.get("action") or "", rule.get("exitCodes")
+        if action not in _RESTART_ACTIONS:
+            errors.append(not_supported(f"{at}.action", Json(action), _RESTART_ACTIONS))
+        if codes is None:
+            errors.append(required(f"{at}.exitCodes", "must be specified"))
+            continue
+        operator, values = codes.get("operator") or "", codes.get("values") or ()
+        if operator not in ("In", "NotIn"):
+            errors.append(not_supported(f"{at}.exitCodes.operator", Json(operator), ("In", "NotIn")))
+        if len(values) > _EXIT_CODES_MAX:
+            errors.append(too_many(f"{at}.exitCodes.values", len(values), _EXIT_CODES_MAX))
     return errors
 
 
 def image_errors(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
     """What holds for pods and not for templates."""
     return [
-        invalid(f"{path}[{index}].image", image, "must not have leading or trailing whitespace")
+        invalid(f"{path}[{index}].image", image, _PADDED)
         for index, container in enumerate(containers)
         if (image := container.get("image", "")) != image.strip()
     ]
@@ -102,41 +143,34 @@ def image_errors(containers: Sequence[Mapping[str, Any]], path: str) -> list[Fie
 def ephemeral_container_errors(
     containers: Sequence[Mapping[str, Any]],
     others: Sequence[Mapping[str, Any]],
+    volumes: Volumes,
+    claims: frozenset[str],
     path: str,
     *,
-    host_users: bool = True,
+    spec: Mapping[str, Any],
 ) -> list[FieldError]:
-    """Ephemeral containers have a name of their own, an image, and nothing that is settled before a pod starts."""
+    """Ephemeral containers have a name of their own, and nothing that is settled before a pod starts."""
     errors: list[FieldError] = []
     names = {container.get("name", "") for container in others}
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
         name = container.get("name", "")
-        if not name:
-            errors.append(required(f"{at}.name"))
-        else:
-            errors.extend(invalid(f"{at}.name", name, fault) for fault in dns_label_faults(name))
-        if not container.get("image"):
-            errors.append(required(f"{at}.image"))
+        errors.extend(_common_errors(container, volumes, claims, at, spec=spec))
+        if (image := container.get("image", "")) != image.strip():
+            errors.append(invalid(f"{at}.image", image, _PADDED))
         if name in names:
             errors.append(duplicate(f"{at}.name", name))
         names.add(name)
         target = container.get("targetContainerName")
         if target and all(other.get("name") != target for other in others):
             errors.append(field_not_found(f"{at}.targetContainerName", target))
+        errors.extend(forbidden(f"{at}.{field}", _NOT_EPHEMERAL) for field in _NOT_IN_EPHEMERAL if container.get(field))
         errors.extend(
-            forbidden(f"{at}.{field}", "cannot be set for an Ephemeral Container")
-            for field in ("ports", "resources", "resizePolicy", "restartPolicy", *PROBES, "lifecycle")
-            if container.get(field)
-        )
-        errors.extend(
-            forbidden(f"{at}.volumeMounts[{number}].{field}", "cannot be set for an Ephemeral Container")
+            forbidden(f"{at}.volumeMounts[{number}].{field}", _NOT_EPHEMERAL)
             for number, mount in enumerate(container.get("volumeMounts") or ())
             for field in ("subPath", "subPathExpr")
             if mount.get(field)
         )
-        if context := container.get("securityContext"):
-            errors.extend(container_security_errors(context, f"{at}.securityContext", host_users=host_users))
     return errors
 
 
@@ -165,7 +199,7 @@ def is_simple(container: Mapping[str, Any]) -> bool:
 
 
 def _common_errors(
-    container: Mapping[str, Any], volumes: Volumes, claims: frozenset[str], path: str, *, host_users: bool
+    container: Mapping[str, Any], volumes: Volumes, claims: frozenset[str], path: str, *, spec: Mapping[str, Any]
 ) -> list[FieldError]:
     errors: list[FieldError] = []
     name = container.get("name", "")
@@ -188,11 +222,30 @@ def _common_errors(
         errors.extend(device_errors(container, volumes, f"{path}.volumeDevices"))
     errors.extend(_pull_policy_errors(container.get("imagePullPolicy", ""), f"{path}.imagePullPolicy"))
     if resources := container.get("resources"):
-        errors.extend(requirement_errors(resources, f"{path}.resources"))
-        errors.extend(_claim_errors(resources.get("claims") or (), claims, f"{path}.resources.claims"))
+        errors.extend(requirement_errors(resources, claims, f"{path}.resources"))
+    if policies := container.get("resizePolicy"):
+        errors.extend(_resize_policy_errors(policies, spec.get("restartPolicy", ""), f"{path}.resizePolicy"))
     if context := container.get("securityContext"):
+        host_users = spec.get("hostUsers", True)
         errors.extend(container_security_errors(context, f"{path}.securityContext", host_users=host_users))
     return errors
+
+
+def _resize_policy_errors(policies: Sequence[Mapping[str, Any]], restarts: str, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, policy in enumerate(policies):
+        name, wanted = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
+        if name in seen:
+            errors.append(duplicate(f"{path}[{index}]", Json(name)))
+        seen.add(name)
+        for value, supported in ((name, ("cpu", "memory")), (wanted, ("NotRequired", "RestartContainer"))):
+            if value not in supported:
+                errors.append(not_supported(path, Json(value), supported) if value else required(path))
+        if restarts == "Never" and wanted != "NotRequired":
+            text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+            errors.append(invalid(path, Json(wanted), text))
+    return distinct(errors)
 
 
 def _pull_policy_errors(policy: str, path: str) -> list[FieldError]:
@@ -225,26 +278,6 @@ def _port_errors(ports: Sequence[Mapping[str, Any]], path: str) -> list[FieldErr
             errors.append(required(f"{at}.protocol"))
         elif protocol not in _PROTOCOLS:
             errors.append(not_supported(f"{at}.protocol", Json(protocol), _PROTOCOLS))
-    return errors
-
-
-def _claim_errors(used: Sequence[Mapping[str, Any]], claims: frozenset[str], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    names: set[str] = set()
-    for index, claim in enumerate(used):
-        name = claim.get("name", "")
-        if not name:
-            errors.append(required(f"{path}[{index}]"))
-            continue
-        if name in names:
-            errors.append(duplicate(f"{path}[{index}]", name))
-        names.add(name)
-        if name not in claims:
-            known = ", ".join(sorted(claims))
-            text = "must be one of the names in pod.spec.resourceClaims" + (
-                f": {known}" if claims else " which is empty"
-            )
-            errors.append(field_not_found(f"{path}[{index}]", name, text))
     return errors
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from doorman.base.errors import FieldError, invalid, required
+from doorman.base.errors import FieldError, field_not_found, invalid, required
 from doorman.semantics.name_syntax import config_key_faults, dns_label_faults, env_name_faults, subdomain_faults
 from doorman.validation.document_paths import backstep_errors
 from doorman.validation.faults import Part, badly, maybe, named
@@ -79,3 +79,22 @@ def env_from_errors(sources: Sequence[Part], path: str) -> list[FieldError]:
 def _reference_faults(name: str) -> list[str]:
     """A name that may end with a hyphen, as if more were to follow."""
     return subdomain_faults(name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name)
+
+
+def file_key_volume_errors(spec: Part, path: str) -> list[FieldError]:
+    """Values from files: the files are in an empty directory of the pod."""
+    errors: list[FieldError] = []
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(group) or ()):
+            for place, variable in enumerate(container.get("env") or ()):
+                reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+                if reference is None:
+                    continue
+                name = reference.get("volumeName") or ""
+                at = f"{path}.{group}[{index}].env[{place}].valueFrom.fileKeyRef.volumeName"
+                found = [volume for volume in spec.get("volumes") or () if volume.get("name", "") == name]
+                if not found:
+                    errors.append(field_not_found(at, name))
+                elif found[-1].get("emptyDir") is None:
+                    errors.append(invalid(at, name, "referenced volume must be of type emptyDir"))
+    return errors

@@ -6,11 +6,17 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import MIRROR_POD_ANNOTATION, POD_DELETION_COST_ANNOTATION
-from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required, too_long
 from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
-from doorman.validation.pods.containers import container_errors, image_errors, init_container_errors
+from doorman.validation.pods.containers import (
+    container_errors,
+    ephemeral_container_errors,
+    image_errors,
+    init_container_errors,
+)
+from doorman.validation.pods.environment import file_key_volume_errors
 from doorman.validation.pods.pod_network import dns_config_errors, host_alias_errors
 from doorman.validation.pods.security_context import host_user_errors, linux_errors, pod_security_errors, windows_errors
 from doorman.validation.pods.tolerations import (
@@ -19,7 +25,8 @@ from doorman.validation.pods.tolerations import (
     uses_comparison_operators,
 )
 from doorman.validation.pods.volumes import Volumes, volume_errors
-from doorman.validation.resources import pod_requirement_errors, quantity_errors
+from doorman.validation.pods.windows_options import host_process_errors
+from doorman.validation.resources import pod_requirement_errors, requirement_errors
 from doorman.validation.selectors import affinity_errors, topology_spread_errors
 
 INT32_MAX: Final = 2**31 - 1
@@ -31,6 +38,7 @@ _DELETION_COST: Final = re.compile(r"0|-?[1-9][0-9]{0,10}")
 _SYSTEMS: Final = ("linux", "windows")
 _GATED_NODE_NAME: Final = "cannot be set until all schedulingGates have been cleared"
 _HOST_NETWORK_PORT: Final = "must match `containerPort` when `hostNetwork` is true"
+_HOST_NAME_BYTES_MAX: Final = 64
 _NOTHING: Final[frozenset[str]] = frozenset()
 _NO_VOLUMES: Final[Volumes] = {}
 _CLAIM_SOURCES: Final = ("resourceClaimName", "resourceClaimTemplateName")
@@ -96,16 +104,16 @@ def pod_spec_errors(
     if found := get("resourceClaims"):
         claims = _claim_names(found, f"{path}.resourceClaims", errors)
     containers = get("containers") or ()
-    host_users, grace = get("hostUsers", True), get("terminationGracePeriodSeconds")
     at = f"{path}.containers"
-    errors.extend(container_errors(containers, volumes, claims, at, host_users=host_users, grace_seconds=grace))
+    errors.extend(container_errors(containers, volumes, claims, at, spec=spec))
     if init := get("initContainers"):
         at = f"{path}.initContainers"
-        errors.extend(
-            init_container_errors(init, containers, volumes, claims, at, host_users=host_users, grace_seconds=grace)
-        )
+        errors.extend(init_container_errors(init, containers, volumes, claims, at, spec=spec))
+    if ephemeral := get("ephemeralContainers"):
+        at, others = f"{path}.ephemeralContainers", (*containers, *(init or ()))
+        errors.extend(ephemeral_container_errors(ephemeral, others, volumes, claims, at, spec=spec))
     if resources := get("resources"):
-        errors.extend(pod_requirement_errors(spec, resources, f"{path}.resources"))
+        errors.extend(pod_requirement_errors(spec, resources, claims, f"{path}.resources"))
     if get("hostNetwork"):
         errors.extend(_host_network_errors(containers, f"{path}.containers"))
     errors.extend(_policy_errors(get("restartPolicy", ""), _RESTART_POLICIES, f"{path}.restartPolicy"))
@@ -116,13 +124,14 @@ def pod_spec_errors(
     if affinity := get("affinity"):
         errors.extend(affinity_errors(affinity, f"{path}.affinity"))
     errors.extend(dns_config_errors(get("dnsConfig"), get("dnsPolicy", ""), f"{path}.dnsConfig"))
-    if gates := get("readinessGates"):
-        errors.extend(_readiness_gate_errors(gates, f"{path}.readinessGates"))
-    if gates := get("schedulingGates"):
-        errors.extend(_scheduling_gate_errors(gates, f"{path}.schedulingGates"))
+    errors.extend(_readiness_gate_errors(get("readinessGates") or (), f"{path}.readinessGates"))
+    errors.extend(_scheduling_gate_errors(get("schedulingGates") or (), f"{path}.schedulingGates"))
     if constraints := get("topologySpreadConstraints"):
         errors.extend(topology_spread_errors(constraints, f"{path}.topologySpreadConstraints"))
+    errors.extend(host_process_errors(spec, path))
     errors.extend(host_user_errors(spec, path))
+    if (override := get("hostnameOverride")) is not None:
+        errors.extend(_host_name_errors(spec, override, f"{path}.hostnameOverride"))
     errors.extend(_name_field_errors(spec, path))
     if tolerations := get("tolerations"):
         at = f"{path}.tolerations"
@@ -130,6 +139,7 @@ def pod_spec_errors(
     if aliases := get("hostAliases"):
         errors.extend(host_alias_errors(aliases, f"{path}.hostAliases"))
     errors.extend(_class_errors(spec, path))
+    errors.extend(file_key_volume_errors(spec, path))
     return errors
 
 
@@ -182,7 +192,7 @@ def _claim_names(claims: Sequence[Mapping[str, Any]], path: str, errors: list[Fi
             errors.extend(
                 invalid(f"{path}[{index}].{field}", claim[field], fault) for fault in subdomain_faults(claim[field])
             )
-    return frozenset(names)
+    return frozenset(names - {""})
 
 
 def _host_network_errors(containers: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
@@ -236,6 +246,17 @@ def _name_field_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
+def _host_name_errors(spec: Mapping[str, Any], name: str, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if spec.get("setHostnameAsFQDN"):
+        errors.append(forbidden(path, "may not be specified when setHostnameAsFQDN is true"))
+    if spec.get("hostNetwork"):
+        errors.append(forbidden(path, "may not be specified when hostNetwork is true"))
+    if len(name.encode()) > _HOST_NAME_BYTES_MAX:
+        errors.append(too_long(path, _HOST_NAME_BYTES_MAX))
+    return [*errors, *(invalid(path, name, fault) for fault in subdomain_faults(name))]
+
+
 def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for field in ("priorityClassName", "runtimeClassName"):
@@ -245,12 +266,12 @@ def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     if policy is not None and policy not in _PREEMPTION_POLICIES:
         at = f"{path}.preemptionPolicy"
         errors.append(not_supported(at, Json(policy), _PREEMPTION_POLICIES) if policy else required(at))
-    for name, quantity in (spec.get("overhead") or {}).items():
-        errors.extend(quantity_errors(name, quantity, f"{path}.overhead[{name}]"))
+    if overhead := spec.get("overhead"):
+        errors.extend(requirement_errors({"limits": overhead}, _NOTHING, f"{path}.overhead"))
     if (system := spec.get("os")) is not None:
         found = system.get("name", "")
         if not found:
-            errors.append(required(f"{path}.os.name", "cannot be empty"))
+            errors.append(required(f"{path}.os.name"))
         elif found not in _SYSTEMS:
             errors.append(not_supported(f"{path}.os", Json(found), _SYSTEMS))
         else:

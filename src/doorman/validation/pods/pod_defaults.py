@@ -6,9 +6,9 @@ The order of members is that of the API's own answers where it can be had for no
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.quantity import quantity_text
+from doorman.api.machinery.quantity import in_thousandths
 from doorman.api.machinery.schema import Document
-from doorman.semantics.pods.pod_resources import is_pod_level_resource, is_written_in_binary, pod_amounts
+from doorman.semantics.pods.image_references import image_tag
 
 MODE: Final = 0o644
 """Of files that a volume is filled with, 420 in JSON."""
@@ -17,6 +17,9 @@ _MODED_VOLUMES: Final = ("secret", "configMap", "downwardAPI", "projected")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _CONTAINER_GROUPS: Final = ("initContainers", "containers", "ephemeralContainers")
 _NOT_SOURCES: Final = frozenset({"name"})
+
+_OF_DISABLED_FEATURES: Final = ("schedulingGroup", "evictionResponders")
+"""Fields of features that are off, left out as upstream does; so are a few of volumes, mounts and probes below."""
 
 _Json = dict[str, Any]  # a part of a document, changed in place
 
@@ -29,8 +32,8 @@ def default_pod(doc: Document) -> None:
         for container in spec.get(group) or ():
             if container["resources"]:
                 _default_requests(container["resources"])
-    if resources := spec.get("resources"):
-        _default_pod_requests(spec, resources)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
@@ -41,8 +44,14 @@ def default_pod_spec(spec: _Json) -> None:
     for group in _CONTAINER_GROUPS:
         for container in spec.get(group) or ():
             default_container(container)
+    for field in _OF_DISABLED_FEATURES:
+        spec.pop(field, None)
     if volumes := spec.get("volumes"):
         _default_volumes(volumes)
+    if resources := spec.get("resources"):
+        round_amounts(resources.get("limits"))
+        round_amounts(resources.get("requests"))
+    round_amounts(spec.get("overhead"))
     defaults = spec.setdefault
     defaults("restartPolicy", "Always")
     defaults("terminationGracePeriodSeconds", 30)
@@ -57,7 +66,9 @@ def default_pod_spec(spec: _Json) -> None:
 
 def default_container(container: _Json) -> None:
     defaults = container.setdefault
-    defaults("resources", {})
+    if resources := defaults("resources", {}):
+        round_amounts(resources.get("limits"))
+        round_amounts(resources.get("requests"))
     defaults("terminationMessagePath", "/dev/termination-log")
     defaults("terminationMessagePolicy", "File")
     if "imagePullPolicy" not in container:
@@ -72,19 +83,24 @@ def default_container(container: _Json) -> None:
             _default_http_get(hook["httpGet"])
     for variable in container.get("env") or ():
         _default_field_ref(variable.get("valueFrom"))
+    for mount in container.get("volumeMounts") or ():
+        mount.pop("bindMountOptions", None)
+
+
+def round_amounts(amounts: dict[str, str] | None) -> None:
+    """Resources are counted in thousandths."""
+    for name, amount in (amounts or {}).items():
+        if amount[-1:] in ("u", "n") or "-" in amount:
+            (amounts or {})[name] = in_thousandths(amount)
 
 
 def pull_policy(image: str) -> str:
-    """Always for `latest`, said or unsaid; a tag or a digest pins the image.
+    """Always for `latest`, said or unsaid; a tag or a digest pins the image, and what is no image is not pulled again.
 
     >>> pull_policy("nginx"), pull_policy("localhost:5000/nginx"), pull_policy("nginx:1.27"), pull_policy("a@sha256:b")
     ('Always', 'Always', 'IfNotPresent', 'IfNotPresent')
     """
-    name, _, digest = image.partition("@")
-    tag = name.rpartition("/")[2].partition(":")[2]
-    if tag:
-        return "Always" if tag == "latest" else "IfNotPresent"
-    return "IfNotPresent" if digest else "Always"
+    return "Always" if image_tag(image) == "latest" else "IfNotPresent"
 
 
 def _default_requests(resources: _Json) -> None:
@@ -95,21 +111,6 @@ def _default_requests(resources: _Json) -> None:
     requests = resources.setdefault("requests", {})
     for name, quantity in limits.items():
         requests.setdefault(name, quantity)
-
-
-def _default_pod_requests(spec: _Json, resources: _Json) -> None:
-    """A pod with limits asks for what its containers ask for together, and where they say nothing for its limit."""
-    limits = resources.get("limits")
-    if not limits:
-        return
-    requests = resources.setdefault("requests", {})
-    alone: _Json = {group: spec[group] for group in ("initContainers", "containers") if group in spec}
-    for name, amount in pod_amounts(alone, "requests").items():
-        if is_pod_level_resource(name) and name not in requests:
-            requests[name] = quantity_text(amount, is_binary=is_written_in_binary(alone, name))
-    for name, quantity in limits.items():
-        if is_pod_level_resource(name):
-            requests.setdefault(name, quantity)
 
 
 def _default_host_ports(spec: _Json) -> None:
@@ -133,9 +134,11 @@ def _default_probe(probe: _Json) -> None:
         _default_http_get(probe["httpGet"])
     if "grpc" in probe:
         probe["grpc"].setdefault("service", "")
+        probe["grpc"].pop("mode", None)
 
 
 def _default_http_get(action: _Json) -> None:
+    action.pop("protocol", None)
     if not action.get("path"):
         action["path"] = "/"
     if not action.get("scheme"):
@@ -155,6 +158,9 @@ def _default_volumes(volumes: Iterable[_Json]) -> None:
         for source in _MODED_VOLUMES:
             if source in volume:
                 volume[source].setdefault("defaultMode", MODE)
+                _drop_users(volume[source])
+        if "emptyDir" in volume:
+            volume["emptyDir"].pop("mode", None)
         default_source(volume)
         for item in (volume.get("downwardAPI") or {}).get("items") or ():
             _default_field_ref(item)
@@ -185,7 +191,20 @@ def default_source(holder: _Json) -> None:
         image["pullPolicy"] = pull_policy(image.get("reference") or "")
 
 
+def _drop_users(source: _Json) -> None:
+    """Files belong to whom the pod says; that they may belong to others is a feature that is off."""
+    source.pop("defaultUser", None)
+    for item in source.get("items") or ():
+        item.pop("user", None)
+
+
 def _default_projection(source: _Json) -> None:
+    for name in ("secret", "configMap", "downwardAPI"):
+        if name in source:
+            _drop_users(source[name])
+    for name in ("serviceAccountToken", "clusterTrustBundle", "podCertificate"):
+        if name in source:
+            source[name].pop("user", None)
     if "serviceAccountToken" in source:
         source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
     for item in (source.get("downwardAPI") or {}).get("items") or ():

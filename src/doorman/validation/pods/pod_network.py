@@ -1,16 +1,15 @@
 """How a pod finds names: its own entries for the hosts file, and where it asks."""
 
 from collections.abc import Mapping, Sequence
-from ipaddress import ip_address
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, invalid, required
-from doorman.semantics.name_syntax import subdomain_faults
+from doorman.semantics.addresses import ip_faults
+from doorman.semantics.name_syntax import subdomain_faults, underscore_subdomain_faults
 
 NAMESERVERS_MAX: Final = 3
 SEARCHES_MAX: Final = 32
 SEARCH_CHARACTERS_MAX: Final = 2048
-NO_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
 def host_alias_errors(aliases: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
@@ -46,11 +45,7 @@ def dns_config_errors(config: Mapping[str, Any] | None, policy: str, path: str) 
 
 
 def address_errors(text: str, path: str) -> list[FieldError]:
-    try:
-        ip_address(text)
-    except ValueError:
-        return [invalid(path, text, NO_ADDRESS)]
-    return []
+    return [invalid(path, text, fault) for fault in ip_faults(text, legacy=True)]
 
 
 def _search_errors(searches: Sequence[str], path: str) -> list[FieldError]:
@@ -63,14 +58,5 @@ def _search_errors(searches: Sequence[str], path: str) -> list[FieldError]:
     for index, search in enumerate(searches):
         name = search.removesuffix(".")
         if search != ".":  # the root
-            errors.extend(invalid(f"{path}[{index}]", name, fault) for fault in subdomain_faults(_plain(name)))
+            errors.extend(invalid(f"{path}[{index}]", name, fault) for fault in underscore_subdomain_faults(name))
     return errors
-
-
-def _plain(name: str) -> str:
-    """Names of services have underscores: one before a label, and others where a dash may be.
-
-    >>> _plain("_sip._tcp.a_b.example")
-    'sip.tcp.a-b.example'
-    """
-    return ".".join(label.removeprefix("_").replace("_", "-") for label in name.split("."))

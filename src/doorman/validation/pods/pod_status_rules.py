@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid
+from doorman.semantics.addresses import IP_FAULT
 from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import IMMUTABLE, validate_metadata_update
-from doorman.validation.pods.pod_network import NO_ADDRESS
 
 _NOMINATED_ON_BOUND: Final = "may not be set on pods that are already bound to a node"
 _ONE_OF_EACH: Final = "may specify no more than one IP for each IP family"
@@ -58,7 +58,7 @@ def _address_errors(
         family = _family(text)
         families.append(family)
         if not family and text not in known:
-            errors.append(invalid(f"{path}[{index}]", text, NO_ADDRESS))
+            errors.append(invalid(f"{path}[{index}]", text, IP_FAULT))
     if len(addresses) > 1:
         if len(set(families)) < len(families):
             errors.append(invalid(path, Json([{"IP": one.get("ip", "")} for one in addresses]), _ONE_OF_EACH))

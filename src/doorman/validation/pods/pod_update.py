@@ -4,17 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.api.well_known import REQUIRED_TERMS
-from doorman.base.errors import FieldError, FieldErrorType, Json, forbidden, invalid, required
+from doorman.api.well_known import MIRROR_POD_ANNOTATION, REQUIRED_TERMS
+from doorman.base.errors import FieldError, FieldErrorType, forbidden, invalid, required
 from doorman.base.go_format import quote
-from doorman.semantics.pods.qos import qos_class
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata_update
-from doorman.validation.pods.containers import ephemeral_container_errors
 from doorman.validation.pods.pod import INT32_MAX, allows_comparison_operators, pod_errors
+from doorman.validation.pods.pod_resize import resize_errors
 from doorman.validation.pods.pod_status_rules import validate_pod_status
 from doorman.validation.pods.tolerations import toleration_update_errors
-from doorman.validation.resources import requirement_errors
 
 _CHANGEABLE: Final = ",".join(
     (
@@ -30,8 +28,6 @@ _ONLY_NODE_SELECTOR_ADDITIONS: Final = "only additions to spec.nodeSelector are 
 _SAME_NUMBER_OF_TERMS: Final = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
 _ONLY_TERM_ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
-_QOS_CHANGED: Final = "Pod QOS Class may not change as a result of resizing"
-
 _Spec = Mapping[str, Any]  # a PodSpec as JSON
 
 
@@ -40,12 +36,9 @@ def validate_pod_update(new: Document, old: Document, context: Context) -> list[
         case "status":
             return validate_pod_status(new, old)
         case "ephemeralcontainers":
-            return [
-                *validate_metadata_update(new, old),
-                *_ephemeral_errors(new.get("spec") or {}, old.get("spec") or {}),
-            ]
+            return distinct([*validate_metadata_update(new, old), *_ephemeral_errors(new, old, context)])
         case "resize":
-            return [*validate_metadata_update(new, old), *_resize_errors(new, old)]
+            return distinct([*validate_metadata_update(new, old), *resize_errors(new, old, context)])
         case "binding":
             return validate_metadata_update(new, old)
     errors = validate_metadata_update(new, old)
@@ -56,45 +49,19 @@ def validate_pod_update(new: Document, old: Document, context: Context) -> list[
     return distinct(errors)
 
 
-def _ephemeral_errors(new: _Spec, old: _Spec) -> list[FieldError]:
+def _ephemeral_errors(new: Document, old: Document, context: Context) -> list[FieldError]:
     """Ephemeral containers are added; those that are there stay as they are."""
-    path = "spec.ephemeralContainers"
-    added = new.get("ephemeralContainers") or ()
-    others = (*new.get("containers", ()), *new.get("initContainers", ()))
-    errors = ephemeral_container_errors(added, others, path, host_users=new.get("hostUsers", True))
-    found = {container.get("name", ""): container for container in added}
-    for stored in old.get("ephemeralContainers") or ():
+    if MIRROR_POD_ANNOTATION in (old["metadata"].get("annotations") or {}):
+        return [forbidden("", "static pods do not support ephemeral containers")]
+    after, before, path = new.get("spec") or {}, old.get("spec") or {}, "spec.ephemeralContainers"
+    errors = pod_errors(new, comparison_operators=allows_comparison_operators(before, context))
+    found = {container.get("name", ""): container for container in after.get("ephemeralContainers") or ()}
+    for stored in before.get("ephemeralContainers") or ():
         name = stored.get("name", "")
         if name not in found:
             errors.append(forbidden(path, f"existing ephemeral containers {quote(name)} may not be removed\n"))
         elif found[name] != stored:
             errors.append(forbidden(path, f"existing ephemeral containers {quote(name)} may not be changed\n"))
-    return errors
-
-
-def _resize_errors(new: Document, old: Document) -> list[FieldError]:
-    """Only resources come from a resize, so only they are looked at. The class of service stays what it was."""
-    errors: list[FieldError] = []
-    spec: _Spec = new.get("spec") or {}
-    before: _Spec = old.get("spec") or {}
-    for group in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(group) or ()):
-            if resources := container.get("resources"):
-                errors.extend(requirement_errors(resources, f"spec.{group}[{index}].resources"))
-    if resources := spec.get("resources"):
-        errors.extend(requirement_errors(resources, "spec.resources"))
-    was = (old.get("status") or {}).get("qosClass") or qos_class(before)
-    if not errors and qos_class(spec) != was:
-        errors.append(invalid("spec", Json(was), _QOS_CHANGED))
-    for index, (container, stored) in enumerate(
-        zip(spec.get("containers") or (), before.get("containers") or (), strict=False)
-    ):
-        for field in ("requests", "limits"):
-            had = (stored.get("resources") or {}).get(field) or {}
-            if any(name not in ((container.get("resources") or {}).get(field) or {}) for name in had):
-                errors.append(
-                    forbidden(f"spec.containers[{index}].resources.{field}", f"resource {field} cannot be removed")
-                )
     return errors
 
 

@@ -7,7 +7,7 @@ from doorman.api.machinery.quantity import milli_value
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import ip_warnings
-from doorman.semantics.name_syntax import label_value_faults
+from doorman.semantics.name_syntax import dns_label_faults, label_value_faults
 
 Part = Mapping[str, Any]
 
@@ -48,7 +48,8 @@ def pod_warnings(pod: Part, path: str = "") -> list[str]:
     spec: Part = pod.get("spec") or {}
     annotations: Part = (pod.get("metadata") or {}).get("annotations") or {}
     at = f"{prefix}spec"
-    found = [*_selection_warnings(spec, at)]
+    found = [] if path else _name_warnings((pod.get("metadata") or {}).get("name") or "")
+    found += _selection_warnings(spec, at)
     notes = f"{prefix}metadata.annotations"
     found += [f"{notes}[{key}]: {text}" for key, text in _ANNOTATIONS.items() if key in annotations]
     found += [*_volume_warnings(spec, at), *_list_warnings(spec, at)]
@@ -67,6 +68,15 @@ def pod_warnings(pod: Part, path: str = "") -> list[str]:
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         found += ip_warnings(alias.get("ip") or "", f"{at}.hostAliases[{index}].ip")
     return found
+
+
+def _name_warnings(name: str) -> list[str]:
+    """A pod's name is its host's, too."""
+    faults = dns_label_faults(name)
+    if not faults:
+        return []
+    text = "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended"
+    return [f"metadata.name: {text}: [{' '.join(faults)}]"]
 
 
 def label_warning(key: str) -> str:

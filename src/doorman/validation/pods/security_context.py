@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required, too_long
+from doorman.validation.pods.windows_options import windows_option_errors
 
 _Context = Mapping[str, Any]  # a security context as JSON
 
@@ -23,12 +24,15 @@ _PROC_MOUNTS: Final = ("Default", "Unmasked")
 _PROFILE_TYPES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 PROFILE_BYTES_MAX: Final = 4095
 _NOT_ON_WINDOWS: Final = (
-    ("context", "appArmorProfile"), ("context", "seLinuxOptions"), ("spec", "hostUsers"), ("spec", "hostPID"),
-    ("spec", "hostIPC"), ("context", "seccompProfile"), ("context", "fsGroup"), ("context", "fsGroupChangePolicy"),
-    ("context", "sysctls"), ("spec", "shareProcessNamespace"), ("context", "runAsUser"), ("context", "runAsGroup"),
-    ("context", "supplementalGroups"), ("context", "supplementalGroupsPolicy"), ("context", "seLinuxChangePolicy"),
+    ("context", "appArmorProfile"), ("context", "seLinuxOptions"), ("context", "seccompProfile"),
+    ("context", "fsGroup"), ("context", "fsGroupChangePolicy"), ("context", "sysctls"), ("context", "runAsUser"),
+    ("context", "runAsGroup"), ("context", "supplementalGroups"), ("context", "supplementalGroupsPolicy"),
+    ("context", "seLinuxChangePolicy"), ("spec", "hostUsers"), ("spec", "hostPID"), ("spec", "hostIPC"),
+    ("spec", "shareProcessNamespace"),
 )  # fmt: skip
 """Fields of the pod's spec and of its security context, in the API's order."""
+_HOST_NAMESPACES: Final = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
+"""With the words in which the API speaks of them."""
 _FLAGS: Final = ("hostPID", "hostIPC")
 """Of these, false is as good as nothing."""
 _NOT_IN_WINDOWS_CONTAINERS: Final = (
@@ -47,16 +51,17 @@ def pod_security_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     for index, group in enumerate(context.get("supplementalGroups") or ()):
         if not 0 <= group <= ID_MAX:
             errors.append(invalid(f"{at}.supplementalGroups[{index}]", group, _ID_RANGE))
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        text = "ShareProcessNamespace and HostPID cannot both be enabled"
-        errors.append(invalid(f"{at}.shareProcessNamespace", True, text))
     if sysctls := context.get("sysctls"):
         errors.extend(_sysctl_errors(sysctls, spec, f"{at}.sysctls"))
     errors.extend(_choice_errors(context, at, "fsGroupChangePolicy", _GROUP_CHANGES))
     errors.extend(_seccomp_errors(context.get("seccompProfile"), f"{at}.seccompProfile"))
+    errors.extend(windows_option_errors(context.get("windowsOptions"), f"{at}.windowsOptions"))
     errors.extend(_app_armor_errors(context.get("appArmorProfile"), f"{at}.appArmorProfile"))
     errors.extend(_choice_errors(context, at, "supplementalGroupsPolicy", _GROUP_POLICIES))
     errors.extend(_choice_errors(context, at, "seLinuxChangePolicy", _SELINUX_CHANGES))
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        text = "ShareProcessNamespace and HostPID cannot both be enabled"
+        errors.append(invalid(f"{path}.shareProcessNamespace", True, text))
     return errors
 
 
@@ -74,6 +79,7 @@ def container_security_errors(context: _Context, path: str, *, host_users: bool)
         for capability in (context.get("capabilities") or {}).get("add") or ():
             if capability == "CAP_SYS_ADMIN":
                 errors.append(invalid(path, context, f"{refusal} `capabilities.Add` CAP_SYS_ADMIN"))
+    errors.extend(windows_option_errors(context.get("windowsOptions"), f"{path}.windowsOptions"))
     errors.extend(_app_armor_errors(context.get("appArmorProfile"), f"{path}.appArmorProfile"))
     return errors
 
@@ -82,8 +88,13 @@ def host_user_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     """A pod with users of its own shares no other namespace with its host."""
     if spec.get("hostUsers", True):
         return []
-    shared = (field for field in ("hostNetwork", "hostPID", "hostIPC") if spec.get(field))
-    return [forbidden(f"{path}.{field}", "when `hostUsers` is false") for field in shared]
+    shared = ((field, shown) for field, shown in _HOST_NAMESPACES if spec.get(field))
+    errors = [forbidden(f"{path}.{shown}", "when `hostUsers` is false") for _, shown in shared]
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(group) or ()):
+            if container.get("volumeDevices"):
+                errors.append(forbidden(f"{path}.{group}[{index}].volumeDevices", "when `hostUsers` is false"))
+    return errors
 
 
 def linux_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:

@@ -14,7 +14,7 @@ SYSTEM_CLASSES: Final = {
     "system-node-critical": SYSTEM_PRIORITY + 1000,
     "system-cluster-critical": SYSTEM_PRIORITY,
 }
-_POLICIES: Final = ("Never", "PreemptLowerPriority")
+_POLICIES: Final = ("PreemptLowerPriority", "Never")
 
 
 def validate_priority_class_create(doc: Document, _context: Context) -> list[FieldError]:

@@ -5,7 +5,7 @@ from typing import Final
 from doorman.api.machinery.quantity import parse_quantity
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
-from doorman.semantics.name_syntax import label_value_faults, qualified_name_faults, subdomain_faults
+from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import NOT_NEGATIVE, Part, badly, fixed, validator
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
@@ -29,7 +29,7 @@ def _class_errors(doc: Document) -> list[FieldError]:
     for index, term in enumerate(doc.get("allowedTopologies") or ()):
         found: dict[str, frozenset[str]] = {}
         errors += _term_errors(term, f"allowedTopologies[{index}].matchLabelExpressions", found)
-        if found in seen:
+        if found in seen or not found:
             errors.append(duplicate(f"allowedTopologies[{index}].matchLabelExpressions", ""))
         seen.append(found)
     return errors
@@ -44,7 +44,6 @@ def _term_errors(term: Part, path: str, found: dict[str, frozenset[str]]) -> lis
         for number, value in enumerate(values):
             if value in values[:number]:
                 errors.append(duplicate(f"{at}.values[{number}]", value))
-            errors += badly(f"{at}.values[{number}]", value, label_value_faults(value))
         errors += badly(f"{at}.key", key, qualified_name_faults(key))
         if key in found:
             errors.append(duplicate(f"{at}.key", key))

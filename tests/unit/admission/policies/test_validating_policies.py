@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from doorman.admission.policies.policy_expressions import expression_faults
 from doorman.admission.policies.validating_policies import ValidatingAdmissionPolicies
 from doorman.base.errors import ApiError
+from doorman.semantics.cel.policy_expressions import expression_faults
 
 RULES = {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}
 NO_WILD = "!has(object.spec.tolerations) || object.spec.tolerations.all(t, has(t.key))"

@@ -81,8 +81,8 @@ def test_paths_are_written_as_conflicts_show_them() -> None:
     }
     assert list(paths(fields)) == [
         '.metadata.finalizers[="x"]',
+        ".spec.taints",
         '.spec.containers[name="c"]',
         '.spec.containers[name="c"].image',
         '.spec.ports[port=80,protocol="TCP"].nodePort',
-        ".spec.taints",
     ]

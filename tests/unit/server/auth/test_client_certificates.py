@@ -91,7 +91,7 @@ async def test_requested_approved_signed_and_used() -> None:
     ("request_body", "status", "message"),
     [
         pytest.param(body("AAAA"), 422, "PEM block type must be CERTIFICATE REQUEST", id="no-request"),
-        pytest.param(body(pem_request("x"), usages=[]), 422, "usages must be provided", id="no-usages"),
+        pytest.param(body(pem_request("x"), usages=[]), 422, "spec.usages: Required value", id="no-usages"),
         pytest.param(body(pem_request("x"), signer="x"), 422, "fully qualified domain", id="signer-without-domain"),
         pytest.param(body(pem_request("x"), expirationSeconds=599), 422, "less than 600 seconds", id="too-short"),
         pytest.param(body(pem_request("x", "system:masters")), 403, "group is not allowed", id="masters"),

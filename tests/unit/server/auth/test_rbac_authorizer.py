@@ -53,7 +53,7 @@ async def test_missing_role_is_told_in_the_reason() -> None:
         assert status == 403
         assert answer["message"] == (
             'pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope: '
-            'RBAC: clusterrole.rbac.authorization.k8s.io "c" not found'
+            'rbac: RBAC: clusterrole.rbac.authorization.k8s.io "c" not found'
         )
 
 

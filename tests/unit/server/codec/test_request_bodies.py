@@ -13,9 +13,9 @@ from doorman.server.codec.request_bodies import BodyError, as_document, check_si
     ("text", "duplicates"),
     [
         pytest.param(b'{"a":1,"b":{"c":2}}', (), id="none"),
-        pytest.param(b'{"a":1,"a":2}', ("a",), id="top"),
-        pytest.param(b'{"a":[{"b":1},{"b":1,"b":2}]}', ("a[1].b",), id="in-a-list"),
-        pytest.param(b'{"a":1,"a":2,"a":3}', ("a",), id="three-times-is-once"),
+        pytest.param(b'{"a":1,"a":2}', ('duplicate field "a"',), id="top"),
+        pytest.param(b'{"a":[{"b":1},{"b":1,"b":2}]}', ('duplicate field "a[1].b"',), id="in-a-list"),
+        pytest.param(b'{"a":1,"a":2,"a":3}', ('duplicate field "a"',), id="three-times-is-once"),
         pytest.param(b'{"a":{"b":1},"c":{"b":1}}', (), id="same-name-elsewhere"),
         pytest.param(rb'{"a":"\u0022","b":1}', (), id="an-escaped-quotation-mark"),
     ],
@@ -29,7 +29,7 @@ def test_members_that_occur_twice(text: bytes, duplicates: tuple[str, ...]) -> N
     [
         pytest.param(b"", "unexpected end of JSON input", id="empty"),
         pytest.param(b"{", "unexpected end of JSON input", id="cut"),
-        pytest.param(b"nope", "invalid character 'n' looking for beginning of value", id="no-json"),
+        pytest.param(b"nope", r"invalid character 'o' in literal null \(expecting 'u'\)", id="no-json"),
         pytest.param(b"[" * 200_000, "unexpected end|invalid character|depth", id="too-deep"),
         pytest.param(b"\xff", "invalid character in body", id="no-text"),
         pytest.param(b'{"a":"\xff"}', "invalid character in body", id="no-text-in-a-string"),
@@ -95,7 +95,7 @@ def test_yaml_that_is_not_taken(text: bytes) -> None:
 
 
 def test_yaml_names_members_that_occur_twice() -> None:
-    assert read_yaml(b"a: 1\na: 2\n").duplicates == ("a",)
+    assert read_yaml(b"a: 1\na: 2\n").duplicates == ('line 2: key "a" already set in map',)
 
 
 def test_content_type_chooses_the_reader() -> None:

@@ -1,10 +1,10 @@
-"""Webhook configurations and admission policies."""
+"""Webhook configurations."""
 
 from typing import Any
 
 import pytest
 
-from doorman.validation.admissionregistration.webhooks import BINDING, CONFIGURATION, POLICY
+from doorman.validation.admissionregistration.webhooks import CONFIGURATION
 from doorman.validation.context import Context
 
 CONTEXT = Context(comparison_operators=True, subresource="")
@@ -46,28 +46,3 @@ def test_webhook(more: Any, expected: list[str]) -> None:
 
 def test_names_are_used_once() -> None:
     assert fields(CONFIGURATION, {"webhooks": [HOOK, HOOK]}) == ["webhooks[1].name"]
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        pytest.param(
-            {"validations": [{"expression": "true"}], "matchConstraints": {"resourceRules": [RULE]}}, [], id="good"
-        ),
-        pytest.param({}, ["spec.validations", "spec.matchConstraints"], id="empty"),
-    ],
-)
-def test_policy(spec: Any, expected: list[str]) -> None:
-    assert fields(POLICY, {"spec": spec}) == expected
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        pytest.param({"policyName": "p", "validationActions": ["Deny", "Audit"]}, [], id="good"),
-        pytest.param({"policyName": "p", "validationActions": ["Deny", "Warn"]}, ["spec.validationActions"], id="2"),
-        pytest.param({}, ["spec.policyName", "spec.validationActions"], id="empty"),
-    ],
-)
-def test_binding(spec: Any, expected: list[str]) -> None:
-    assert fields(BINDING, {"spec": spec}) == expected

@@ -39,13 +39,13 @@ AT = "s.properties[spec].x-kubernetes-validations[0]"
         pytest.param("", f"{AT}.rule: Required value: rule is not specified", id="none"),
         pytest.param(
             "self.nope > 1",
-            f'{AT}.rule: Invalid value: "self.nope > 1": compilation failed: ERROR: <input>:1:5: undefined field '
-            "'nope'",
+            f'{AT}.rule: Invalid value: {{"Rule":"self.nope \\u003e 1"}}: compilation failed: '
+            "ERROR: <input>:1:5: undefined field 'nope'",
             id="rule-1-field",
         ),
         pytest.param(
             "self.replicas",
-            f'{AT}.rule: Invalid value: "self.replicas": cel expression must evaluate to a bool',
+            f'{AT}.rule: Invalid value: {{"Rule":"self.replicas"}}: cel expression must evaluate to a bool',
             id="rule-1-no-boolean",
         ),
         pytest.param(

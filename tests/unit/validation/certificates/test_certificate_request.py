@@ -36,8 +36,9 @@ def request(*conditions: dict[str, Any], certificate: str = "") -> dict[str, Any
             request(APPROVED),
             request(APPROVED, DENIED),
             [
-                'status.conditions[1].type: Invalid value: "Denied": '
-                "Approved and Denied conditions are mutually exclusive"
+                'status.conditions: Invalid value: "{conditions[{\\"type\\": \\"Approved\\"}], conditions[{\\"type\\": '
+                '\\"Denied\\"}]}": must specify at most one of: `conditions[{"type": "Approved"}]`, '
+                '`conditions[{"type": "Denied"}]`'
             ],
             id="rule-1-both",
         ),

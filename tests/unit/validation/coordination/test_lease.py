@@ -24,7 +24,7 @@ from doorman.validation.coordination.lease import validate_lease_create, validat
         ),
         pytest.param(
             {"strategy": "Other"},
-            ['spec.strategy: Unsupported value: "Other": supported values: "OldestEmulationVersion"'],
+            ['spec.strategy.strategy: Unsupported value: "Other": supported values: "OldestEmulationVersion"'],
             id="strategy",
         ),
         pytest.param(

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from doorman.validation.context import Context
-from doorman.validation.core.plain import CONFIG_MAP, RESOURCE_QUOTA, SECRET
+from doorman.validation.core.plain import CONFIG_MAP, SECRET
 from doorman.validation.defaults import default_secret
 
 
@@ -38,9 +40,47 @@ def test_secret_type_stays() -> None:
     ]
 
 
-def test_quota_amounts_are_not_negative() -> None:
-    doc = named(spec={"hard": {"pods": "-1"}})
-    assert [error.field for error in RESOURCE_QUOTA.create(doc, Context())] == ["spec.hard[pods]"]
+@pytest.mark.parametrize(
+    ("secret", "expected"),
+    [
+        pytest.param({"type": "Opaque"}, [], id="opaque"),
+        pytest.param(
+            {"type": "kubernetes.io/service-account-token"},
+            ["metadata.annotations[kubernetes.io/service-account.name]: Required value"],
+            id="token-without-account",
+        ),
+        pytest.param(
+            {"type": "kubernetes.io/tls", "data": {"tls.crt": "Yg=="}}, ["data[tls.key]: Required value"], id="tls"
+        ),
+        pytest.param(
+            {"type": "kubernetes.io/basic-auth"},
+            ["data[username]: Required value", "data[password]: Required value"],
+            id="basic-auth",
+        ),
+        pytest.param({"type": "kubernetes.io/ssh-auth"}, ["data[ssh-privatekey]: Required value"], id="ssh"),
+        pytest.param(
+            {"type": "kubernetes.io/dockercfg"}, ["data[.dockercfg]: Required value"], id="docker-without-key"
+        ),
+        pytest.param(
+            {"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": "http"}},
+            [
+                'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": '
+                "invalid character '\\u0086' looking for beginning of value"
+            ],
+            id="docker-no-json",
+        ),
+        pytest.param(
+            {"type": "kubernetes.io/dockerconfigjson", "data": {".dockerconfigjson": "W10="}},
+            [
+                'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": '
+                "json: cannot unmarshal array into Go value of type map[string]interface {}"
+            ],
+            id="docker-no-object",
+        ),
+    ],
+)
+def test_secret_of_a_type_holds_what_its_readers_need(secret: dict[str, Any], expected: list[str]) -> None:
+    assert texts(SECRET.create(named(**secret), Context())) == expected
 
 
 def test_secret_text_becomes_data() -> None:

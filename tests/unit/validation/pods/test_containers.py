@@ -103,26 +103,26 @@ def c(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_container_errors(containers: list[dict[str, Any]], expected: list[str]) -> None:
-    assert texts(container_errors(containers, {}, NONE, "c")) == expected
+    assert texts(container_errors(containers, {}, NONE, "c", spec={})) == expected
 
 
 def test_container_with_mounted_volume_and_claim_is_good() -> None:
     container = c(volumeMounts=[{"name": "v", "mountPath": "/x"}], resources={"claims": [{"name": "d"}]})
-    assert container_errors([container], {"v": {}}, frozenset({"d"}), "c") == []
+    assert container_errors([container], {"v": {}}, frozenset({"d"}), "c", spec={}) == []
     twice = c(volumeMounts=[{"name": "v", "mountPath": "/x"}, {"name": "v", "mountPath": "/x"}])
-    assert texts(container_errors([twice], {"v": {}}, NONE, "c")) == [
+    assert texts(container_errors([twice], {"v": {}}, NONE, "c", spec={})) == [
         'c[0].volumeMounts[1].mountPath: Invalid value: "/x": must be unique'
     ]
 
 
 def test_init_container_shares_names_and_has_no_probes() -> None:
-    found = texts(init_container_errors([c(readinessProbe={"exec": {}})], [c()], {}, NONE, "i"))
+    found = texts(init_container_errors([c(readinessProbe={"exec": {}})], [c()], {}, NONE, "i", spec={}))
     assert found == [
         'i[0].name: Duplicate value: "c"',
         "i[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always",
     ]
     sidecar = c(name="s", restartPolicy="Always", readinessProbe={"exec": {"command": ["x"]}})
-    assert init_container_errors([sidecar], [c()], {}, NONE, "i") == []
+    assert init_container_errors([sidecar], [c()], {}, NONE, "i", spec={}) == []
 
 
 def test_simple_container_is_recognised() -> None:
@@ -146,7 +146,11 @@ NOT_EPHEMERAL = "Forbidden: cannot be set for an Ephemeral Container"
         pytest.param({"targetContainerName": "c"}, [], id="good"),
         pytest.param({"targetContainerName": "x"}, ['e[0].targetContainerName: Not found: "x"'], id="no-target"),
         pytest.param(
-            {"ports": [{}], "resources": {"limits": {"cpu": "1"}}, "lifecycle": {"preStop": {}}},
+            {
+                "ports": [{"containerPort": 1, "protocol": "TCP"}],
+                "resources": {"limits": {"cpu": "1"}},
+                "lifecycle": {"preStop": {}},
+            },
             [f"e[0].ports: {NOT_EPHEMERAL}", f"e[0].resources: {NOT_EPHEMERAL}", f"e[0].lifecycle: {NOT_EPHEMERAL}"],
             id="fields",
         ),
@@ -165,5 +169,5 @@ NOT_EPHEMERAL = "Forbidden: cannot be set for an Ephemeral Container"
     ],
 )
 def test_ephemeral_container(container: dict[str, Any], expected: list[str]) -> None:
-    found = ephemeral_container_errors([{"name": "e", "image": "i", **container}], [c()], "e")
+    found = ephemeral_container_errors([c(name="e", **container)], [c()], {"v": {}}, NONE, "e", spec={})
     assert texts(found) == expected

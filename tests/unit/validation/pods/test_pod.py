@@ -102,7 +102,7 @@ MIRROR = "kubernetes.io/config.mirror"
             pod(hostUsers=False, hostNetwork=True, hostIPC=True),
             [
                 "spec.hostNetwork: Forbidden: when `hostUsers` is false",
-                "spec.hostIPC: Forbidden: when `hostUsers` is false",
+                "spec.HostIPC: Forbidden: when `hostUsers` is false",
             ],
             id="host-users",
         ),
@@ -118,7 +118,7 @@ MIRROR = "kubernetes.io/config.mirror"
         ),
         pytest.param(
             pod(overhead={"cpu": "-1"}),
-            ['spec.overhead[cpu]: Invalid value: "-1": must be greater than or equal to 0'],
+            ['spec.overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0'],
             id="overhead",
         ),
         pytest.param(

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from doorman.semantics.name_syntax import SUBDOMAIN_FAULT
-from doorman.validation.pods.pod_network import NO_ADDRESS, dns_config_errors, host_alias_errors
+from doorman.semantics.addresses import IP_FAULT
+from doorman.semantics.name_syntax import SERVICE_DOMAIN_FAULT, SUBDOMAIN_FAULT
+from doorman.validation.pods.pod_network import dns_config_errors, host_alias_errors
 
 
 def texts(errors: Any) -> list[str]:
@@ -17,8 +18,8 @@ def texts(errors: Any) -> list[str]:
     [
         pytest.param({"ip": "10.0.0.1", "hostnames": ["a", "b.example"]}, [], id="good"),
         pytest.param({"ip": "2001:db8::1"}, [], id="six"),
-        pytest.param({"ip": "300.1.1.1"}, [f'a[0].ip: Invalid value: "300.1.1.1": {NO_ADDRESS}'], id="address"),
-        pytest.param({"hostnames": []}, [f'a[0].ip: Invalid value: "": {NO_ADDRESS}'], id="no-address"),
+        pytest.param({"ip": "300.1.1.1"}, [f'a[0].ip: Invalid value: "300.1.1.1": {IP_FAULT}'], id="address"),
+        pytest.param({"hostnames": []}, [f'a[0].ip: Invalid value: "": {IP_FAULT}'], id="no-address"),
         pytest.param(
             {"ip": "10.0.0.1", "hostnames": ["ok", "Bad_Name"]},
             [f'a[0].hostnames[1]: Invalid value: "Bad_Name": {SUBDOMAIN_FAULT}'],
@@ -49,7 +50,7 @@ def test_host_aliases(alias: dict[str, Any], expected: list[str]) -> None:
             [
                 'd.nameservers: Invalid value: ["1.1.1.1","x","3.3.3.3","4.4.4.4"]: '
                 "must not have more than 3 nameservers",
-                f'd.nameservers[1]: Invalid value: "x": {NO_ADDRESS}',
+                f'd.nameservers[1]: Invalid value: "x": {IP_FAULT}',
             ],
             id="servers",
         ),
@@ -57,7 +58,7 @@ def test_host_aliases(alias: dict[str, Any], expected: list[str]) -> None:
             {"searches": ["a.example.", ".", "_tcp.b", "No"], "options": [{"name": "ndots", "value": "2"}, {}]},
             "Default",
             [
-                f'd.searches[3]: Invalid value: "No": {SUBDOMAIN_FAULT}',
+                f'd.searches[3]: Invalid value: "No": {SERVICE_DOMAIN_FAULT}',
                 "d.options[1]: Required value: must not be empty",
             ],
             id="searches-and-options",

@@ -37,7 +37,7 @@ GATED = {"schedulingGates": [{"name": "a.b/c"}]}
         pytest.param(pod(), pod(), [], id="nothing"),
         pytest.param(pod(containers=[{"name": "c", "image": "j"}]), pod(), [], id="V23-image"),
         pytest.param(
-            pod(containers=[{"name": "c", "image": " j"}]),
+            pod(containers=[{"name": "c", "image": " j", "imagePullPolicy": "Always"}]),
             pod(),
             ["spec.containers[0].image"],
             id="V23-image-with-space",
@@ -170,7 +170,7 @@ def test_ephemeral_container_has_a_name_of_its_own_and_no_ports() -> None:
 def test_resize_checks_resources() -> None:
     new = pod(containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": "-1"}}}])
     found = validate_pod_update(new, pod(), Context(subresource="resize"))
-    assert fields(found) == ["spec.containers[0].resources.requests[cpu]"]
+    assert fields(found) == ["spec.containers[0].resources.requests[cpu]", "spec"]
 
 
 def sized(**resources: Any) -> dict[str, Any]:

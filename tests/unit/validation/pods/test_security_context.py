@@ -122,8 +122,7 @@ def test_sysctls_of_namespaces_shared_with_the_host_are_refused() -> None:
 def test_processes_are_shared_with_the_pod_or_with_the_host() -> None:
     assert faults(shareProcessNamespace=True) == []
     assert faults(shareProcessNamespace=True, hostPID=True) == [
-        "spec.securityContext.shareProcessNamespace: Invalid value: true: "
-        "ShareProcessNamespace and HostPID cannot both be enabled"
+        "spec.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled"
     ]
 
 
@@ -187,9 +186,9 @@ def test_windows_pod_has_nothing_of_linux() -> None:
     ) == [
         f"spec.{at}: Forbidden: cannot be set for a windows pod"
         for at in (
-            "hostUsers",
             "securityContext.fsGroup",
             "securityContext.runAsUser",
+            "hostUsers",
             "containers[0].securityContext.privileged",
         )
     ]

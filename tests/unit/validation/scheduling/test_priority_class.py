@@ -38,7 +38,7 @@ def priority_class(name: str, value: int, **fields: Any) -> dict[str, Any]:
         ),
         pytest.param(
             priority_class("a", 5, preemptionPolicy="X"),
-            ['preemptionPolicy: Unsupported value: "X": supported values: "Never", "PreemptLowerPriority"'],
+            ['preemptionPolicy: Unsupported value: "X": supported values: "PreemptLowerPriority", "Never"'],
             id="policy",
         ),
     ],

@@ -12,11 +12,20 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.policies.policy_variables import HOOK_NAMES, POLICY_NAMES
 from doorman.base.errors import FieldError, invalid
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression
+from doorman.semantics.cel.library.authorizer import AuthorizerValue
 from doorman.semantics.cel.static_types import DYN, Fields, Type
+
+HOOK_NAMES: Final[Mapping[str, Type]] = {
+    "object": DYN,
+    "oldObject": DYN,
+    "request": DYN,
+    "authorizer": Type(AuthorizerValue.cel_type),
+}
+POLICY_NAMES: Final[Mapping[str, Type]] = {**HOOK_NAMES, "params": DYN, "namespaceObject": DYN}
+"""What is declared in match conditions of webhooks, and in policies. `variables` comes on top."""
 
 _BOOLEAN: Final = ("bool",)
 _STRING: Final = ("string",)
@@ -39,7 +48,7 @@ class WrittenExpression(msgspec.Struct, frozen=True, kw_only=True):
 def expression_faults(doc: Mapping[str, Any], fields: Fields | None = None) -> list[FieldError]:
     found: list[FieldError] = []
     for written in expressions_of(doc):
-        fault = fault_of(written, fields)
+        fault = fault_of(written, fields) if written.text.strip() else ""
         if fault:
             found.append(invalid(written.path, written.text, fault))
     return found
@@ -66,15 +75,6 @@ def expressions_of(doc: Mapping[str, Any], objects: Mapping[str, Type] | None = 
     if not spec.get("paramKind"):
         # Whoever has no parameters must not speak of them.
         names.pop("params", None)
-    known: tuple[str, ...] = ()
-    for index, one in enumerate(spec.get("variables") or ()):
-        yield WrittenExpression(
-            path=f"spec.variables[{index}].expression",
-            text=one.get("expression", ""),
-            names={**names, "variables": _variables(known)},
-        )
-        known = (*known, one.get("name", ""))
-    names["variables"] = _variables(known)
     for index, one in enumerate(spec.get("matchConditions") or ()):
         yield WrittenExpression(
             path=f"spec.matchConditions[{index}].expression",
@@ -82,6 +82,17 @@ def expressions_of(doc: Mapping[str, Any], objects: Mapping[str, Type] | None = 
             names=names,
             gives=_BOOLEAN,
         )
+    known: tuple[str, ...] = ()
+    for index, one in enumerate(spec.get("variables") or ()):
+        yield WrittenExpression(
+            path=f"spec.variables[{index}].expression",
+            text=one.get("expression", ""),
+            names={**names, "variables": _variables(known)},
+        )
+        if one.get("expression", "").strip():
+            known = (*known, one.get("name", ""))
+    if spec.get("variables") or spec.get("mutations"):
+        names["variables"] = _variables(known)
     yield from _validations(spec, names)
     yield from _mutations(spec, names)
 

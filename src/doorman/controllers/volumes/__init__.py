@@ -1,0 +1,1 @@
+"""Controllers of volumes: what is in use is not deleted."""
