@@ -25,14 +25,22 @@ _VERBS: Final = {
 }  # fmt: skip
 _LABELS: Final = ("verb", "group", "version", "resource", "subresource", "scope", "dry_run")
 _DRY_RUN: Final = "All"
+KNOWN_MAX: Final = 4096
+"""Ways of asking that are remembered: a client may make up as many as it likes."""
 
 Key = tuple[str, str, str, str, str, str, str]
 
 
-class _Durations:
-    __slots__ = ("buckets", "seconds")
+class _Series:
+    """Requests of one key that were answered with one code."""
 
-    def __init__(self) -> None:
+    __slots__ = ("buckets", "code", "count", "is_timed", "key", "seconds")
+
+    def __init__(self, key: Key, code: int, *, is_timed: bool) -> None:
+        self.key = key
+        self.code = code
+        self.count = 0
+        self.is_timed = is_timed
         self.buckets = [0] * (len(BUCKETS) + 1)
         self.seconds = 0.0
 
@@ -40,8 +48,10 @@ class _Durations:
 class RequestMetrics:
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
-        self._counts: dict[tuple[Key, int], int] = {}
-        self._durations: dict[Key, _Durations] = {}
+        self._series: dict[tuple[Key, int, bool], _Series] = {}
+        self._known: dict[tuple[object, ...], _Series] = {}
+        """The same by what a request is, for as long as no kind comes or goes: every request asks."""
+        self._edition = -1
 
     def observe(
         self,
@@ -54,15 +64,27 @@ class RequestMetrics:
         times: int = 1,
     ) -> None:
         """Requests were answered. Watches are counted when they begin; how long they last says nothing."""
-        key = self._key(info, is_dry=is_dry, is_apply=is_apply)
-        count = (key, code)
-        self._counts[count] = self._counts.get(count, 0) + times
-        if info.verb != "watch":
-            durations = self._durations.get(key)
-            if durations is None:
-                durations = self._durations[key] = _Durations()
-            durations.buckets[bisect_left(BUCKETS, seconds)] += times
-            durations.seconds += seconds * times
+        if self._edition != self._kinds.edition:
+            self._edition = self._kinds.edition
+            self._known.clear()
+        what = (info.is_resource, info.verb, info.group, info.version, info.resource, info.subresource)
+        known = (what, code, not info.name, not info.namespace, is_dry, is_apply)
+        series = self._known.get(known)
+        if series is None:
+            series = self._find(info, code, is_dry=is_dry, is_apply=is_apply)
+            if len(self._known) < KNOWN_MAX:
+                self._known[known] = series
+        series.count += times
+        if series.is_timed:
+            series.buckets[bisect_left(BUCKETS, seconds)] += times
+            series.seconds += seconds * times
+
+    def _find(self, info: RequestInfo, code: int, *, is_dry: bool, is_apply: bool) -> _Series:
+        key, is_timed = self._key(info, is_dry=is_dry, is_apply=is_apply), info.verb != "watch"
+        found = self._series.get((key, code, is_timed))
+        if found is None:
+            found = self._series[key, code, is_timed] = _Series(key, code, is_timed=is_timed)
+        return found
 
     def collect(self) -> Iterable[Metric]:
         return (self._request_total(), self._request_durations())
@@ -88,8 +110,8 @@ class RequestMetrics:
             "Requests by verb, group, version, resource, scope and answer.",
             labels=(*_LABELS, "code", "component"),
         )
-        for (key, code), count in list(self._counts.items()):
-            family.add_metric((*key, str(code), "apiserver"), count)
+        for series in self._series.values():
+            family.add_metric((*series.key, str(series.code), "apiserver"), series.count)
         return family
 
     def _request_durations(self) -> Metric:
@@ -98,11 +120,18 @@ class RequestMetrics:
             "How long answers took, by verb, group, version, resource and scope.",
             labels=(*_LABELS, "component"),
         )
-        for key, durations in list(self._durations.items()):
+        for key, timed in self._timed().items():
             total = 0
             buckets: list[tuple[str, float]] = []
-            for bound, count in zip((*BUCKETS, float("inf")), durations.buckets, strict=True):
-                total += count
+            for at, bound in enumerate((*BUCKETS, float("inf"))):
+                total += sum(series.buckets[at] for series in timed)
                 buckets.append(("+Inf" if bound == float("inf") else str(bound), total))
-            family.add_metric((*key, "apiserver"), buckets, durations.seconds)
+            family.add_metric((*key, "apiserver"), buckets, sum(series.seconds for series in timed))
         return family
+
+    def _timed(self) -> dict[Key, list[_Series]]:
+        out: dict[Key, list[_Series]] = {}
+        for series in self._series.values():
+            if series.is_timed:
+                out.setdefault(series.key, []).append(series)
+        return out
