@@ -30,7 +30,7 @@ from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics
 from doorman.server.request import Request, RequestInfo, Response, json_response, parse_request_info
 from doorman.server.request_context import RequestContext
-from doorman.server.request_deadlines import Deadlines
+from doorman.server.request_deadlines import Deadline, Deadlines
 from doorman.server.request_metrics import RequestMetrics
 from doorman.server.warning_headers import warning_headers
 
@@ -78,13 +78,24 @@ class Pipeline:
         began = self._clock.now()
         info = parse_request_info(request.method, request.path, request.query)
         entry = self._audit.begin(request) if self._audit is not None else None
+        deadline: Deadline | None = None
         try:
-            response = await self._in_time(request, info, warnings, entry)
+            # A watch is answered at once, and lasts as long as it likes.
+            deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
+            response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
+        except asyncio.CancelledError:
+            late = deadline.explain() if deadline is not None else None
+            if late is None:
+                raise
+            response = self._refused(late, request)
         except RecursionError:
             # What is too deep for one of the many walks over a document: the document's fault, not the server's.
             response = self._refused(bad_request("the object is nested too deeply"), request)
+        finally:
+            if deadline is not None:
+                deadline.end()
         response.headers += warning_headers(warnings)
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
         audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()
@@ -101,20 +112,6 @@ class Pipeline:
         if not any(name == "Cache-Control" for name, _ in response.headers):
             response.headers.append(("Cache-Control", "no-cache, private"))
         return response
-
-    async def _in_time(
-        self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
-    ) -> Response:
-        """A watch is answered at once, and lasts as long as it likes."""
-        deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
-        try:
-            return await self._handle(request, info, warnings, entry)
-        except asyncio.CancelledError:
-            if (late := deadline.explain()) is not None:
-                raise late from None
-            raise
-        finally:
-            deadline.end()
 
     async def _handle(
         self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
