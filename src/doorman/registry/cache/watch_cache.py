@@ -214,11 +214,7 @@ class Collection:
             self._retire(change.old)
 
     def check(self, new: Stored, old: Stored | None) -> None:
-        """Raise `Unreadable` when somebody is about to need the view of a new version, and it has none.
-
-        Where nobody follows, it is not made: what this server has written is JSON, and whoever reads a view later does
-        so behind his own boundary.
-        """
+        """Raise `Unreadable` when a new version has no view, where somebody follows and is about to need it."""
         if self._by_node is not None:
             _ = new.view_after(old, self._pod_views) if old is not None else new.view
         elif self._streams:
