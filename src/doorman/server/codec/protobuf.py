@@ -93,6 +93,8 @@ def _converted(message: Message) -> Any:  # whatever JSON value the message stan
 def _value(value: Any) -> Any:
     if isinstance(value, Message):
         return _converted(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # Go's JSON has no point where there is nothing behind it
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
@@ -114,6 +116,21 @@ def _embedded(message: Any) -> Any:
     return msgspec.json.decode(message.f1) if message.f1 else None
 
 
+def _schema_or_array(message: Any) -> Any:
+    """`items` of a schema: one schema, or one for each element."""
+    return _converted(message.f1) if message.HasField("f1") else [_converted(item) for item in message.f2]
+
+
+def _schema_or_bool(message: Any) -> Any:
+    return _converted(message.f2) if message.HasField("f2") else bool(message.f1)
+
+
+def _schema_or_names(message: Any) -> Any:
+    if message.f2:
+        return list(message.f2)
+    return _converted(message.f1) if message.HasField("f1") else None
+
+
 _SPECIAL: Final[dict[str, Callable[[Any], Any]]] = {
     "meta.v1.Time": _time,
     "meta.v1.MicroTime": _micro_time,
@@ -122,6 +139,9 @@ _SPECIAL: Final[dict[str, Callable[[Any], Any]]] = {
     "runtime.RawExtension": _embedded,
     "meta.v1.FieldsV1": _embedded,
     "apiextensions.v1.JSON": _embedded,
+    "apiextensions.v1.JSONSchemaPropsOrArray": _schema_or_array,
+    "apiextensions.v1.JSONSchemaPropsOrBool": _schema_or_bool,
+    "apiextensions.v1.JSONSchemaPropsOrStringArray": _schema_or_names,
 }
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from doorman.server.codec.protobuf import MAGIC, ProtobufError, decode_protobuf
+from doorman.api.kinds import data_file
+from doorman.server.codec.protobuf import _SPECIAL, MAGIC, ProtobufError, decode_protobuf
 
 
 def varint(number: int) -> bytes:
@@ -84,3 +85,59 @@ def test_options_travel_under_any_group_version() -> None:
 def test_what_is_refused(raw: bytes, fault: str) -> None:
     with pytest.raises(ProtobufError, match=fault):
         decode_protobuf(raw)
+
+
+def schema_of(raw: bytes) -> Any:
+    """What becomes of a schema in the first version of a CustomResourceDefinition."""
+    version = field(1, "v1") + field(4, field(1, raw))
+    doc = decoded("apiextensions.k8s.io/v1", "CustomResourceDefinition", field(2, field(7, version)))
+    return doc["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        pytest.param(field(2, "s") + field(3, "r"), {"$schema": "s", "$ref": "r"}, id="names-with-a-dollar"),
+        pytest.param(field(38, 1), {"x-kubernetes-preserve-unknown-fields": True}, id="preserve-unknown-fields"),
+        pytest.param(field(41, "name"), {"x-kubernetes-list-map-keys": ["name"]}, id="list-map-keys"),
+        pytest.param(field(24, field(1, field(5, "string"))), {"items": {"type": "string"}}, id="items"),
+        pytest.param(
+            field(24, field(2, field(5, "string")) + field(2, field(5, "integer"))),
+            {"items": [{"type": "string"}, {"type": "integer"}]},
+            id="items-each",
+        ),
+        pytest.param(field(30, field(1, 1)), {"additionalProperties": True}, id="additional-properties"),
+        pytest.param(field(30, field(1, 0)), {"additionalProperties": False}, id="no-additional-properties"),
+        pytest.param(
+            field(30, field(1, 1) + field(2, field(5, "string"))),
+            {"additionalProperties": {"type": "string"}},
+            id="additional-properties-of-a-type",
+        ),
+        pytest.param(
+            field(32, field(1, "a") + field(2, field(2, "b"))),
+            {"dependencies": {"a": ["b"]}},
+            id="dependencies-by-name",
+        ),
+        pytest.param(field(8, field(1, b'{"a":1}')), {"default": {"a": 1}}, id="default"),
+        pytest.param(field(20, field(1, b'"x"')), {"enum": ["x"]}, id="enum"),
+        pytest.param(
+            field(44, field(1, "self.a > 0")), {"x-kubernetes-validations": [{"rule": "self.a > 0"}]}, id="rules"
+        ),
+    ],
+)
+def test_schema_of_a_definition_has_its_json_names(raw: bytes, expected: Any) -> None:
+    assert schema_of(raw) == expected
+
+
+def test_every_message_has_the_json_names_of_its_type() -> None:
+    """But for members that JSON has inline, and wrappers that are something else in JSON."""
+    table, types = data_file("protobuf.json"), data_file("types.json")
+    wrappers = {*_SPECIAL, *table["jsonArrayWrappers"]}
+    strange = [
+        f"{name}.{member}"
+        for name, members in table["messages"].items()
+        if name in types and name not in wrappers
+        for _, member, _ in members
+        if member not in types[name].get("fields", {}) and member not in ("kind", "apiVersion")
+    ]
+    assert sorted(set(strange) - set(table["inline"])) == []
