@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from doorman.api.identity import AUTHENTICATED, User
+from doorman.api.kinds import Kind
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
@@ -35,6 +36,7 @@ from doorman.server.request_metrics import RequestMetrics
 from doorman.server.warning_headers import warning_headers
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
+_ONLY_POSTED: Final = ("create",)
 _READING: Final = ("GET", "HEAD")
 
 
@@ -150,7 +152,7 @@ class Pipeline:
             return _page_not_found()
         if kind.deprecation:
             warnings.append(kind.deprecation)
-        accepted = self._accepted(request, info)
+        accepted = self._accepted(request, info, kind)
         renderer = Renderer(
             accepted,
             pretty=_wants_pretty(request),
@@ -166,9 +168,10 @@ class Pipeline:
             response.stream = self._flow.counted(user, response.stream)
         return response
 
-    def _accepted(self, request: Request, info: RequestInfo) -> Accepted:
+    def _accepted(self, request: Request, info: RequestInfo, kind: Kind) -> Accepted:
         is_watch = info.verb == "watch" or (info.verb == "get" and request.query.flag("watch"))
-        return negotiate(request.headers.get("accept", ""), is_watch=is_watch)
+        converts = tuple(kind.verbs) != _ONLY_POSTED
+        return negotiate(request.headers.get("accept", ""), is_watch=is_watch, converts=converts)
 
     async def _plain(self, request: Request, user: User) -> Response:
         """Paths that are no resources."""

@@ -33,13 +33,16 @@ class _Clause(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def negotiate(accept: str, *, is_watch: bool = False) -> Accepted:
-    """The best form, or 406. Bodies are never answered in protobuf: every client also takes JSON."""
+def negotiate(accept: str, *, is_watch: bool = False, converts: bool = True) -> Accepted:
+    """The best form, or 406. Bodies are never answered in protobuf: every client also takes JSON.
+
+    `converts`: false for kinds that are only ever posted, of which there are no tables.
+    """
     if not accept:
         return Accepted()
     for clause in sorted(_clauses(accept), key=lambda c: (-c.quality, c.type == "*", c.subtype == "*")):
         found = _match(clause, is_watch)
-        if found is not None:
+        if found is not None and (converts or not found.conversion):
             return found
     raise not_acceptable(_OFFERED_WATCH if is_watch else _OFFERED)
 

@@ -70,3 +70,10 @@ def test_nothing_fits(accept: str, is_watch: bool) -> None:
 )
 def test_aggregated_discovery(accept: str, expected: bool) -> None:
     assert wants_aggregated_discovery(accept) is expected
+
+
+def test_kinds_that_are_only_posted_have_no_tables() -> None:
+    assert negotiate(f"{TABLE},application/json", converts=False).conversion == ""
+    with pytest.raises(ApiError) as caught:
+        negotiate(TABLE, converts=False)
+    assert caught.value.code == 406
