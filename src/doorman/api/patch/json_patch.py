@@ -90,8 +90,7 @@ class _Copy(jsonpatch.CopyOperation):
         self.copied.bytes += len(encoded)
         if self.copied.bytes > PATCH_COPY_BYTES_MAX:
             raise jsonpatch.JsonPatchConflict(f"more than {PATCH_COPY_BYTES_MAX} bytes are copied")
-        add = jsonpatch.AddOperation({"op": "add", "path": self.location})
-        return add._add(obj, _decode(encoded))  # type: ignore[attr-defined]  # without another copy
+        return jsonpatch.AddOperation({"op": "add", "path": self.location, "value": _decode(encoded)}).apply(obj)
 
 
 class _Operations(jsonpatch.JsonPatch):
