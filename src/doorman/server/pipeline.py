@@ -83,7 +83,7 @@ class Pipeline:
         deadline: Deadline | None = None
         try:
             # A watch is answered at once, and lasts as long as it likes.
-            deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
+            deadline = self._deadlines.begin(request.query.get("timeout") if info.verb != "watch" else "")
             response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
@@ -98,9 +98,11 @@ class Pipeline:
         finally:
             if deadline is not None:
                 deadline.end()
-        response.headers += warning_headers(warnings)
+        if warnings:
+            response.headers += warning_headers(warnings)
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
-        audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()
+        sent_id = request.headers.get("audit-id")
+        audit_id = (sent_id.partition("\n")[0] if sent_id else "") or self._names.uid()
         response.headers.append(("Audit-Id", audit_id))
         if self._audit is not None and entry is not None:
             self._audit.finish(entry, response, audit_id)
@@ -111,8 +113,6 @@ class Pipeline:
             is_dry=bool(request.query.get("dryRun")),
             is_apply=request.method == "PATCH" and request.headers.get("content-type", "").startswith(APPLY_PATCH),
         )
-        if not any(name == "Cache-Control" for name, _ in response.headers):
-            response.headers.append(("Cache-Control", "no-cache, private"))
         return response
 
     async def _handle(
