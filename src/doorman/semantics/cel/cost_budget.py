@@ -1,7 +1,7 @@
 """What an evaluation may cost: about one unit a step, a tenth of one for each character or element handled.
 
-Expressions run in the one loop that serves everybody. The limit bounds what one may cost; and on the way to it, every so
-many units are a place where an evaluation that runs in slices gives way to the others.
+Expressions run in the one loop that serves everybody. The limit bounds what one may cost; on the way to it, an
+evaluation that runs in slices gives way to the others every so many units.
 """
 
 from typing import Final
