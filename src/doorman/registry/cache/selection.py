@@ -8,7 +8,6 @@ import msgspec
 from doorman.api.machinery.field_selectors import DOCUMENT_FIELDS, FIELDS, FieldTerm, path_reader
 from doorman.registry.cache.stored_object import Stored
 
-
 INDEXED: Final = ("metadata.name", "spec.nodeName")
 
 
