@@ -160,7 +160,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "simulated-device-driver": lambda p: SimulatedDeviceDriver(p.lister("nodes"), p.lister(SLICES), p.lister(CLASSES)),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
     "cloud-node-controller": lambda p: CloudNodeController(p.lister("nodes")),
-    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
+    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes"), p.lister(TAINT_RULES)),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),
         p.lister("controllerrevisions.apps"),
