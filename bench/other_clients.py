@@ -2,8 +2,8 @@
 
     .venv/bin/python bench/other_clients.py [ROW ...]
 
-Each row is one request, sent once; meanwhile another process reads a namespace, again and again, over a connection of its
-own. `nothing` is the machine without it. Times are in milliseconds; figures of a busy machine say little.
+Each row is one request, sent once; meanwhile another process reads a namespace, again and again, over a connection of
+its own. `nothing` is the machine without it. Times are in milliseconds; figures of a busy machine say little.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def large_yaml(client: Client) -> int:
 
 def keys_twice(client: Client) -> int:
     members = ",".join(f'"k{n}":"v"' for n in [*range(60_000)] * 2)
-    return client.send("POST", MAPS, '{"metadata":{"name":"twice"},"data":{%s}}' % members)
+    return client.send("POST", MAPS, '{"metadata":{"name":"twice"},"data":{' + members + "}}")
 
 
 def keys_applied(client: Client) -> int:
