@@ -7,8 +7,8 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.decode_errors import conversion_fault, converted, json_type
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError, conversion_fault, converted, json_type
+from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.managed_fields import Manager

@@ -3,8 +3,8 @@
 from typing import Final
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.decode_errors import json_type
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError, json_type
+from doorman.api.machinery.schema import Document, Schema
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.errors import bad_request, invalid_object, not_supported
 from doorman.base.go_format import quote
@@ -84,9 +84,9 @@ def decode_posted(
             )
         shown = f"no kind {quote(name)} is registered for version {quote(api_version)}"
         raise bad_request(f"{head}{shown} in scheme {SCHEME}")
-    problems = list(read.duplicates)
+    problems = [] if read.typed is not None else list(read.duplicates)
     try:
-        cleaned, unknown = schema.clean(doc, type_name)
+        cleaned, unknown = schema.clean(read.typed or doc, type_name)
     except DecodeError as error:
         raise bad_request(head + str(error)) from error
     tell_problems(head, [*problems, *unknown][:STRICT_FAULTS_MAX], validation, warnings)

@@ -8,6 +8,7 @@ import msgspec
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
+from doorman.api.machinery.typed_decoding import RepeatedMembers
 from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
 from doorman.registry.clean_documents import Body
@@ -66,7 +67,7 @@ def read_json(body: bytes) -> Body:
         raise BodyError(_TOO_DEEP)
     if isinstance(value, dict) and _may_repeat(body, value):
         repeated = tuple(_repeated(body))
-        return Body(value, repeated, json.loads(body, object_pairs_hook=_last_texts) if repeated else None)
+        return Body(value, repeated, json.loads(body, object_pairs_hook=_with_pairs) if repeated else None)
     return Body(value)
 
 
@@ -124,17 +125,9 @@ def _may_repeat(body: bytes, value: Document) -> bool:
     return body.count(b'"') != _encode(value).count(b'"')
 
 
-def _last_texts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Null after a text changes nothing: Go's decoder leaves a string as it is.
-
-    >>> _last_texts([("a", "x"), ("a", None), ("b", 1), ("b", None)])
-    {'a': 'x', 'b': None}
-    """
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if value is not None or not isinstance(found.get(name), str):
-            found[name] = value
-    return found
+def _with_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else RepeatedMembers(pairs)
 
 
 def _repeated(body: bytes) -> list[str]:
