@@ -20,6 +20,7 @@ ANNOTATIONS_BYTES_MAX: Final = 256 * 1024
 IMMUTABLE: Final = "field is immutable"
 
 _STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_NEITHER: Final = "name is neither a standard finalizer name nor is it fully qualified"
 _BANNED_OWNERS: Final = frozenset({("v1", "Event")})
 _FIXED_FIELDS: Final = (
     "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -100,6 +101,22 @@ def metadata_validator(name_faults: NameFaults = subdomain_faults) -> Validator:
     return Validator(create=create, update=update)
 
 
+def with_any_finalizer(validator: Validator) -> Validator:
+    """The same checks, but that a finalizer needs no domain."""
+
+    def create(doc: Document, context: Context) -> list[FieldError]:
+        return _without_own_finalizers(validator.create(doc, context))
+
+    def update(new: Document, old: Document, context: Context) -> list[FieldError]:
+        return _without_own_finalizers(validator.update(new, old, context))
+
+    return Validator(create=create, update=update)
+
+
+def _without_own_finalizers(errors: list[FieldError]) -> list[FieldError]:
+    return [error for error in errors if not error.body.endswith(_NEITHER)] if errors else errors
+
+
 def _name_errors(metadata: Mapping[str, Any], name_faults: NameFaults) -> list[FieldError]:
     errors: list[FieldError] = []
     generate_name = metadata.get("generateName", "")
@@ -164,7 +181,7 @@ def kube_finalizer_errors(finalizer: str, path: str) -> list[FieldError]:
     """A finalizer without a domain must be one of Kubernetes' own."""
     if "/" in finalizer or finalizer in _STANDARD_FINALIZERS:
         return []
-    return [invalid(path, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]
+    return [invalid(path, finalizer, _NEITHER)]
 
 
 def _new_finalizer_errors(after: Sequence[str], before: Sequence[str]) -> list[FieldError]:

@@ -65,7 +65,7 @@ def read_json(body: bytes) -> Body:
         raise BodyError(_json_fault(body, error)) from error
     if body.count(b"{") + body.count(b"[") > NESTING_MAX and is_deeper(value, NESTING_MAX):
         raise BodyError(_TOO_DEEP)
-    if isinstance(value, dict) and _may_repeat(body, value):
+    if isinstance(value, dict | list) and _may_repeat(body, value):
         repeated = tuple(_repeated(body))
         return Body(value, repeated, json.loads(body, object_pairs_hook=_with_pairs) if repeated else None)
     return Body(value)
@@ -118,7 +118,7 @@ def _json_fault(body: bytes, error: Exception) -> str:
     return "invalid character in string escape code" if "truncated" in str(error) else str(error)
 
 
-def _may_repeat(body: bytes, value: Document) -> bool:
+def _may_repeat(body: bytes, value: Any) -> bool:
     """A member that occurs twice leaves more quotation marks in the text than in the value. Cheap, errs to yes."""
     if b"\\u0022" in body:
         return True
