@@ -37,7 +37,7 @@ from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.warnings import warnings_of
 
-_SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 _OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
 """Of which the answer says who asked for which field."""

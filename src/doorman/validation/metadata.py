@@ -33,6 +33,8 @@ def validate_metadata(doc: Document, name_faults: NameFaults = subdomain_faults)
     """The checks of a create, which updates make too. The namespace is the server's: it exists, so it is well named."""
     metadata = doc.get("metadata") or {}
     errors = _name_errors(metadata, name_faults)
+    if (generation := metadata.get("generation") or 0) < 0:
+        errors.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
     if labels := metadata.get("labels"):
         errors.extend(label_errors(labels, "metadata.labels"))
     if annotations := metadata.get("annotations"):
