@@ -313,7 +313,10 @@ class Registry:
             match decide_delete(kind, doc, options, now):
                 case Keep():
                     return Deleted(before, is_removed=False)
-                case Remove():
+                case Remove(last):
+                    if last is not None:
+                        key, value = object_key(kind, namespace, name), _marked_bytes(last, pod_bytes)
+                        before = unstored(value, key, entry.revision)
                     return Proposed(entry.key, None, entry.revision)
                 case Mark(marked):
                     return Proposed(entry.key, _marked_bytes(marked, pod_bytes), entry.revision)

@@ -31,6 +31,10 @@ class BodyError(ValueError):
     """The body cannot be read; the text is the parser's."""
 
 
+class YamlBodyError(BodyError):
+    """The same of a body in YAML."""
+
+
 def check_size(length: int) -> None:
     if length > BODY_BYTES_MAX:
         raise too_large(f"limit is {BODY_BYTES_MAX}")
@@ -75,7 +79,7 @@ def read_yaml(body: bytes) -> Body:
     try:
         value, repeated = load_yaml(body)
     except YamlError as error:
-        raise BodyError(f"error converting YAML to JSON: yaml: {error}") from error
+        raise YamlBodyError(f"yaml: {error}") from error
     return Body(value, tuple(repeated))
 
 
@@ -88,10 +92,27 @@ def as_document(body: Body, expected_kind: str, raw: bytes) -> Document:
     return body.value
 
 
+def unreadable(expected_kind: str, error: BodyError, raw: bytes) -> ApiError:
+    """400 for a body that is none."""
+    if isinstance(error, YamlBodyError):
+        return _unrecognized(expected_kind, str(error), raw)
+    return unrecognized(expected_kind, str(error), raw)
+
+
 def unrecognized(expected_kind: str, fault: str, raw: bytes) -> ApiError:
     """400 for a body that has no readable version and kind."""
-    head = f"the object provided is unrecognized (must be of type {expected_kind}): couldn't get version/kind; "
-    return bad_request(f"{head}json parse error: {fault} ({_excerpt(raw)})")
+    return _unrecognized(expected_kind, f"couldn't get version/kind; json parse error: {fault}", raw)
+
+
+def kindless(expected_kind: str, raw: bytes) -> ApiError:
+    """400 for an object of a custom kind that does not say what it is: nothing but the body tells that."""
+    return _unrecognized(expected_kind, f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'", raw)
+
+
+def _unrecognized(expected_kind: str, fault: str, raw: bytes) -> ApiError:
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {expected_kind}): {fault} ({_excerpt(raw)})"
+    )
 
 
 def _excerpt(raw: bytes) -> str:
