@@ -7,10 +7,10 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.decode_errors import conversion_fault, converted, json_type
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError, conversion_fault, converted, json_type
+from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker
-from doorman.api.patch.json_patch import json_patch, merge_patch
+from doorman.api.patch.json_patch import json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
 from doorman.api.patch.strategic_merge_patch import strategic_merge
@@ -42,6 +42,9 @@ class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
 def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:
     """The function the registry applies, perhaps more than once, to what is stored."""
     told = len(warnings)
+    in_patch = list(patch.body.duplicates)
+    if patch.type == JSON_PATCH and validation != "Ignore":
+        in_patch = [f"json patch {fault}" for fault in [*operation_faults(patch.body.value), *in_patch]]
     if patch.type == JSON_PATCH and validation == "Ignore" and not isinstance(patch.body.value, list):
         # Nobody looks for unknown fields in it, so it is read by another decoder.
         found = json_type(patch.body.value)
@@ -52,7 +55,7 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
         patched = _patched(schema, kind, patch, live)
         found: list[str] = []
         known = None if patch.type == JSON_PATCH else live
-        cleaned = _cleaned(schema, kind, patched, patch, validation, found, known)
+        cleaned = _cleaned(schema, kind, patched, patch, validation, found, known, in_patch)
         warnings[told:] = found  # what an attempt before this one said is said again
         return to_stored(kind.conversion, cleaned)
 
@@ -75,9 +78,10 @@ def _cleaned(
     validation: str,
     warnings: list[str],
     known: Document | None,
+    in_patch: list[str],
 ) -> Document:
     patched = _as_kind(kind, patched, patch)
-    problems = list(patch.body.duplicates)
+    problems = list(in_patch)
     if kind.type_name:
         try:
             patched, unknown = _decoded(schema, kind, patched, patch, known)

@@ -38,7 +38,7 @@ from doorman.validation.metadata import validate_metadata
 from doorman.validation.warnings import warnings_of
 
 _SERVER_OWNED: Final = frozenset(
-    {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink"}
+    {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 )
 
 _OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")

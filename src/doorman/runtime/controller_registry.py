@@ -11,6 +11,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.doorman_dev import DEDICATED_NODES
+from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
 from doorman.api.views.meta import Object
 from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
 from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
@@ -28,6 +29,7 @@ from doorman.controllers.cluster.clusterrole_aggregation import CLUSTER_ROLES, C
 from doorman.controllers.cluster.crd_controller import CustomResourceDefinitionController
 from doorman.controllers.cluster.disruption import DisruptionController, WorkloadScales
 from doorman.controllers.cluster.event_ttl import EventTtlController
+from doorman.controllers.cluster.flow_schema_status import FlowSchemaStatusController
 from doorman.controllers.cluster.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.cluster.namespace_controller import NamespaceController
 from doorman.controllers.cluster.policy_status import PolicyStatusController
@@ -256,6 +258,7 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         API_SERVER,
     ),
     (lambda p: EventTtlController(p.informers.live("events")), API_SERVER),
+    (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
     (
         lambda p: SimulatedNodes(
             p.lister("nodes"),

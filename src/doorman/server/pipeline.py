@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from doorman.api.identity import AUTHENTICATED, User
-from doorman.api.kinds import Kind
+from doorman.api.kinds import Kind, is_builtin_group
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
@@ -147,7 +147,7 @@ class Pipeline:
             return await self._plain(request, user)
         kind = self._registry.kinds.at(info.group, info.version, info.resource)
         if kind is None:
-            if self._discovery.has_version(info.group, info.version):
+            if self._discovery.has_version(info.group, info.version) or is_builtin_group(info.group):
                 raise no_such_resource()
             return _page_not_found()
         if kind.deprecation:
@@ -192,6 +192,9 @@ class Pipeline:
             return json_response(VERSION, pretty=True)
         if path == "/":
             return json_response({"paths": self._discovery.paths()}, pretty=True)
+        parts = path.split("/")
+        if len(parts) > 2 and (parts[1] == "api" or (parts[1] == "apis" and is_builtin_group(parts[2]))):
+            raise no_such_resource()
         return _page_not_found()
 
     def _refused(self, error: ApiError, request: Request) -> Response:

@@ -8,7 +8,8 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Schema
 from doorman.base.bounds import PATCH_COPY_BYTES_MAX, YAML_WEIGHT
 from doorman.base.errors import (
     FieldError,

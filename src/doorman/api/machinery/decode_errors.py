@@ -49,6 +49,10 @@ NAMED: Final = {
 """Members whose type has a name of its own in Go, which the table of types does not tell."""
 
 
+class DecodeError(ValueError):
+    """A value of the wrong type; the text is the decoder's part of the API's message."""
+
+
 class Fields(Protocol):
     """Where the members of a type are looked up: `Schema`."""
 

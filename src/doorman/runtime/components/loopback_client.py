@@ -9,6 +9,7 @@ import msgspec
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
+from doorman.api.patch.managed_fields import Manager
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
@@ -18,7 +19,7 @@ from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body, clean_object
 from doorman.registry.deletion import DeleteOptions, Preconditions
 from doorman.registry.fastpath.pod_status import status_patch_of
-from doorman.registry.patch_transforms import PatchBody, transform_of
+from doorman.registry.patch_transforms import ApplyPlan, PatchBody, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.server.auth.authorization import Authorizer, refusal
@@ -135,10 +136,39 @@ class LoopbackClient:
                 if stored is not None:
                     return stored
         patch = PatchBody(type=str(action.type), body=Body(action.body))
+        if patch.is_apply:
+            return await self._apply(kind, action, patch)
         transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
         transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
         written = await self._registry.update(
             kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
+        )
+        return written.stored
+
+    async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
+        caller = msgspec.structs.replace(self._caller, is_apply=True, manager=action.manager or self._caller.manager)
+        manager = Manager(
+            name=caller.manager, operation="Apply", api_version=kind.group_version, subresource=action.subresource
+        )
+        plan = ApplyPlan(
+            self._registry.schema,
+            self._registry.kinds,
+            kind,
+            patch,
+            manager,
+            force=True,
+            namespace=action.namespace,
+            name=action.name,
+            validation="Ignore",
+            warnings=[],
+        )
+        written = await self._registry.update(
+            kind,
+            action.namespace,
+            action.name,
+            lambda live: plan.on(live, self._requests.clock.now()),
+            caller,
+            subresource=action.subresource,
         )
         return written.stored
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import type_table
-from doorman.api.machinery.decode_errors import conversion_fault, json_type
-from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.api.machinery.decode_errors import DecodeError, conversion_fault, json_type
+from doorman.api.machinery.schema import Schema
 
 SCHEMA = Schema(type_table())
 NODE, POD, DEPLOYMENT, MAP = "core.v1.Node", "core.v1.Pod", "apps.v1.Deployment", "core.v1.ConfigMap"
