@@ -179,14 +179,14 @@ def _update_certificate_request(kind: Kind, new: Document, old: Document, now: I
 
 def _certificate_request_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     """Validation says which conditions may not be changed here."""
-    take_only(new, old, "status")
+    take_only(new, old, "status", "metadata")
     _date_conditions(new, old, now)
 
 
 def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """The conditions, and nothing else."""
+    """The conditions and metadata, and nothing else."""
     wanted = new.get("status", {}).get("conditions") or []
-    take_only(new, old, "status")
+    take_only(new, old, "status", "metadata")
     status = {name: value for name, value in old.get("status", {}).items() if name != "conditions"}
     if wanted:
         status["conditions"] = wanted

@@ -79,6 +79,8 @@ def _undecodable(found: str, wanted: str) -> ApiError:
 def _operations(patch: Any) -> list[Document]:  # any JSON value
     """Each with a value: one that is not given is null."""
     for operation in patch or ():
+        if operation is None:
+            raise rejected()
         if not isinstance(operation, dict):
             found = json_type(operation)
             raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Operation")
