@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
+from doorman.api.patch.server_side_apply import LAST_APPLIED
 from doorman.api.views.services import Endpoints, EndpointSlice, Service
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, Delete, Update
@@ -28,7 +29,6 @@ NAME: Final = "endpointslice-mirroring-controller"
 MANAGER: Final = "endpointslicemirroring-controller.k8s.io"
 SKIP: Final = "endpointslice.kubernetes.io/skip-mirror"
 LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 ENDPOINTS_MAX: Final = 1000
 WORKERS: Final = 5
 
