@@ -81,6 +81,10 @@ def _cleaned(
     known: Document | None,
     in_patch: list[str],
 ) -> Document:
+    if patch.type == STRATEGIC_MERGE_PATCH:
+        for member in ("kind", "apiVersion"):
+            if fault := conversion_fault(schema, patched.get(member), "string"):
+                raise _invalid_patch(patch, patched, fault)
     patched = _as_kind(kind, patched, patch)
     problems = list(in_patch)
     if kind.type_name:
