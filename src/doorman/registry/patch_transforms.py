@@ -7,7 +7,8 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.decode_errors import DecodeError, conversion_fault, converted, json_type
+from doorman.api.machinery.decode_errors import DecodeError, json_type
+from doorman.api.machinery.map_conversion import conversion_fault, converted
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.json_patch import json_patch, merge_patch, operation_faults
@@ -80,6 +81,10 @@ def _cleaned(
     known: Document | None,
     in_patch: list[str],
 ) -> Document:
+    if patch.type == STRATEGIC_MERGE_PATCH:
+        for member in ("kind", "apiVersion"):
+            if fault := conversion_fault(schema, patched.get(member), "string"):
+                raise _invalid_patch(patch, patched, fault)
     patched = _as_kind(kind, patched, patch)
     problems = list(in_patch)
     if kind.type_name:
@@ -152,7 +157,6 @@ class ApplyPlan:
         manager: Manager,
         *,
         force: bool,
-        namespace: str,
         name: str,
         validation: str,
         warnings: list[str],
@@ -163,7 +167,7 @@ class ApplyPlan:
         self._force = force
         self._name = name
         self._schema = schema
-        self.config = checked_config(schema, kind, patch, namespace, name, validation, warnings)
+        self.config = checked_config(schema, kind, patch, name, validation, warnings)
 
     def on(self, live: Document | None, now: Instant) -> Document:
         conversion = self._kind.conversion
@@ -208,7 +212,7 @@ def _read_config(
 
 
 def checked_config(
-    schema: Schema, kind: Kind, patch: PatchBody, namespace: str, name: str, validation: str, warnings: list[str]
+    schema: Schema, kind: Kind, patch: PatchBody, name: str, validation: str, warnings: list[str]
 ) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
@@ -221,9 +225,8 @@ def checked_config(
             f"Incorrect version specified in apply patch. Specified patch version: {version}, "
             f"expected: {kind.group_version}"
         )
-    metadata = config.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        raise bad_request("error decoding YAML: metadata must be an object")
+    given = config.get("metadata") or {}
+    metadata = given if isinstance(given, dict) else {}
     if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     problems = list(patch.body.duplicates)
@@ -231,7 +234,8 @@ def checked_config(
         raise bad_request(f"error strict decoding patch: {', '.join(problems)}")
     if validation == "Warn":
         warnings += problems
-    where = f"{namespace}/{name}; {kind.group}/{kind.version}, Kind={kind.kind}"
+    named = (found if isinstance(found := metadata.get(part), str) else "" for part in ("namespace", "name"))
+    where = f"{'/'.join(named)}; {kind.group}/{kind.version}, Kind={kind.kind}"
     if not kind.type_name:
         cleaned = dict(config)
     else:

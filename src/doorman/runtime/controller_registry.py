@@ -51,6 +51,7 @@ from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
 from doorman.controllers.replicas.replicaset import REPLICA_SETS
 from doorman.controllers.replicas.replicationcontroller import REPLICATION_CONTROLLERS
+from doorman.controllers.service.endpoint_slice_mirroring import EndpointSliceMirroringController
 from doorman.controllers.service.endpoint_slices import RESOURCE as ENDPOINT_SLICES
 from doorman.controllers.service.endpoint_slices import EndpointSliceController
 from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOINTS
@@ -194,6 +195,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         ),
     ),
     "endpoints-controller": lambda p: EndpointsController(p.lister("services"), p.lister("pods"), p.lister(ENDPOINTS)),
+    "endpointslice-mirroring-controller": lambda p: EndpointSliceMirroringController(
+        p.lister("services"), p.lister(ENDPOINTS), p.lister(ENDPOINT_SLICES)
+    ),
     "endpointslice-controller": lambda p: EndpointSliceController(
         p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
     ),
@@ -231,6 +235,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
     "endpoints-controller": "endpoint-controller",
+    "endpointslice-mirroring-controller": "endpointslicemirroring-controller",
     "daemonset-controller": "daemon-set-controller",
     "replicationcontroller-controller": "replication-controller",
     "resourceclaim-controller": "resource-claim-controller",

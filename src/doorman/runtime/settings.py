@@ -24,6 +24,7 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "disruption": "disruption-controller",
     "endpoint": "endpoints-controller",
     "endpointslice": "endpointslice-controller",
+    "endpointslicemirroring": "endpointslice-mirroring-controller",
     "garbagecollector": "garbage-collector-controller",
     "job": "job-controller",
     "namespace": "namespace-controller",

@@ -142,8 +142,8 @@ class TypedDecoder:
         return 0
 
     def _scalar(self, value: Json, expression: str, place: str) -> Json:
-        if expression in _OWN_DECODERS:
-            return _OWN_DECODERS[expression](value)
+        if expression in OWN_DECODERS:
+            return OWN_DECODERS[expression](value)
         if expression in INT_BOUNDS:
             low, high = INT_BOUNDS[expression]
             if type(value) is int and low <= value <= high:
@@ -200,7 +200,7 @@ def _number(value: float) -> str:
 
 def _quantity(value: Json) -> str:
     # What is no string is read as it was written.
-    text = value if type(value) is str else go_json(value)
+    text = value.strip() if type(value) is str else go_json(value)
     try:
         return canonical_quantity(text)
     except QuantityError as error:
@@ -223,7 +223,7 @@ def _integer_or_string(value: Json) -> Json:
     raise DecodeError(unmarshal_fault(_number(value) if type(value) in (int, float) else json_type(value), "int32", ""))
 
 
-_OWN_DECODERS: Final[Mapping[str, Callable[[Json], Json]]] = {
+OWN_DECODERS: Final[Mapping[str, Callable[[Json], Json]]] = {
     "quantity": _quantity,
     "time": lambda value: _time(value, TIME_LAYOUT),
     "microtime": lambda value: _time(value, MICRO_TIME_LAYOUT),

@@ -32,8 +32,19 @@ def merge_patch(live: Document, patch: Document) -> Document:
             found = out.get(name)
             out[name] = merge_patch(found if isinstance(found, dict) else {}, value)
         else:
-            out[name] = value
+            out[name] = _without_nulls(value)
     return out
+
+
+def _without_nulls(value: Any) -> Any:  # any JSON value
+    """What takes a member's place whole: null members of what is in a list say that there is none.
+
+    >>> _without_nulls([{"a": None, "b": [{"c": None}]}, None])
+    [{'b': [{}]}, None]
+    """
+    if isinstance(value, dict):
+        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
@@ -79,6 +90,8 @@ def _undecodable(found: str, wanted: str) -> ApiError:
 def _operations(patch: Any) -> list[Document]:  # any JSON value
     """Each with a value: one that is not given is null."""
     for operation in patch or ():
+        if operation is None:
+            raise rejected()
         if not isinstance(operation, dict):
             found = json_type(operation)
             raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Operation")

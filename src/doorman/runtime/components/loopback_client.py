@@ -157,7 +157,6 @@ class LoopbackClient:
             patch,
             manager,
             force=True,
-            namespace=action.namespace,
             name=action.name,
             validation="Ignore",
             warnings=[],
