@@ -156,7 +156,7 @@ def command(**flags: Any) -> None:  # click hands flags over by name
         level=logging.INFO if flags["verbose"] else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     settings = settings_of(flags)
-    _check_names(settings)
+    check_names(settings)
     for warning in settings.gates.warnings:
         click.echo(f"warning: {warning}", err=True)
     with loading():
@@ -169,7 +169,7 @@ def command(**flags: Any) -> None:  # click hands flags over by name
         sys.exit(1)
 
 
-def _check_names(settings: Settings) -> None:
+def check_names(settings: Settings) -> None:
     """Names of controllers and admission plugins that nobody knows are a mistake of the caller's."""
     from doorman.admission.chain import AdmissionSettings, build_chain
     from doorman.runtime.controller_registry import CONTROLLERS

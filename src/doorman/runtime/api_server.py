@@ -126,6 +126,12 @@ class ApiServer:
         except Unreadable:
             return None
 
+    @property
+    def awaits_others(self) -> bool:
+        """Whether the store's writer or a webhook has yet to answer."""
+        is_writing = self._store.is_well and any(True for _ in self._store.pending())
+        return is_writing or self._webhook_caller.in_flight > 0
+
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
         client, address = self.system_client(), self._settings.bind_address
