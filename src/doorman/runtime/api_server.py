@@ -50,7 +50,7 @@ from doorman.server.flow_control import FlowControl
 from doorman.server.handlers import Compute
 from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
-from doorman.server.pipeline import Pipeline
+from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.certificate_requests import CertificateRequests
 from doorman.server.subresources.reviews import Reviews
@@ -145,8 +145,9 @@ class ApiServer:
         *,
         computed: Mapping[str, Compute],
         sources: Iterable[MetricsSource],
+        plain: Mapping[str, PlainHandler],
     ) -> Pipeline:
-        """`computed` are resources made when asked for; `sources` add to `/metrics`."""
+        """`computed` are resources made when asked for; `sources` add to `/metrics`; `plain` are further paths."""
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
         authenticator = ClusterAuthenticator(
             credentials.admin_token,
@@ -188,6 +189,7 @@ class ApiServer:
             clock=self._clock,
             names=self._names,
             rng=random.Random(self._rng.random()),
+            plain=plain,
         )
 
     async def close(self) -> None:

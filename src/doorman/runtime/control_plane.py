@@ -23,6 +23,8 @@ from doorman.nodes.profile import simulated_node
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
 from doorman.runtime.bootstrap import api_service, attempt
+from doorman.runtime.clock.clock_service import PATH as CLOCK_PATH
+from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.components.component_metrics import controller_source, scheduler_source
@@ -97,7 +99,12 @@ class ControlPlane:
             informer.announce()
         self._controllers.start()
 
-    def pipeline(self, credentials: Credentials, audit: AuditLog | None = None) -> Pipeline:
+    def pipeline(
+        self,
+        credentials: Credentials,
+        audit: AuditLog | None = None,
+        clock: ClockService | None = None,
+    ) -> Pipeline:
         return self.api.pipeline(
             credentials,
             audit,
@@ -107,6 +114,7 @@ class ControlPlane:
                 COMPONENTS: lambda _namespace, name, _user: component_statuses(self.kinds, name),
             },
             sources=(controller_source(self.runners), scheduler_source(lambda: self.scheduler)),
+            plain={CLOCK_PATH: (clock or ClockService(self._clock)).answer},
         )
 
     def explainer(self) -> PodExplainer:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from doorman.base.clock import Instant, SystemClock
 from doorman.runtime.clock.clock_driver import ClockDriver
+from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.clock.idle_loop import IdleLoop
 from doorman.runtime.clock.movable_clock import MovableClock
 from doorman.runtime.clock.quiet_time import QuietTime
@@ -41,7 +42,7 @@ class HostedControlPlane:
         await self.cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
         self.cluster.start()
         await self.cluster.add_nodes()
-        self.pipeline = self.cluster.pipeline(credentials)
+        self.pipeline = self.cluster.pipeline(credentials, clock=ClockService(self.clock, self.driver, self.quiet))
         await self.driver.settle()
 
     async def serve(self, folder: Path) -> Path:

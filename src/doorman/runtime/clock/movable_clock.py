@@ -2,12 +2,9 @@
 
 from asyncio import TimerHandle, get_running_loop
 from collections.abc import Callable
-from typing import Final
 
 from doorman.base.clock import Alarm, Instant, spent
 from doorman.base.timers import TimerHeap
-
-RATE_MAX: Final = 100_000.0
 
 
 class MovableClock:
@@ -23,6 +20,8 @@ class MovableClock:
     def __init__(self, start: Instant, rate: float = 0.0, stopwatch: Callable[[], float] = spent) -> None:
         """`rate` is how many times as fast as real time; 0 stands still."""
         self.rate = rate
+        self.on_move: Callable[[Instant], None] = lambda _: None
+        """Told the instant that comes before anything of it happens."""
         self._stopwatch = stopwatch
         self._base = start
         self._since = stopwatch()
@@ -62,6 +61,7 @@ class MovableClock:
             self._arm()
 
     def _ring(self) -> None:
+        self.on_move(self.now())
         for alarm in self._alarms.pop_due(self.now()):
             if not alarm.is_cancelled:  # by one that rang before it
                 alarm.callback()
