@@ -74,6 +74,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: SchedulerConfig = SchedulerConfig()
     fleet: Fleet | None = None
     """Simulated nodes by profile, instead of `nodes`."""
+    clock_rate: float | None = None
+    """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
     seed: int | None = None
     """Of uids, generated names and the like; None: unpredictable."""
 

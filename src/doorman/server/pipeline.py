@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -39,6 +39,9 @@ _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _ONLY_POSTED: Final = ("create",)
 _READING: Final = ("GET", "HEAD")
 
+PlainHandler = Callable[[Request], Awaitable[Response]]
+"""Answers a path that is no resource. Raises ApiError."""
+
 
 class Pipeline:
     def __init__(
@@ -57,7 +60,9 @@ class Pipeline:
         clock: Clock,
         names: NameGenerator,
         rng: random.Random,
+        plain: Mapping[str, PlainHandler] | None = None,
     ) -> None:
+        """`plain` are paths of our own that are no resources."""
         self._registry = registry
         self._authenticator = authenticator
         self._authorizer = authorizer
@@ -71,6 +76,7 @@ class Pipeline:
         self._names = names
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
         self._issuer = access.issuer
+        self._own_paths = plain or {}
         self._discovery = Discovery(registry.kinds)
         self._openapi = OpenApi(registry.kinds, registry.schema)
 
@@ -186,6 +192,8 @@ class Pipeline:
             return self._issuer.answer(request) or _page_not_found()
         if path == "/metrics":
             return self._metrics.answer()
+        if (own := self._own_paths.get(path)) is not None:
+            return await own(request)
         if path == "/version":
             if request.method not in _READING:
                 raise method_not_allowed()
