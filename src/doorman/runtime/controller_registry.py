@@ -65,7 +65,8 @@ from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionContr
 from doorman.controllers.volumes.pv_protection import PersistentVolumeProtectionController
 from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProtectionController
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
-from doorman.nodes.agent import SimulatedNodes, agent_settings_for
+from doorman.nodes.agent import SimulatedNodes
+from doorman.nodes.agent_settings import agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings, is_enabled
@@ -140,14 +141,14 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("nodes"),
         p.lister("pods"),
         p.lister(LEASES),
-        p.settings.node_lifecycle,
+        msgspec.structs.replace(p.settings.node_lifecycle, resumed_at=p.settings.resumed_at),
         live_leases=p.informers.live(LEASES) if p.settings.gates.lease_circuit_breaker else None,
         stopwatch=time.perf_counter,
     ),
     "taint-eviction-controller": lambda p: TaintEvictionController(
         p.lister("nodes"),
         p.lister("pods"),
-        p.settings.taint_eviction,
+        msgspec.structs.replace(p.settings.taint_eviction, resumed_at=p.settings.resumed_at),
         budgets=p.lister("poddisruptionbudgets.policy"),
     ),
     "resourceclaim-controller": lambda p: ResourceClaimController(
@@ -272,6 +273,8 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
             agent_settings_for(
                 p.settings.node_lifecycle.node_monitor_grace_period_seconds,
                 comparison_operators=p.settings.gates.comparison_operators,
+                pod_lives=p.settings.pod_lives,
+                resumed_at=p.settings.resumed_at,
             ),
         ),
         KUBELETS,

@@ -9,9 +9,10 @@ import msgspec
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
+from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
-from doorman.base.clock import Clock
+from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.registry.cache.stored_object import Stored
@@ -147,19 +148,8 @@ class LoopbackClient:
 
     async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
         caller = msgspec.structs.replace(self._caller, is_apply=True, manager=action.manager or self._caller.manager)
-        manager = Manager(
-            name=caller.manager, operation="Apply", api_version=kind.group_version, subresource=action.subresource
-        )
-        plan = ApplyPlan(
-            self._registry.schema,
-            self._registry.kinds,
-            kind,
-            patch,
-            manager,
-            force=True,
-            name=action.name,
-            validation="Ignore",
-            warnings=[],
+        plan = self._apply_plan(
+            kind, patch, caller.manager, action.namespace, action.name, subresource=action.subresource
         )
         written = await self._registry.update(
             kind,
@@ -170,6 +160,55 @@ class LoopbackClient:
             subresource=action.subresource,
         )
         return written.stored
+
+    async def apply(self, kind: Kind, namespace: str, doc: Document, now: Instant) -> Stored:
+        """Server-side apply that takes fields over from other managers; what is not there is created."""
+        name = doc["metadata"]["name"]
+        info = self._authorize("patch", kind, namespace, name)
+        patch = PatchBody(type=str(PatchType.APPLY), body=Body(doc))
+        plan = self._apply_plan(kind, patch, self._caller.manager, namespace, name, validation="Strict")
+
+        async def created() -> Document:
+            self._authorize("create", kind, namespace)
+            return plan.on(None, now)
+
+        def merged(live: Document) -> Document:
+            return plan.on(live, now)
+
+        caller = msgspec.structs.replace(self._caller, is_apply=True)
+        transform = self._guard.on(kind, namespace, merged, caller.user)
+        work = self._registry.update(kind, namespace, name, transform, caller, create=created)
+        return (await self._requests.counted(info, 200, work)).stored
+
+    def _apply_plan(
+        self,
+        kind: Kind,
+        patch: PatchBody,
+        manager: str,
+        namespace: str,
+        name: str,
+        *,
+        subresource: str = "",
+        validation: str = "Ignore",
+    ) -> ApplyPlan:
+        return ApplyPlan(
+            self._registry.schema,
+            self._registry.kinds,
+            kind,
+            patch,
+            Manager(name=manager, operation="Apply", api_version=kind.group_version, subresource=subresource),
+            force=True,
+            namespace=namespace,
+            name=name,
+            validation=validation,
+            warnings=[],
+        )
+
+    async def evict(self, namespace: str, name: str) -> None:
+        """As `kubectl drain` asks for it: a budget may refuse with 429."""
+        info = self._authorize("create", self._kind("pods"), namespace, name, "eviction")
+        eviction: Document = {"metadata": {"name": name, "namespace": namespace}}
+        await self._requests.counted(info, 201, self._pods.evict(namespace, name, eviction, self._caller))
 
     async def delete(self, action: Delete) -> None:
         kind = self._kind(action.resource)
