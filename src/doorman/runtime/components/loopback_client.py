@@ -148,9 +148,7 @@ class LoopbackClient:
 
     async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
         caller = msgspec.structs.replace(self._caller, is_apply=True, manager=action.manager or self._caller.manager)
-        plan = self._apply_plan(
-            kind, patch, caller.manager, action.namespace, action.name, subresource=action.subresource
-        )
+        plan = self._apply_plan(kind, patch, caller.manager, action.name, subresource=action.subresource)
         written = await self._registry.update(
             kind,
             action.namespace,
@@ -166,7 +164,7 @@ class LoopbackClient:
         name = doc["metadata"]["name"]
         info = self._authorize("patch", kind, namespace, name)
         patch = PatchBody(type=str(PatchType.APPLY), body=Body(doc))
-        plan = self._apply_plan(kind, patch, self._caller.manager, namespace, name, validation="Strict")
+        plan = self._apply_plan(kind, patch, self._caller.manager, name, validation="Strict")
 
         async def created() -> Document:
             self._authorize("create", kind, namespace)
@@ -185,7 +183,6 @@ class LoopbackClient:
         kind: Kind,
         patch: PatchBody,
         manager: str,
-        namespace: str,
         name: str,
         *,
         subresource: str = "",
@@ -198,7 +195,6 @@ class LoopbackClient:
             patch,
             Manager(name=manager, operation="Apply", api_version=kind.group_version, subresource=subresource),
             force=True,
-            namespace=namespace,
             name=name,
             validation=validation,
             warnings=[],
