@@ -13,6 +13,7 @@ from typing import Final, TypeGuard, TypeVar
 from doorman.admission.plugins.quota_admission import total_in_scope
 from doorman.api.identity import MASTERS
 from doorman.api.machinery.schema import Document
+from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.well_known import API_SERVER_USER
 from doorman.base.clock import Clock, Instant
@@ -60,12 +61,20 @@ NODES_AT_ONCE: Final = 100
 
 
 class ControlPlane:
-    def __init__(self, store: Store, settings: Settings, clock: Clock, *, recorder: Recorder | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        clock: Clock,
+        *,
+        scheme: Scheme | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
         """`recorder` takes what components have to tell; None: it is written as events."""
         self._settings = settings
         self._clock = clock
         self._recorder = recorder
-        self.api = ApiServer(store, settings, clock)
+        self.api = ApiServer(store, settings, clock, scheme)
         self.cache, self.kinds, self.registry = self.api.cache, self.api.kinds, self.api.registry
         self.authorizer, self.client_as = self.api.authorizer, self.api.client_as
         self.informers = Informers(self.cache, self.kinds)

@@ -14,10 +14,11 @@ from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import Indexer, InformerCache
 from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
 from doorman.controllers.devices.resource_claim_controller import BY_CLAIM, BY_TEMPLATE, templates_of
+from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
-from doorman.registry.cache.watch_cache import Collection, WatchCache
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.semantics.devices.pod_claims import claim_keys_of
 
 Listener = Callable[[ObjectChange], None]
