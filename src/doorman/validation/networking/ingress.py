@@ -21,7 +21,7 @@ from doorman.validation.faults import (
 )
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 
-_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
+CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 _FORBIDDEN_IN_PATHS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _FORBIDDEN_AT_THE_END: Final = ("/..", "/.")
@@ -32,11 +32,11 @@ _NOT_AN_IP: Final = "must be a DNS name, not an IP address"
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
     errors = [*validate_metadata(doc), *_spec_errors(doc.get("spec") or {})]
-    annotation = (doc["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
+    annotation = (doc["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
     wanted = (doc.get("spec") or {}).get("ingressClassName")
     if annotation is not None and wanted is not None and annotation != wanted:
         text = "must match `ingressClassName` when both are specified"
-        errors.append(invalid(f"annotations.{_CLASS_ANNOTATION}", annotation, text))
+        errors.append(invalid(f"annotations.{CLASS_ANNOTATION}", annotation, text))
     return errors
 
 
