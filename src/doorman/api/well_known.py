@@ -34,3 +34,6 @@ CLOUD_PROVIDER_ANNOTATION: Final = "doorman.dev/cloud-provider"
 
 SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 """How the names of users begin that are service accounts."""
+
+FILES_API_VERSION: Final = "doorman.dev/v1alpha1"
+"""Of documents that Doorman writes into files and reads again: snapshots, plans, scripts."""

@@ -13,7 +13,7 @@ from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
 from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
-from doorman.controllers.node.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.pods.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction.taint_eviction import EvictionTimers, TaintEvictionSettings
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet

@@ -6,8 +6,9 @@ controllers there are, what each is built from and who each acts as is data (`co
 
 import asyncio
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeGuard, TypeVar
 
 from doorman.admission.plugins.quota_admission import total_in_scope
 from doorman.api.identity import MASTERS
@@ -16,7 +17,7 @@ from doorman.api.views.meta import Object
 from doorman.api.well_known import API_SERVER_USER
 from doorman.base.clock import Clock, Instant
 from doorman.client.actions import Create
-from doorman.client.client import Client, Renewer
+from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
@@ -52,19 +53,25 @@ from doorman.server.pipeline import Pipeline
 from doorman.store.store_contract import Store
 
 HOST: Final = "doorman"
+T = TypeVar("T")
+
 NODES_AT_ONCE: Final = 100
 """Simulated nodes that are made together when a cluster starts: they share the way to the disk."""
 
 
 class ControlPlane:
-    def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Clock, *, recorder: Recorder | None = None) -> None:
+        """`recorder` takes what components have to tell; None: it is written as events."""
         self._settings = settings
         self._clock = clock
+        self._recorder = recorder
         self.api = ApiServer(store, settings, clock)
         self.cache, self.kinds, self.registry = self.api.cache, self.api.kinds, self.api.registry
         self.authorizer, self.client_as = self.api.authorizer, self.api.client_as
         self.informers = Informers(self.cache, self.kinds)
-        self._controllers = ControllerManager(self.informers, self.kinds, clock, self.cache.faults, host=HOST)
+        self._controllers = ControllerManager(
+            self.informers, self.kinds, clock, self.cache.faults, host=HOST, recorder=recorder
+        )
         self.runners = self._controllers.runners
         self.scheduler: SchedulerRunner | None = None
         self._extenders: ExtenderCaller | None = None
@@ -157,6 +164,10 @@ class ControlPlane:
             await self._extenders.close()
         await self.api.close()
 
+    def find(self, can: Callable[[object], TypeGuard[T]]) -> T | None:
+        """The controller that can do something, if one that can runs."""
+        return self._controllers.find(can)
+
     def _make_scheduler(self) -> SchedulerRunner:
         settings, gates = self._settings.scheduler, self._settings.gates
         scheduler = Scheduler(
@@ -169,7 +180,7 @@ class ControlPlane:
             device_gates=DeviceGates(taints=gates.device_taints, rules=gates.device_taint_rules),
         )
         client = self.client_as("system:kube-scheduler", "kube-scheduler")
-        recorder = EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
+        recorder = self._recorder or EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         extenders = settings.extenders
         self._extenders = ExtenderCaller(self.api.newest, scheduler.pod_on) if extenders else None
         return SchedulerRunner(

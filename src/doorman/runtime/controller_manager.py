@@ -7,7 +7,7 @@ from typing import TypeGuard, TypeVar
 from doorman.api.kinds import Kinds
 from doorman.base.clock import Clock
 from doorman.base.reader_faults import ReaderFaults
-from doorman.client.client import Client, Renewer
+from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_contract import Controller, KindFollower
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
@@ -19,19 +19,30 @@ T = TypeVar("T")
 
 
 class ControllerManager:
-    def __init__(self, informers: Informers, kinds: Kinds, clock: Clock, faults: ReaderFaults, *, host: str) -> None:
+    def __init__(
+        self,
+        informers: Informers,
+        kinds: Kinds,
+        clock: Clock,
+        faults: ReaderFaults,
+        *,
+        host: str,
+        recorder: Recorder | None = None,
+    ) -> None:
+        """`recorder` takes all events; None: they are written."""
         self._informers = informers
         self._kinds = kinds
         self._clock = clock
         self._faults = faults
         self._host = host
+        self._recorder = recorder
         self._followed: dict[str, None] = {}
         """Custom kinds that controllers were told of."""
         self.runners: list[ControllerRunner] = []
 
     def add(self, controller: Controller, client: Client, renewer: Renewer | None = None) -> None:
         """`client` acts as the controller does; `renewer` carries out renewals of leases, for who has them."""
-        recorder = EventRecorder(client, self._clock, host=self._host, faults=self._faults)
+        recorder = self._recorder or EventRecorder(client, self._clock, host=self._host, faults=self._faults)
         runner = ControllerRunner(
             controller,
             Executor(client, recorder, renewer),

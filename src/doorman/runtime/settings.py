@@ -7,11 +7,13 @@ from typing import Final
 import msgspec
 
 from doorman.admission.admission_configuration import QuotaLimits, Restriction
+from doorman.base.clock import Instant
 from doorman.base.gates import FeatureGates
-from doorman.controllers.node.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.pods.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionSettings
 from doorman.nodes.fleet import Fleet
+from doorman.nodes.pods.pod_lifecycle import PodLives
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 
 CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
@@ -24,6 +26,7 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "disruption": "disruption-controller",
     "endpoint": "endpoints-controller",
     "endpointslice": "endpointslice-controller",
+    "endpointslicemirroring": "endpointslice-mirroring-controller",
     "garbagecollector": "garbage-collector-controller",
     "job": "job-controller",
     "namespace": "namespace-controller",
@@ -75,6 +78,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Simulated nodes by profile, instead of `nodes`."""
     clock_rate: float | None = None
     """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
+    pod_lives: PodLives = PodLives()
+    """What pods of simulated nodes do that do not say."""
+    resumed_at: Instant | None = None
+    """The store holds a cluster as it was at this instant: what was under way goes on from where it was."""
     seed: int | None = None
     """Of uids, generated names and the like; None: unpredictable."""
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from doorman.api.identity import AUTHENTICATED, User
-from doorman.api.kinds import Kind
+from doorman.api.kinds import Kind, is_builtin_group
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
@@ -89,7 +89,7 @@ class Pipeline:
         deadline: Deadline | None = None
         try:
             # A watch is answered at once, and lasts as long as it likes.
-            deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
+            deadline = self._deadlines.begin(request.query.get("timeout") if info.verb != "watch" else "")
             response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
@@ -104,9 +104,11 @@ class Pipeline:
         finally:
             if deadline is not None:
                 deadline.end()
-        response.headers += warning_headers(warnings)
+        if warnings:
+            response.headers += warning_headers(warnings)
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
-        audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()
+        sent_id = request.headers.get("audit-id")
+        audit_id = (sent_id.partition("\n")[0] if sent_id else "") or self._names.uid()
         response.headers.append(("Audit-Id", audit_id))
         if self._audit is not None and entry is not None:
             self._audit.finish(entry, response, audit_id)
@@ -117,8 +119,6 @@ class Pipeline:
             is_dry=bool(request.query.get("dryRun")),
             is_apply=request.method == "PATCH" and request.headers.get("content-type", "").startswith(APPLY_PATCH),
         )
-        if not any(name == "Cache-Control" for name, _ in response.headers):
-            response.headers.append(("Cache-Control", "no-cache, private"))
         return response
 
     async def _handle(
@@ -153,7 +153,7 @@ class Pipeline:
             return await self._plain(request, user)
         kind = self._registry.kinds.at(info.group, info.version, info.resource)
         if kind is None:
-            if self._discovery.has_version(info.group, info.version):
+            if self._discovery.has_version(info.group, info.version) or is_builtin_group(info.group):
                 raise no_such_resource()
             return _page_not_found()
         if kind.deprecation:
@@ -200,6 +200,9 @@ class Pipeline:
             return json_response(VERSION, pretty=True)
         if path == "/":
             return json_response({"paths": self._discovery.paths()}, pretty=True)
+        parts = path.split("/")
+        if len(parts) > 2 and (parts[1] == "api" or (parts[1] == "apis" and is_builtin_group(parts[2]))):
+            raise no_such_resource()
         return _page_not_found()
 
     def _refused(self, error: ApiError, request: Request) -> Response:

@@ -9,8 +9,10 @@ import msgspec
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
+from doorman.api.machinery.schema import Document
+from doorman.api.patch.managed_fields import Manager
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
-from doorman.base.clock import Clock
+from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.registry.cache.stored_object import Stored
@@ -18,7 +20,7 @@ from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body, clean_object
 from doorman.registry.deletion import DeleteOptions, Preconditions
 from doorman.registry.fastpath.pod_status import status_patch_of
-from doorman.registry.patch_transforms import PatchBody, transform_of
+from doorman.registry.patch_transforms import ApplyPlan, PatchBody, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.server.auth.authorization import Authorizer, refusal
@@ -135,12 +137,74 @@ class LoopbackClient:
                 if stored is not None:
                     return stored
         patch = PatchBody(type=str(action.type), body=Body(action.body))
+        if patch.is_apply:
+            return await self._apply(kind, action, patch)
         transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
         transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
         written = await self._registry.update(
             kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
         )
         return written.stored
+
+    async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
+        caller = msgspec.structs.replace(self._caller, is_apply=True, manager=action.manager or self._caller.manager)
+        plan = self._apply_plan(kind, patch, caller.manager, action.name, subresource=action.subresource)
+        written = await self._registry.update(
+            kind,
+            action.namespace,
+            action.name,
+            lambda live: plan.on(live, self._requests.clock.now()),
+            caller,
+            subresource=action.subresource,
+        )
+        return written.stored
+
+    async def apply(self, kind: Kind, namespace: str, doc: Document, now: Instant) -> Stored:
+        """Server-side apply that takes fields over from other managers; what is not there is created."""
+        name = doc["metadata"]["name"]
+        info = self._authorize("patch", kind, namespace, name)
+        patch = PatchBody(type=str(PatchType.APPLY), body=Body(doc))
+        plan = self._apply_plan(kind, patch, self._caller.manager, name, validation="Strict")
+
+        async def created() -> Document:
+            self._authorize("create", kind, namespace)
+            return plan.on(None, now)
+
+        def merged(live: Document) -> Document:
+            return plan.on(live, now)
+
+        caller = msgspec.structs.replace(self._caller, is_apply=True)
+        transform = self._guard.on(kind, namespace, merged, caller.user)
+        work = self._registry.update(kind, namespace, name, transform, caller, create=created)
+        return (await self._requests.counted(info, 200, work)).stored
+
+    def _apply_plan(
+        self,
+        kind: Kind,
+        patch: PatchBody,
+        manager: str,
+        name: str,
+        *,
+        subresource: str = "",
+        validation: str = "Ignore",
+    ) -> ApplyPlan:
+        return ApplyPlan(
+            self._registry.schema,
+            self._registry.kinds,
+            kind,
+            patch,
+            Manager(name=manager, operation="Apply", api_version=kind.group_version, subresource=subresource),
+            force=True,
+            name=name,
+            validation=validation,
+            warnings=[],
+        )
+
+    async def evict(self, namespace: str, name: str) -> None:
+        """As `kubectl drain` asks for it: a budget may refuse with 429."""
+        info = self._authorize("create", self._kind("pods"), namespace, name, "eviction")
+        eviction: Document = {"metadata": {"name": name, "namespace": namespace}}
+        await self._requests.counted(info, 201, self._pods.evict(namespace, name, eviction, self._caller))
 
     async def delete(self, action: Delete) -> None:
         kind = self._kind(action.resource)

@@ -12,9 +12,8 @@ from doorman.base.clock import Alarm, Clock
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
 from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordEvent
-from doorman.client.client import Client
+from doorman.client.client import Client, Recorder
 from doorman.client.controller_contract import ObjectChange
-from doorman.client.recorder import EventRecorder
 from doorman.runtime.components.claim_binder import ClaimBinder
 from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError
 from doorman.scheduler.devices.device_state import DEVICE_KINDS
@@ -60,7 +59,7 @@ class SchedulerRunner:
         self,
         scheduler: Scheduler,
         client: Client,
-        recorder: EventRecorder,
+        recorder: Recorder,
         clock: Clock,
         stopwatch: Callable[[], float] = float,
         *,
