@@ -9,9 +9,9 @@ import yaml
 
 from doorman.lint.ignore_comments import Ignores, annotation_ignores, ignores_of
 from doorman.lint.yaml_positions import Path, Position, PositionedDocument, read_positioned
+from doorman.snapshot.snapshot_format import SnapshotError, from_lines, is_header
 
 GZIP: Final = b"\x1f\x8b"
-HEADER_KINDS: Final = ("Snapshot", "ClusterSnapshot")
 _START: Final = Position(1, 1)
 
 Object = Mapping[str, Any]  # an object as JSON
@@ -103,19 +103,20 @@ def cluster_documents(objects: Iterable[Object]) -> list[LintDocument]:
 
 
 def _json_lines(text: str, source: str) -> list[LintDocument] | None:
-    """One object a line, the first of which may be the snapshot's header; None when it is something else."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) < 2 or not all(line.startswith("{") and line.rstrip().endswith("}") for line in lines[:2]):
+    """A snapshot, or one object a line; None when it is something else."""
+    lines = [line for line in text.encode().splitlines() if line.strip()]
+    if len(lines) > 1 and is_header(lines[0]):
+        try:
+            return cluster_documents(from_lines(lines, source).documents())
+        except SnapshotError as error:
+            raise Unlintable(str(error), error.hint) from error
+    if len(lines) < 2 or not all(line.startswith(b"{") and line.rstrip().endswith(b"}") for line in lines[:2]):
         return None
-    found: list[LintDocument] = []
     try:
-        for line in lines:
-            value = msgspec.json.decode(line)
-            if not (mapping(value).get("kind") in HEADER_KINDS or "kind" not in value):
-                found.append(LintDocument(value=value, source=source, ignores=annotation_ignores(value)))
-    except (msgspec.DecodeError, TypeError):
+        found = [msgspec.json.decode(line) for line in lines]
+    except msgspec.DecodeError:
         return None
-    return found
+    return cluster_documents(one for one in found if isinstance(one, dict) and one.get("kind"))
 
 
 def _objects(document: PositionedDocument, lines: list[str], source: str) -> Iterator[LintDocument]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.well_known import FILES_API_VERSION
 from doorman.lint.lint_rule import LintRule
 from doorman.lint.linter import Finding
 from doorman.version import __version__
@@ -33,7 +34,7 @@ def _line(finding: Finding) -> str:
 
 def json_report(findings: Sequence[Finding], *, checked: int) -> str:
     out = {
-        "apiVersion": "doorman.dev/v1alpha1",
+        "apiVersion": FILES_API_VERSION,
         "kind": "LintReport",
         "summary": {"objects": checked, "findings": len(findings)},
         "findings": [

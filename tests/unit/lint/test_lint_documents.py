@@ -6,6 +6,7 @@ import json
 import pytest
 
 from doorman.lint.lint_documents import Unlintable, read_documents
+from doorman.snapshot.snapshot_format import snapshot_of, to_lines
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}, "spec": {"containers": []}}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
@@ -20,15 +21,13 @@ def titles(content: bytes) -> list[str]:
     [
         pytest.param(json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD, NODE]}).encode(), id="list"),
         pytest.param(f"{json.dumps(POD)}\n---\n{json.dumps(NODE)}".encode(), id="documents"),
-        pytest.param(
-            f'{{"kind": "Snapshot", "version": 1}}\n{json.dumps(POD)}\n{json.dumps(NODE)}\n'.encode(), id="snapshot"
-        ),
-        pytest.param(f'{{"version": 1}}\n{json.dumps(POD)}\n{json.dumps(NODE)}\n'.encode(), id="bare-header"),
+        pytest.param(b"\n".join(to_lines(snapshot_of([POD, NODE], 0.0))), id="snapshot"),
+        pytest.param(f"{json.dumps(POD)}\n{json.dumps(NODE)}\n".encode(), id="lines"),
         pytest.param(gzip.compress(f"{json.dumps(POD)}\n{json.dumps(NODE)}\n".encode()), id="gzip"),
     ],
 )
 def test_objects_are_found(content: bytes) -> None:
-    assert titles(content) == ["Pod shop/web", "Node n"]
+    assert sorted(titles(content)) == ["Node n", "Pod shop/web"]
 
 
 def test_items_of_a_typed_list_get_its_kind() -> None:
@@ -48,6 +47,7 @@ def test_what_is_of_no_api_is_passed_over(content: bytes) -> None:
         (b"a: {{ .Values.x }}\nb: [", "helm template"),
         (b"\xff\xfe", "want YAML"),
         (b"\x1f\x8bno gzip", "want YAML"),
+        (b'{"kind": "Snapshot", "apiVersion": "doorman.dev/v1alpha1", "version": 9}\n{}', "save it again"),
     ],
 )
 def test_what_cannot_be_read_is_told(content: bytes, hint: str) -> None:
