@@ -124,3 +124,13 @@ def test_rules_are_listed_and_explained() -> None:
     assert listed[3].split()[:2] == ["DM004", "tolerates-everything"]
     explained = lint("--explain", "DM004").stdout
     assert "\nFix: " in explained
+
+
+def test_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    (tmp_path / "chart.yaml").write_text("a: {{ .Values.x }}\nb: [")
+    done = lint(".", folder=tmp_path)
+    assert done.returncode == 2
+    assert "web.yaml:15:11: DM004" in done.stdout
+    assert done.stderr.startswith("error: chart.yaml: while ")
+    assert "helm template" in done.stderr

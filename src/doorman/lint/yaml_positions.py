@@ -1,4 +1,7 @@
-"""Documents of a YAML file, and on which line each of their members is."""
+"""Documents of a YAML file, and on which line each of their members is.
+
+Words without quotes mean what they mean to the API server, which is not always what they mean to PyYAML.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -6,10 +9,35 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from doorman.server.codec.yaml_bodies import YamlError, plain_scalar
+
 Path = tuple[str | int, ...]
 """Members and indexes from the document's root on."""
 
-Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where there is one
+_BASE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where there is one
+_MERGE: Final = "tag:yaml.org,2002:merge"
+_TEXT: Final = "tag:yaml.org,2002:str"
+
+
+class _Loader(_BASE):  # type: ignore[misc]  # libyaml's has no types
+    """Resolves merges; every other plain word is left to `plain_scalar`."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: kept
+    for first, found in _BASE.yaml_implicit_resolvers.items()
+    if (kept := [(tag, pattern) for tag, pattern in found if tag == _MERGE])
+}
+
+
+def _scalar(_: Any, node: yaml.ScalarNode) -> Any:  # the loader; JSON
+    try:
+        return node.value if node.style else plain_scalar(node.value)
+    except YamlError as error:
+        raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+
+
+_Loader.add_constructor(_TEXT, _scalar)
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -47,7 +75,7 @@ class PositionedDocument:
 
 def read_positioned(text: str) -> Iterator[PositionedDocument]:
     """Raises yaml.YAMLError."""
-    loader = Loader(text)
+    loader = _Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()

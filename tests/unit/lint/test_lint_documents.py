@@ -56,3 +56,11 @@ def test_what_cannot_be_read_is_told(content: bytes, hint: str) -> None:
     assert "some/file.yaml" in str(refused.value)
     assert "\n" not in str(refused.value)
     assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("word", "value"), [("=", "="), ("yes", True), ("n", False), ("2026-01-01", "2026-01-01"), ("'5'", "5"), ("5", 5)]
+)
+def test_words_mean_what_they_mean_to_the_server(word: str, value: object) -> None:
+    (found,) = read_documents(f"apiVersion: v1\nkind: Pod\nspec: {{a: {word}}}\n".encode(), "file")
+    assert found.value["spec"]["a"] == value

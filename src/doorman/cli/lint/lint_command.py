@@ -64,15 +64,20 @@ def command(
     if shows_rules:
         print("\n".join(f"{rule.id}  {rule.name:34}{rule.summary}" for rule in rules))
         return
-    documents = [one for name in files for one in _file(name)]
-    around = [*(_file(str(snapshot)) if snapshot is not None else ()), *(_cluster(cluster) if cluster.is_named else ())]
+    problems: list[str] = []
+    documents = [one for name in files for one in _file(name, problems)]
+    around = list(_file(str(snapshot), problems)) if snapshot is not None else []
+    around += _cluster(cluster) if cluster.is_named else []
     if not files:
         if snapshot is None and not cluster.is_named:
             _refuse("nothing to lint", "give files, --kubeconfig FILE or --from SNAPSHOT")
         documents, around = around, []
+    if problems:
+        click.echo("\n".join(problems), err=True)
     findings = lint(documents, rules, around)
-    sys.stdout.write(_report(findings, rules, output, checked=len(documents)))
-    sys.exit(1 if findings else 0)
+    if documents or not problems:
+        sys.stdout.write(_report(findings, rules, output, checked=len(documents)))
+    sys.exit(2 if problems else 1 if findings else 0)
 
 
 def _rules(select: Sequence[str], ignore: Sequence[str]) -> list[LintRule]:
@@ -94,15 +99,16 @@ def _report(findings: Sequence[Finding], rules: Sequence[LintRule], output: str,
             return text_report(findings, checked=checked)
 
 
-def _file(name: str) -> Iterator[LintDocument]:
+def _file(name: str, problems: list[str]) -> Iterator[LintDocument]:
+    """What cannot be read is noted, and the other files are linted all the same."""
     for path in _paths(name):
         try:
             content = sys.stdin.buffer.read() if name == STANDARD_INPUT else path.read_bytes()
             yield from read_documents(content, "standard input" if name == STANDARD_INPUT else str(path))
         except OSError as error:
-            _refuse(f"{path} cannot be read: {error.strerror}", "is the path right?")
+            problems.append(f"error: {path} cannot be read: {error.strerror}\nhint: is the path right?")
         except Unlintable as error:
-            _refuse(str(error), error.hint)
+            problems.append(f"error: {error}\nhint: {error.hint}")
 
 
 def _paths(name: str) -> list[Path]:

@@ -22,9 +22,11 @@ LEAVING = node("old", "retire=:NoExecute")
         pytest.param(
             "DM001", "{key: node.kubernetes.io/unreachable, operator: Exists}", "{}", PLAIN, False, id="state"
         ),
-        pytest.param("DM001", "{key: n, operator: Gt, value: '5'}", "{}", node("n", "n=9:NoSchedule"), False, id="gt"),
         pytest.param(
-            "DM001", "{key: n, operator: Gt, value: '9'}", "{}", node("n", "n=9:NoSchedule"), True, id="gt-bound"
+            "DM001", "{key: num, operator: Gt, value: '5'}", "{}", node("n", "num=9:NoSchedule"), False, id="gt"
+        ),
+        pytest.param(
+            "DM001", "{key: num, operator: Gt, value: '9'}", "{}", node("n", "num=9:NoSchedule"), True, id="gt-bound"
         ),
         pytest.param("DM008", "{key: gpu, operator: Exists}", "{}", PLAIN + GPU, True, id="may-go-elsewhere"),
         pytest.param(
