@@ -17,6 +17,7 @@ _COMMANDS: Final = {
     "clock": ("doorman.cli.move_clock", "Show or move the clock of `doorman up --clock=virtual`."),
     "device": ("doorman.cli.simulated_device", "Taint, untaint, fail or recover devices of simulated nodes."),
     "why": ("doorman.cli.why", "Say why a pod is where it is, is not placed, or is gone."),
+    "lint": ("doorman.cli.lint.lint_command", "Find tolerations, taints and budgets that do not do what they say."),
     "delete": ("doorman.cli.delete", "Delete objects by name or from a file."),
 }
 
