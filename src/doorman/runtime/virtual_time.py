@@ -22,6 +22,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._clock = clock
         self._epoch = clock.now()
         self._idle: list[asyncio.Future[None]] = []
+        self._last: list[Callable[[], None]] = []
         super().__init__(_PassingSelector(self))
 
     def time(self) -> float:
@@ -43,6 +44,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         future = self.create_future()
         self._idle.append(future)
         await future
+
+    def call_last(self, callback: Callable[[], None]) -> None:
+        """When nothing else is to be done at the present instant, before anybody who waits for that is woken."""
+        self._last.append(callback)
+
+    def run_last(self) -> bool:
+        """Whether something was left for this moment, when nothing is ready."""
+        callbacks, self._last = self._last, []
+        for callback in callbacks:
+            self.call_soon(callback)
+        return bool(callbacks)
 
     def wake_idle(self) -> bool:
         """Whether somebody waited for this moment, when nothing is ready."""
@@ -68,7 +80,7 @@ class _PassingSelector(selectors.SelectSelector):
             # Something is ready already. What threads hand over is put there too, before they wake the selector.
             return []
         ready = super().select(0)
-        if ready or self._loop.wake_idle():
+        if ready or self._loop.run_last() or self._loop.wake_idle():
             return ready
         if timeout:
             # The loop computes the timeout to its next timer; rounding up lets no timer fire a hair too early.
