@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from doorman.api.kinds import Kind, type_table
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Document, Schema
 
 DEPTH_MAX = 7
 WORDS = (

@@ -264,6 +264,16 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
     )
 
 
+@cache
+def _builtin_groups() -> frozenset[str]:
+    return frozenset(row.group for row in builtin_kinds().rows)
+
+
+def is_builtin_group(group: str) -> bool:
+    """Whether Kubernetes itself serves something of this group."""
+    return group in _builtin_groups()
+
+
 def go_package(kind: Kind) -> str:
     """The package of Kubernetes' own types of a kind, as its messages name it."""
     return kind.group.split(".")[0] or "core"

@@ -14,6 +14,7 @@ _COMMANDS: Final = {
     "get": ("doorman.cli.get", "Show nodes, pods and everything else that is served."),
     "apply": ("doorman.cli.apply", "Create or update objects from a file."),
     "node": ("doorman.cli.node", "Add, fail, recover, press or remove simulated nodes."),
+    "clock": ("doorman.cli.move_clock", "Show or move the clock of `doorman up --clock=virtual`."),
     "device": ("doorman.cli.simulated_device", "Taint, untaint, fail or recover devices of simulated nodes."),
     "why": ("doorman.cli.why", "Say why a pod is where it is, is not placed, or is gone."),
     "delete": ("doorman.cli.delete", "Delete objects by name or from a file."),

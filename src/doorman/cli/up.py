@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from doorman.runtime.kubeconfig_file import WrittenKubeconfig
 
 NODES_DEFAULT: Final = 3
+CLOCK_RATE_MAX: Final = 10_000.0
 _POSITIVE: Final = ("node_monitor_period", "node_monitor_grace_period", "node_startup_grace_period")
 _NOT_NEGATIVE: Final = ("node_eviction_rate", "secondary_node_eviction_rate", "eviction_rate")
 _PATH: Final = click.Path(path_type=Path)
@@ -60,6 +61,25 @@ class Gates(click.ParamType[FeatureGates]):
             return parse_gates(value)
         except GateError as error:
             self.fail(f"{error}\nhint: gates look like TaintTolerationComparisonOperators=false", param, ctx)
+
+
+class ClockRate(click.ParamType[float | None]):
+    """`real` (None), `virtual` (0) or how many times as fast as real time."""
+
+    name = "clock"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
+        if value is None or isinstance(value, float):
+            return value
+        if value in ("real", "virtual"):
+            return None if value == "real" else 0.0
+        try:
+            rate = float(value.removesuffix("x")) if value.endswith("x") else 0.0
+        except ValueError:
+            rate = 0.0
+        if not 0 < rate <= CLOCK_RATE_MAX:
+            self.fail(f'"{value}" is no clock\nhint: real, virtual, or a speed up to 10000x such as 60x', param, ctx)
+        return rate
 
 
 class NameList(click.ParamType[tuple[str, ...]]):
@@ -146,6 +166,13 @@ class NameList(click.ParamType[tuple[str, ...]]):
 @click.option("--eviction-rate", type=click.FloatRange(min=0), default=0.0, help="Pods evicted a second; 0: no limit.")
 @click.option("--config", type=_PATH, help="A KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1).")
 @click.option("--nodes-config", type=_PATH, help="Simulated nodes by profile, instead of --nodes.")
+@click.option(
+    "--clock",
+    type=ClockRate(),
+    default="real",
+    metavar="real|virtual|60x",
+    help="virtual: stands still until `doorman clock` moves it; 60x: so many times as fast as real time.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Log what the components do.")
 def command(**flags: Any) -> None:  # click hands flags over by name
     """Start a control plane: API server, scheduler, controllers, simulated nodes.
@@ -156,20 +183,21 @@ def command(**flags: Any) -> None:  # click hands flags over by name
         level=logging.INFO if flags["verbose"] else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     settings = settings_of(flags)
-    _check_names(settings)
+    check_names(settings)
     for warning in settings.gates.warnings:
         click.echo(f"warning: {warning}", err=True)
     with loading():
+        from doorman.runtime.clock.clock_file import WrongClock
         from doorman.runtime.serve import serve  # the whole control plane: loaded when the flags are right
 
     try:
         serve(settings, _announce)
     except Unusable as error:
         click.echo(f"error: {error}\nhint: {error.hint}", err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, WrongClock) else 1)
 
 
-def _check_names(settings: Settings) -> None:
+def check_names(settings: Settings) -> None:
     """Names of controllers and admission plugins that nobody knows are a mistake of the caller's."""
     from doorman.admission.chain import AdmissionSettings, build_chain
     from doorman.runtime.controller_registry import CONTROLLERS
@@ -238,6 +266,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         pod_gc=PodGcSettings(terminated_pod_gc_threshold=flags["terminated_pod_gc_threshold"]),
         scheduler=_scheduler_config(flags["config"]),
         fleet=_fleet(flags["nodes_config"]),
+        clock_rate=flags["clock"],
     )
 
 

@@ -49,6 +49,8 @@ class Patch(Action, frozen=True, kw_only=True):
     subresource: str = ""
     body: Any
     type: PatchType = PatchType.STRATEGIC
+    manager: str = ""
+    """Whose fields they are, when not those of whoever acts. What is applied is forced."""
     is_waited_for: bool = True
     """False: a write that follows in the same list waits for both, which saves a turn."""
 

@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Final, Protocol, runtime_checkable
 
-from doorman.base.clock import Clock, Instant
+from doorman.base.clock import Alarm, Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.base.reader_faults import ReaderFaults
 from doorman.base.timers import TimerHeap
@@ -74,7 +74,7 @@ class ControllerRunner:
         self._metrics = {kind: by_name[name] for kind, name in names.items()}
         self._default_metrics = self._metrics[""]
         self._wakes: TimerHeap[str] = TimerHeap()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Alarm | None = None
         self._timer_due: Instant = 0.0
         self._is_turn_due = False
         self._is_stopped = False
@@ -114,6 +114,10 @@ class ControllerRunner:
         for key, began in self._began.items():
             found.setdefault(self._metrics_of(key).name, []).append(now - began)
         return found
+
+    def last_wake(self) -> Instant | None:
+        """The last instant at which it wants a key looked at, of those it knows of."""
+        return self._wakes.last_due()
 
     def start(self) -> None:
         try:
@@ -251,8 +255,7 @@ class ControllerRunner:
             self._timer = None
         if due is not None and not self._is_stopped:
             self._timer_due = due
-            when = self._loop.time() + max(due - self._clock.now(), 0.0)
-            self._timer = self._loop.call_at(when, self._fire)
+            self._timer = self._clock.call_at(due, self._fire)
 
     def _fire(self) -> None:
         self._timer = None

@@ -7,7 +7,8 @@ import msgspec
 
 from doorman.api.kinds import Kind, builtin_kinds, go_package
 from doorman.api.machinery.conversion import to_stored
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Document, Schema
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.errors import bad_request
 from doorman.base.go_format import quote
@@ -53,7 +54,8 @@ def clean_object(
     schema: Schema, kind: Kind, doc: Document, body: Body, validation: str, warnings: list[str]
 ) -> Document:
     head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-    problems = list(body.duplicates)
+    # A decoder that knows the types tells what occurs twice as it meets it, among the unknown fields.
+    problems = [] if doc is body.typed else list(body.duplicates)
     if kind.type_name:
         try:
             doc, unknown = schema.clean(doc, kind.type_name)

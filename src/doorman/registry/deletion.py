@@ -44,7 +44,9 @@ class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Remove(msgspec.Struct, frozen=True):
-    """Take it out of the store now."""
+    """Take it out of the store now. A pod is shown as it would have been marked."""
+
+    last: Document | None = None
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -112,7 +114,7 @@ def decide_delete(kind: Kind, doc: Document, options: DeleteOptions, now: Instan
     if is_marked and kind.storage == "pods":
         return _delete_again(doc, options, finalizers, now)
     if grace == 0 and not finalizers:
-        return Remove()
+        return Remove(_marked(doc, finalizers, 0, now)) if kind.storage == "pods" else Remove()
     if is_marked:
         if finalizers == doc["metadata"].get("finalizers", []):
             return Keep()

@@ -4,7 +4,8 @@ Built-in kinds have theirs in tables; a custom kind's are in the schema of its d
 """
 
 from doorman.api.kinds import Kind, Kinds
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Document, Schema
 from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults
 from doorman.api.patch.managed_fields import ManagedFields, Manager
 from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX

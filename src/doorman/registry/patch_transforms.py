@@ -7,10 +7,11 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.decode_errors import conversion_fault, converted, json_type
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError, json_type
+from doorman.api.machinery.map_conversion import conversion_fault, converted
+from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker
-from doorman.api.patch.json_patch import json_patch, merge_patch
+from doorman.api.patch.json_patch import json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
 from doorman.api.patch.strategic_merge_patch import strategic_merge
@@ -42,6 +43,9 @@ class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
 def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:
     """The function the registry applies, perhaps more than once, to what is stored."""
     told = len(warnings)
+    in_patch = list(patch.body.duplicates)
+    if patch.type == JSON_PATCH and validation != "Ignore":
+        in_patch = [f"json patch {fault}" for fault in [*operation_faults(patch.body.value), *in_patch]]
     if patch.type == JSON_PATCH and validation == "Ignore" and not isinstance(patch.body.value, list):
         # Nobody looks for unknown fields in it, so it is read by another decoder.
         found = json_type(patch.body.value)
@@ -52,7 +56,7 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
         patched = _patched(schema, kind, patch, live)
         found: list[str] = []
         known = None if patch.type == JSON_PATCH else live
-        cleaned = _cleaned(schema, kind, patched, patch, validation, found, known)
+        cleaned = _cleaned(schema, kind, patched, patch, validation, found, known, in_patch)
         warnings[told:] = found  # what an attempt before this one said is said again
         return to_stored(kind.conversion, cleaned)
 
@@ -75,9 +79,14 @@ def _cleaned(
     validation: str,
     warnings: list[str],
     known: Document | None,
+    in_patch: list[str],
 ) -> Document:
+    if patch.type == STRATEGIC_MERGE_PATCH:
+        for member in ("kind", "apiVersion"):
+            if fault := conversion_fault(schema, patched.get(member), "string"):
+                raise _invalid_patch(patch, patched, fault)
     patched = _as_kind(kind, patched, patch)
-    problems = list(patch.body.duplicates)
+    problems = list(in_patch)
     if kind.type_name:
         try:
             patched, unknown = _decoded(schema, kind, patched, patch, known)
@@ -148,7 +157,6 @@ class ApplyPlan:
         manager: Manager,
         *,
         force: bool,
-        namespace: str,
         name: str,
         validation: str,
         warnings: list[str],
@@ -159,7 +167,7 @@ class ApplyPlan:
         self._force = force
         self._name = name
         self._schema = schema
-        self.config = checked_config(schema, kind, patch, namespace, name, validation, warnings)
+        self.config = checked_config(schema, kind, patch, name, validation, warnings)
 
     def on(self, live: Document | None, now: Instant) -> Document:
         conversion = self._kind.conversion
@@ -204,7 +212,7 @@ def _read_config(
 
 
 def checked_config(
-    schema: Schema, kind: Kind, patch: PatchBody, namespace: str, name: str, validation: str, warnings: list[str]
+    schema: Schema, kind: Kind, patch: PatchBody, name: str, validation: str, warnings: list[str]
 ) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
@@ -217,9 +225,8 @@ def checked_config(
             f"Incorrect version specified in apply patch. Specified patch version: {version}, "
             f"expected: {kind.group_version}"
         )
-    metadata = config.get("metadata") or {}
-    if not isinstance(metadata, dict):
-        raise bad_request("error decoding YAML: metadata must be an object")
+    given = config.get("metadata") or {}
+    metadata = given if isinstance(given, dict) else {}
     if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
     problems = list(patch.body.duplicates)
@@ -227,7 +234,8 @@ def checked_config(
         raise bad_request(f"error strict decoding patch: {', '.join(problems)}")
     if validation == "Warn":
         warnings += problems
-    where = f"{namespace}/{name}; {kind.group}/{kind.version}, Kind={kind.kind}"
+    named = (found if isinstance(found := metadata.get(part), str) else "" for part in ("namespace", "name"))
+    where = f"{'/'.join(named)}; {kind.group}/{kind.version}, Kind={kind.kind}"
     if not kind.type_name:
         cleaned = dict(config)
     else:

@@ -66,6 +66,9 @@ class PodOperations:
         if metadata.get("name") != name:
             raise bad_request("name in URL does not match name in Eviction object")
         options = msgspec.convert(eviction.get("deleteOptions", {}), DeleteOptions)
+        if caller.dry_run and options.dry_run not in ((), ("All",)):
+            asked = " ".join(options.dry_run)
+            raise ApiError(500, "", f"Non-matching dry-run options in request and content: [All] and [{asked}]")
         pod = self._registry.get(self._pods, namespace, name).document()
         if caller.dry_run or options.dry_run:
             caller = msgspec.structs.replace(caller, dry_run=True)

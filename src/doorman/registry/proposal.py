@@ -29,7 +29,7 @@ from doorman.registry.caller import Caller
 from doorman.registry.commit import Undo
 from doorman.registry.fastpath.create_cache import EVENTS, CachedCreate, Reads
 from doorman.registry.fastpath.shortcuts import Shortcuts
-from doorman.registry.kind_rules import KindRules
+from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.job_strategy import forget_selector
 from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
 from doorman.registry.object_identity import check_identity, drop_repeated_owners, settle_namespace
@@ -37,7 +37,9 @@ from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.warnings import warnings_of
 
-_SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_SERVER_OWNED: Final = frozenset(
+    {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
+)
 
 _OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
 """Of which the answer says who asked for which field."""
@@ -214,7 +216,11 @@ class Proposer:
             new = part.put(new, seen[0])
         weight = self._rules.weight(kind, weight_bytes)
         manager = _manager(caller, asked_for, kind)
-        await in_turn(weight, self._rules.settle_update, kind, name, subresource, new, old, manager, now)
+        try:
+            await in_turn(weight, self._rules.settle_update, kind, name, subresource, new, old, manager, now)
+        except Unchanged:
+            attributes.warnings.extend(() if subresource else warnings_of(kind.storage, new, old))
+            raise
         if not subresource:
             attributes.warnings.extend(warnings_of(kind.storage, new, old))
         attributes.obj = new if part is None else part.show(new)
@@ -256,8 +262,8 @@ def _manager(caller: Caller, subresource: str, kind: Kind) -> Manager:
 
 def _drop_server_owned(kind: Kind, namespace: str, metadata: Document, caller: Caller) -> None:
     """Members that a client cannot choose."""
-    for field in (*_SERVER_OWNED, "selfLink"):
-        metadata.pop(field, None)
+    for field in _SERVER_OWNED & metadata.keys():
+        del metadata[field]
     settle_namespace(kind, namespace, metadata)
     version = metadata.pop("resourceVersion", "")
     if version.isdigit() and version.strip("0") and not caller.dry_run:  # what is no number is passed over

@@ -23,6 +23,7 @@ from doorman.base.loop_turns import in_turn
 from doorman.registry.admission.admission_phases import AdmissionPhases
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.admission.admission_versions import FormsOf
+from doorman.registry.cache.compaction import Compaction
 from doorman.registry.cache.object_reader import ObjectReader, object_key
 from doorman.registry.cache.stored_object import Stored, Unreadable, store_key, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import Collection, WatchCache
@@ -96,6 +97,7 @@ class Registry:
         self._store = store
         self._clock = clock
         self._names = names
+        self.compaction = Compaction(clock)
         self._committer = Committer(store)
         self._allocators = ServiceAllocators(cache.collection(SERVICES))
         self.reader = ObjectReader(store, cache, kinds)
@@ -311,7 +313,10 @@ class Registry:
             match decide_delete(kind, doc, options, now):
                 case Keep():
                     return Deleted(before, is_removed=False)
-                case Remove():
+                case Remove(last):
+                    if last is not None:
+                        key, value = object_key(kind, namespace, name), _marked_bytes(last, pod_bytes)
+                        before = unstored(value, key, entry.revision)
                     return Proposed(entry.key, None, entry.revision)
                 case Mark(marked):
                     return Proposed(entry.key, _marked_bytes(marked, pod_bytes), entry.revision)

@@ -136,6 +136,25 @@ def _update_csi_driver(kind: Kind, new: Document, old: Document, now: Instant) -
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
+# Service accounts
+
+
+def _create_account(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    _keep_secret_names(doc)
+
+
+def _update_account(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    _keep_secret_names(new)
+
+
+def _keep_secret_names(doc: Document) -> None:
+    """Secrets are of the account's namespace: nothing but their names is kept."""
+    if doc.get("secrets"):
+        doc["secrets"] = [{"name": one["name"]} if one.get("name") else {} for one in doc["secrets"]]
+
+
 # Services
 
 
@@ -179,14 +198,14 @@ def _update_certificate_request(kind: Kind, new: Document, old: Document, now: I
 
 def _certificate_request_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     """Validation says which conditions may not be changed here."""
-    take_only(new, old, "status")
+    take_only(new, old, "status", "metadata")
     _date_conditions(new, old, now)
 
 
 def _approve_certificate_request(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """The conditions, and nothing else."""
+    """The conditions and metadata, and nothing else."""
     wanted = new.get("status", {}).get("conditions") or []
-    take_only(new, old, "status")
+    take_only(new, old, "status", "metadata")
     status = {name: value for name, value in old.get("status", {}).items() if name != "conditions"}
     if wanted:
         status["conditions"] = wanted
@@ -270,6 +289,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "priorityclasses.scheduling.k8s.io": _strategy(update=_update_priority_class),
     "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
     "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
+    "serviceaccounts": _strategy(create=_create_account, update=_update_account),
     "services": _strategy(create=_create_service, update=_update_service),
     "persistentvolumes": _strategy(create=create_volume, status=volume_status),
     "persistentvolumeclaims": _strategy(create=create_claim, update=update_claim),

@@ -50,7 +50,7 @@ from doorman.server.flow_control import FlowControl
 from doorman.server.handlers import Compute
 from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
-from doorman.server.pipeline import Pipeline
+from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.certificate_requests import CertificateRequests
 from doorman.server.subresources.reviews import Reviews
@@ -126,6 +126,12 @@ class ApiServer:
         except Unreadable:
             return None
 
+    @property
+    def awaits_others(self) -> bool:
+        """Whether the store's writer or a webhook has yet to answer."""
+        is_writing = self._store.is_well and any(True for _ in self._store.pending())
+        return is_writing or self._webhook_caller.in_flight > 0
+
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
         client, address = self.system_client(), self._settings.bind_address
@@ -139,8 +145,9 @@ class ApiServer:
         *,
         computed: Mapping[str, Compute],
         sources: Iterable[MetricsSource],
+        plain: Mapping[str, PlainHandler],
     ) -> Pipeline:
-        """`computed` are resources made when asked for; `sources` add to `/metrics`."""
+        """`computed` are resources made when asked for; `sources` add to `/metrics`; `plain` are further paths."""
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
         authenticator = ClusterAuthenticator(
             credentials.admin_token,
@@ -182,6 +189,7 @@ class ApiServer:
             clock=self._clock,
             names=self._names,
             rng=random.Random(self._rng.random()),
+            plain=plain,
         )
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What every cluster has from the start: namespaces, priority classes, the API's own service, default roles."""
+"""What every cluster has from the start: namespaces, priority classes, priority levels, the API's own service."""
 
 import asyncio
 import copy
@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from doorman.api.kinds import data_file
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Patch, PatchType
@@ -41,11 +42,19 @@ async def bootstrap(client: Client, existing: Existing, *, address: str, port: i
         _ensure(client, "servicecidrs.networking.k8s.io", "", _service_range()),
         _ensure(client, "configmaps", "kube-system", config),
         _publish(client, own),
+        *(_ensure(client, resource, "", body) for resource, body in flow_control()),
     ]
     if existing("services", "default", API_SERVICE) is None:
         # A second one would be refused for its address, not for its name.
         rest.append(_ensure(client, "services", "default", own["services"]))
     await asyncio.gather(*rest)
+
+
+def flow_control() -> list[tuple[str, Document]]:
+    """The priority levels and flow schemas that Kubernetes suggests, or cannot do without."""
+    found: Mapping[str, list[Document]] = data_file("flow_control.json")
+    group = "flowcontrol.apiserver.k8s.io"
+    return [(f"{resource}.{group}", body) for resource, bodies in found.items() for body in bodies]
 
 
 def _class(name: str, value: int) -> Document:

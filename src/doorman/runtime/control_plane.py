@@ -15,7 +15,7 @@ from doorman.api.identity import MASTERS
 from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import Object
 from doorman.api.well_known import API_SERVER_USER
-from doorman.base.clock import Clock
+from doorman.base.clock import Clock, Instant
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.recorder import EventRecorder
@@ -24,6 +24,8 @@ from doorman.nodes.profile import simulated_node
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
 from doorman.runtime.bootstrap import api_service, attempt
+from doorman.runtime.clock.clock_service import PATH as CLOCK_PATH
+from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.components.component_metrics import controller_source, scheduler_source
@@ -104,7 +106,12 @@ class ControlPlane:
             informer.announce()
         self._controllers.start()
 
-    def pipeline(self, credentials: Credentials, audit: AuditLog | None = None) -> Pipeline:
+    def pipeline(
+        self,
+        credentials: Credentials,
+        audit: AuditLog | None = None,
+        clock: ClockService | None = None,
+    ) -> Pipeline:
         return self.api.pipeline(
             credentials,
             audit,
@@ -114,6 +121,7 @@ class ControlPlane:
                 COMPONENTS: lambda _namespace, name, _user: component_statuses(self.kinds, name),
             },
             sources=(controller_source(self.runners), scheduler_source(lambda: self.scheduler)),
+            plain={CLOCK_PATH: (clock or ClockService(self._clock)).answer},
         )
 
     def explainer(self) -> PodExplainer:
@@ -121,6 +129,17 @@ class ControlPlane:
         evictions = self._controllers.find(forecasts_evictions)
         devices = self._controllers.find(forecasts_device_evictions)
         return PodExplainer(self.registry, self.authorizer, scheduler, evictions, devices, self._clock)
+
+    @property
+    def awaits_others(self) -> bool:
+        """Whether another process has yet to answer: the store's writer, a webhook or an extender."""
+        extenders = self._extenders.in_flight if self._extenders is not None else 0
+        return self.api.awaits_others or extenders > 0
+
+    def last_wake(self) -> Instant:
+        """The last instant at which some controller wants to look at something, of those they know of by now."""
+        wakes = (runner.last_wake() for runner in self.runners)
+        return max((wake for wake in wakes if wake is not None), default=self._clock.now())
 
     async def add_nodes(self) -> None:
         """The simulated nodes of the settings that are not there yet."""

@@ -11,6 +11,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.doorman_dev import DEDICATED_NODES
+from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
 from doorman.api.views.meta import Object
 from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
 from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
@@ -28,6 +29,7 @@ from doorman.controllers.cluster.clusterrole_aggregation import CLUSTER_ROLES, C
 from doorman.controllers.cluster.crd_controller import CustomResourceDefinitionController
 from doorman.controllers.cluster.disruption import DisruptionController, WorkloadScales
 from doorman.controllers.cluster.event_ttl import EventTtlController
+from doorman.controllers.cluster.flow_schema_status import FlowSchemaStatusController
 from doorman.controllers.cluster.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.cluster.namespace_controller import NamespaceController
 from doorman.controllers.cluster.policy_status import PolicyStatusController
@@ -49,6 +51,7 @@ from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
 from doorman.controllers.replicas.replicaset import REPLICA_SETS
 from doorman.controllers.replicas.replicationcontroller import REPLICATION_CONTROLLERS
+from doorman.controllers.service.endpoint_slice_mirroring import EndpointSliceMirroringController
 from doorman.controllers.service.endpoint_slices import RESOURCE as ENDPOINT_SLICES
 from doorman.controllers.service.endpoint_slices import EndpointSliceController
 from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOINTS
@@ -161,7 +164,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "simulated-device-driver": lambda p: SimulatedDeviceDriver(p.lister("nodes"), p.lister(SLICES), p.lister(CLASSES)),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
     "cloud-node-controller": lambda p: CloudNodeController(p.lister("nodes")),
-    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
+    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes"), p.lister(TAINT_RULES)),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),
         p.lister("controllerrevisions.apps"),
@@ -193,6 +196,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         ),
     ),
     "endpoints-controller": lambda p: EndpointsController(p.lister("services"), p.lister("pods"), p.lister(ENDPOINTS)),
+    "endpointslice-mirroring-controller": lambda p: EndpointSliceMirroringController(
+        p.lister("services"), p.lister(ENDPOINTS), p.lister(ENDPOINT_SLICES)
+    ),
     "endpointslice-controller": lambda p: EndpointSliceController(
         p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
     ),
@@ -230,6 +236,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
     "endpoints-controller": "endpoint-controller",
+    "endpointslice-mirroring-controller": "endpointslicemirroring-controller",
     "daemonset-controller": "daemon-set-controller",
     "replicationcontroller-controller": "replication-controller",
     "resourceclaim-controller": "resource-claim-controller",
@@ -257,6 +264,7 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         API_SERVER,
     ),
     (lambda p: EventTtlController(p.informers.live("events")), API_SERVER),
+    (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
     (
         lambda p: SimulatedNodes(
             p.lister("nodes"),

@@ -18,6 +18,12 @@ from doorman.base.clock import Clock, SystemClock
 from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.process_memory import keep_memory
 from doorman.front.connections import BACKLOG
+from doorman.runtime.clock.clock_driver import ClockDriver
+from doorman.runtime.clock.clock_file import ClockFile, check_clock, open_clock
+from doorman.runtime.clock.clock_service import ClockService
+from doorman.runtime.clock.idle_loop import IdleLoop
+from doorman.runtime.clock.movable_clock import MovableClock
+from doorman.runtime.clock.quiet_time import QuietTime
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.front_process import Front
@@ -42,9 +48,17 @@ def serve(settings: Settings, announce: Announce) -> None:
     front = Front(listener)
     try:
         with tempfile.TemporaryDirectory(prefix="doorman-") as scratch:
-            uvloop.run(_serve(settings, announce, Path(scratch), front, listener.getsockname()[1]))
+            _run(settings, _serve(settings, announce, Path(scratch), front, listener.getsockname()[1]))
     finally:
         front.end()
+
+
+def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
+    if settings.clock_rate is None:
+        uvloop.run(work)
+        return
+    with asyncio.Runner(loop_factory=IdleLoop) as runner:  # it knows when nothing more happens, which uvloop does not
+        runner.run(work)
 
 
 def _allow_many_files() -> None:
@@ -63,17 +77,20 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
         loop.add_signal_handler(number, stop.set)
     if settings.kubeconfig_out is not None:
         check_kubeconfig(settings.kubeconfig_out)
-    clock = SystemClock()
+    wall = SystemClock()
+    clock, clock_file = _open_clock(settings, wall)
     store = await _open_store(settings)
     try:
-        credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(clock.now(), UTC))
+        # Clients look at certificates, and live in real time.
+        credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
         cluster = ControlPlane(store, settings, clock)
+        service = _clock_service(clock, cluster, store)
     except BaseException:
         await store.close()
         raise
-    audit = _open_audit_log(settings, clock, loop)
+    audit = _open_audit_log(settings, wall, loop)
     try:
-        is_started = await _unless(stop, _start(cluster, credentials, audit, scratch, front, port))
+        is_started = await _unless(stop, _start(cluster, credentials, audit, service, scratch, front, port))
         if is_started:
             address = f"https://{_host(settings.bind_address)}:{port}"
             file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
@@ -87,15 +104,46 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
         await cluster.stop()
         if audit is not None:
             audit.close()
+        if clock_file is not None:
+            clock_file.note(clock.now())
+            clock_file.close()
+
+
+def _open_clock(settings: Settings, wall: SystemClock) -> tuple[SystemClock | MovableClock, ClockFile | None]:
+    rate, directory = settings.clock_rate, settings.data_dir
+    check_clock(directory, is_movable=rate is not None)
+    if rate is None:
+        return wall, None
+    try:
+        return open_clock(directory, rate, wall.now())
+    except OSError as error:
+        raise Unusable(
+            f"cannot use the data directory {directory}: {error.strerror}",
+            "give a directory you may write to with --data-dir, or use --in-memory",
+        ) from error
+
+
+def _clock_service(clock: Clock, cluster: ControlPlane, store: Store) -> ClockService:
+    loop = asyncio.get_running_loop()
+    if not isinstance(clock, MovableClock) or not isinstance(loop, IdleLoop):
+        return ClockService(clock)
+    driver = ClockDriver(clock, loop, lambda: cluster.awaits_others)
+    return ClockService(clock, driver, QuietTime(store, clock, cluster.last_wake))
 
 
 async def _start(
-    cluster: ControlPlane, credentials: Credentials, audit: AuditLog | None, scratch: Path, front: Front, port: int
+    cluster: ControlPlane,
+    credentials: Credentials,
+    audit: AuditLog | None,
+    clock: ClockService,
+    scratch: Path,
+    front: Front,
+    port: int,
 ) -> None:
     await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
     await cluster.add_nodes()
-    await front.begin(cluster.pipeline(credentials, audit), credentials, scratch)
+    await front.begin(cluster.pipeline(credentials, audit, clock), credentials, scratch)
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[object, object, None]) -> bool:

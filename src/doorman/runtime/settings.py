@@ -26,6 +26,7 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "disruption": "disruption-controller",
     "endpoint": "endpoints-controller",
     "endpointslice": "endpointslice-controller",
+    "endpointslicemirroring": "endpointslice-mirroring-controller",
     "garbagecollector": "garbage-collector-controller",
     "job": "job-controller",
     "namespace": "namespace-controller",
@@ -75,6 +76,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: SchedulerConfig = SchedulerConfig()
     fleet: Fleet | None = None
     """Simulated nodes by profile, instead of `nodes`."""
+    clock_rate: float | None = None
+    """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
     pod_lives: PodLives = PodLives()
     """What pods of simulated nodes do that do not say."""
     resumed_at: Instant | None = None

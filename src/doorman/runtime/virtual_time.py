@@ -11,17 +11,17 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from doorman.base.clock import ManualClock
+from doorman.runtime.clock.idle_loop import IdleLoop
 
 T = TypeVar("T")
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
+class VirtualLoop(IdleLoop):
     """Its time is the clock's; its selector passes time instead of spending it."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._epoch = clock.now()
-        self._idle: list[asyncio.Future[None]] = []
         self._last: list[Callable[[], None]] = []
         super().__init__(_PassingSelector(self))
 
@@ -39,12 +39,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             future.set_exception(error)
         return future
 
-    async def until_idle(self) -> None:
-        """Until nothing more happens at the present instant."""
-        future = self.create_future()
-        self._idle.append(future)
-        await future
-
     def call_last(self, callback: Callable[[], None]) -> None:
         """When nothing else is to be done at the present instant, before anybody who waits for that is woken."""
         self._last.append(callback)
@@ -55,14 +49,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         for callback in callbacks:
             self.call_soon(callback)
         return bool(callbacks)
-
-    def wake_idle(self) -> bool:
-        """Whether somebody waited for this moment, when nothing is ready."""
-        waiting, self._idle = self._idle, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
-        return bool(waiting)
 
     def advance(self, seconds: float) -> None:
         """By that much, and by something in any case: less than the clock can show would be no time at all."""

@@ -216,7 +216,6 @@ class ResourceHandlers:
             patch,
             manager,
             force=call.request.query.flag("force"),
-            namespace=call.info.namespace,
             name=call.info.name,
             validation=field_validation(call.request.query, "PatchOptions"),
             warnings=call.warnings,
@@ -352,7 +351,7 @@ class ResourceHandlers:
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
             validation = field_validation(call.request.query, "PatchOptions")
-            config = checked_config(schema, SCALE, patch, info.namespace, info.name, validation, call.warnings)
+            config = checked_config(schema, SCALE, patch, info.name, validation, call.warnings)
             whole = PatchBody(type=patch.type, body=Body(applied_replicas(config, kind)))
             return caller, self._plan(call, whole, caller, "scale")
         validation = field_validation(call.request.query, "PatchOptions")

@@ -180,10 +180,13 @@ async def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Pa
         raise too_new(token.rv, registry.cache.revision)
     collection = registry.collection(kind)
     start = token.start.rstrip("\0")
+    oldest = registry.compaction.oldest(registry.cache.revision)
     if token.rv < 0:
         # The client chose to go on although the consistent view is gone.
         return await _newest_page(registry, collection, options.selection, options.limit, after=start)
     try:
+        if token.rv < oldest:
+            raise TooOld(oldest)
         return await _page(collection, options.selection, token.rv, options.limit, at_revision=token.rv, after=start)
     except TooOld as error:
         raise expired(_CONTINUE_TOO_OLD, continue_token=_write_token(-1, start)) from error

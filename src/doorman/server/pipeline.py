@@ -2,13 +2,13 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
 
 from doorman.api.identity import AUTHENTICATED, User
-from doorman.api.kinds import Kind
+from doorman.api.kinds import Kind, is_builtin_group
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
@@ -39,6 +39,9 @@ _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _ONLY_POSTED: Final = ("create",)
 _READING: Final = ("GET", "HEAD")
 
+PlainHandler = Callable[[Request], Awaitable[Response]]
+"""Answers a path that is no resource. Raises ApiError."""
+
 
 class Pipeline:
     def __init__(
@@ -57,7 +60,9 @@ class Pipeline:
         clock: Clock,
         names: NameGenerator,
         rng: random.Random,
+        plain: Mapping[str, PlainHandler] | None = None,
     ) -> None:
+        """`plain` are paths of our own that are no resources."""
         self._registry = registry
         self._authenticator = authenticator
         self._authorizer = authorizer
@@ -71,6 +76,7 @@ class Pipeline:
         self._names = names
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
         self._issuer = access.issuer
+        self._own_paths = plain or {}
         self._discovery = Discovery(registry.kinds)
         self._openapi = OpenApi(registry.kinds, registry.schema)
 
@@ -83,7 +89,7 @@ class Pipeline:
         deadline: Deadline | None = None
         try:
             # A watch is answered at once, and lasts as long as it likes.
-            deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
+            deadline = self._deadlines.begin(request.query.get("timeout") if info.verb != "watch" else "")
             response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
@@ -98,9 +104,11 @@ class Pipeline:
         finally:
             if deadline is not None:
                 deadline.end()
-        response.headers += warning_headers(warnings)
+        if warnings:
+            response.headers += warning_headers(warnings)
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
-        audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()
+        sent_id = request.headers.get("audit-id")
+        audit_id = (sent_id.partition("\n")[0] if sent_id else "") or self._names.uid()
         response.headers.append(("Audit-Id", audit_id))
         if self._audit is not None and entry is not None:
             self._audit.finish(entry, response, audit_id)
@@ -111,8 +119,6 @@ class Pipeline:
             is_dry=bool(request.query.get("dryRun")),
             is_apply=request.method == "PATCH" and request.headers.get("content-type", "").startswith(APPLY_PATCH),
         )
-        if not any(name == "Cache-Control" for name, _ in response.headers):
-            response.headers.append(("Cache-Control", "no-cache, private"))
         return response
 
     async def _handle(
@@ -147,7 +153,7 @@ class Pipeline:
             return await self._plain(request, user)
         kind = self._registry.kinds.at(info.group, info.version, info.resource)
         if kind is None:
-            if self._discovery.has_version(info.group, info.version):
+            if self._discovery.has_version(info.group, info.version) or is_builtin_group(info.group):
                 raise no_such_resource()
             return _page_not_found()
         if kind.deprecation:
@@ -186,12 +192,17 @@ class Pipeline:
             return self._issuer.answer(request) or _page_not_found()
         if path == "/metrics":
             return self._metrics.answer()
+        if (own := self._own_paths.get(path)) is not None:
+            return await own(request)
         if path == "/version":
             if request.method not in _READING:
                 raise method_not_allowed()
             return json_response(VERSION, pretty=True)
         if path == "/":
             return json_response({"paths": self._discovery.paths()}, pretty=True)
+        parts = path.split("/")
+        if len(parts) > 2 and (parts[1] == "api" or (parts[1] == "apis" and is_builtin_group(parts[2]))):
+            raise no_such_resource()
         return _page_not_found()
 
     def _refused(self, error: ApiError, request: Request) -> Response:

@@ -41,16 +41,16 @@ DECLARED: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     ),
     "ipaddresses.networking.k8s.io": (
         ("spec.parentRef", "required"),
-        ("spec.parentRef", "immutable"),
         ("spec.parentRef.resource", "required"),
         ("spec.parentRef.name", "required"),
+        ("spec.parentRef", "immutable"),
     ),
     "networkpolicies.networking.k8s.io": (
         ("spec.ingress.from.ipBlock.cidr", "required"),
         ("spec.egress.to.ipBlock.cidr", "required"),
     ),
     "ingressclasses.networking.k8s.io": (("spec.parameters.kind", "required"), ("spec.parameters.name", "required")),
-    "runtimeclasses.node.k8s.io": (("handler", "immutable"), ("handler", "required"), ("handler", "invalid")),
+    "runtimeclasses.node.k8s.io": (("handler", "required"), ("handler", "invalid"), ("handler", "immutable")),
     "cronjobs.batch": (("spec.schedule", "required"),),
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": (
         ("spec.policyName", "required"),

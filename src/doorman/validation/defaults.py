@@ -161,7 +161,8 @@ def default_csi_driver(doc: Document) -> None:
 
 
 def default_role_binding(doc: Document) -> None:
-    doc.setdefault("roleRef", {}).setdefault("apiGroup", RBAC_GROUP)
+    reference = doc.setdefault("roleRef", {})
+    reference["apiGroup"] = reference.get("apiGroup") or RBAC_GROUP
     for subject in doc.get("subjects") or ():
         if subject.get("kind") in ("User", "Group"):
             subject.setdefault("apiGroup", RBAC_GROUP)

@@ -20,6 +20,7 @@ ANNOTATIONS_BYTES_MAX: Final = 256 * 1024
 IMMUTABLE: Final = "field is immutable"
 
 _STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_NEITHER: Final = "name is neither a standard finalizer name nor is it fully qualified"
 _BANNED_OWNERS: Final = frozenset({("v1", "Event")})
 _FIXED_FIELDS: Final = (
     "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -32,6 +33,8 @@ def validate_metadata(doc: Document, name_faults: NameFaults = subdomain_faults)
     """The checks of a create, which updates make too. The namespace is the server's: it exists, so it is well named."""
     metadata = doc.get("metadata") or {}
     errors = _name_errors(metadata, name_faults)
+    if (generation := metadata.get("generation") or 0) < 0:
+        errors.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
     if labels := metadata.get("labels"):
         errors.extend(label_errors(labels, "metadata.labels"))
     if annotations := metadata.get("annotations"):
@@ -100,6 +103,22 @@ def metadata_validator(name_faults: NameFaults = subdomain_faults) -> Validator:
     return Validator(create=create, update=update)
 
 
+def with_any_finalizer(validator: Validator) -> Validator:
+    """The same checks, but that a finalizer needs no domain."""
+
+    def create(doc: Document, context: Context) -> list[FieldError]:
+        return _without_own_finalizers(validator.create(doc, context))
+
+    def update(new: Document, old: Document, context: Context) -> list[FieldError]:
+        return _without_own_finalizers(validator.update(new, old, context))
+
+    return Validator(create=create, update=update)
+
+
+def _without_own_finalizers(errors: list[FieldError]) -> list[FieldError]:
+    return [error for error in errors if not error.body.endswith(_NEITHER)] if errors else errors
+
+
 def _name_errors(metadata: Mapping[str, Any], name_faults: NameFaults) -> list[FieldError]:
     errors: list[FieldError] = []
     generate_name = metadata.get("generateName", "")
@@ -164,7 +183,7 @@ def kube_finalizer_errors(finalizer: str, path: str) -> list[FieldError]:
     """A finalizer without a domain must be one of Kubernetes' own."""
     if "/" in finalizer or finalizer in _STANDARD_FINALIZERS:
         return []
-    return [invalid(path, finalizer, "name is neither a standard finalizer name nor is it fully qualified")]
+    return [invalid(path, finalizer, _NEITHER)]
 
 
 def _new_finalizer_errors(after: Sequence[str], before: Sequence[str]) -> list[FieldError]:

@@ -29,7 +29,7 @@ from doorman.validation.discovery.endpoint_slice import ENDPOINT_SLICE
 from doorman.validation.doorman_dev import dedicated
 from doorman.validation.flowcontrol.flow_schema import FLOW_SCHEMA
 from doorman.validation.flowcontrol.priority_level import PRIORITY_LEVEL
-from doorman.validation.metadata import metadata_validator
+from doorman.validation.metadata import metadata_validator, with_any_finalizer
 from doorman.validation.networking.ingress import INGRESS, INGRESS_CLASS
 from doorman.validation.networking.network_policy import NETWORK_POLICY
 from doorman.validation.networking.ranges import IP_ADDRESS, SERVICE_CIDR
@@ -126,7 +126,18 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "clustertrustbundles.certificates.k8s.io": TRUST_BUNDLE,
 }
 
-VALIDATORS: Final[Mapping[str, Validator]] = {name: with_declared_last(name, check) for name, check in _CHECKS.items()}
+_ANY_FINALIZER: Final = (
+    "admissionregistration.k8s.io", "coordination.k8s.io", "policy", "apiextensions.k8s.io", "apiregistration.k8s.io",
+)  # fmt: skip
+"""Groups whose objects may have a finalizer without a domain that is none of Kubernetes' own."""
+
+
+def _validator(storage: str, check: Validator) -> Validator:
+    in_order = with_declared_last(storage, check)
+    return with_any_finalizer(in_order) if storage.partition(".")[2] in _ANY_FINALIZER else in_order
+
+
+VALIDATORS: Final[Mapping[str, Validator]] = {name: _validator(name, check) for name, check in _CHECKS.items()}
 
 
 def validator_of(storage: str) -> Validator:

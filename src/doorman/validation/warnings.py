@@ -6,6 +6,7 @@ from typing import Final
 from doorman.api.machinery.schema import Document
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
+from doorman.validation import object_warnings
 from doorman.validation.core.service import TOPOLOGY_HINTS, TOPOLOGY_MODE
 from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings, term_warnings
 
@@ -84,8 +85,10 @@ def _endpoint_slice(doc: Document, old: Document | None) -> list[str]:
     ]
 
 
-def _csi_driver(doc: Document, _old: Document | None) -> list[str]:
+def _csi_driver(doc: Document, old: Document | None) -> list[str]:
     spec = doc.get("spec") or {}
+    if old is not None and spec.get("tokenRequests") == (old.get("spec") or {}).get("tokenRequests"):
+        return []
     is_open = spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None
     return [_TOKENS_IN_ATTRIBUTES] if is_open else []
 
@@ -126,6 +129,10 @@ def _resource_slice(doc: Document, _old: Document | None) -> list[str]:
     return [text] if driver != driver.lower() else []
 
 
+def _all(*warns: Warn) -> Warn:
+    return lambda doc, old: [warning for warn in warns for warning in warn(doc, old)]
+
+
 WARNINGS: Final[Mapping[str, Warn]] = {
     "pods": _pod,
     "podtemplates": _template("template"),
@@ -133,9 +140,16 @@ WARNINGS: Final[Mapping[str, Warn]] = {
     "replicasets.apps": _template("spec", "template"),
     "deployments.apps": _template("spec", "template"),
     "daemonsets.apps": _template("spec", "template"),
-    "statefulsets.apps": _template("spec", "template"),
-    "jobs.batch": _template("spec", "template"),
-    "cronjobs.batch": _template("spec", "jobTemplate", "spec", "template"),
+    "statefulsets.apps": _all(_template("spec", "template"), object_warnings.stateful_set),
+    "jobs.batch": _all(object_warnings.job_name, _template("spec", "template")),
+    "cronjobs.batch": _all(object_warnings.job_name, _template("spec", "jobTemplate", "spec", "template")),
+    "nodes": object_warnings.node,
+    "secrets": object_warnings.secret,
+    "endpoints": object_warnings.endpoints,
+    "serviceaccounts": object_warnings.service_account,
+    "ingresses.networking.k8s.io": object_warnings.ingress,
+    "networkpolicies.networking.k8s.io": object_warnings.network_policy,
+    "runtimeclasses.node.k8s.io": object_warnings.runtime_class,
     "persistentvolumes": _volume,
     "persistentvolumeclaims": _claim,
     "services": _service,

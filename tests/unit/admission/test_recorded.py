@@ -19,7 +19,8 @@ from doorman.admission.chain import AdmissionSettings, Chain, build_chain
 from doorman.admission.plugin_contract import Attributes, Docs, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import Kind, builtin_kinds, type_table
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.well_known import JOBS

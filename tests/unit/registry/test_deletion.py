@@ -48,12 +48,14 @@ def pod(*, node: str = "n", phase: str = "Running", **metadata: Any) -> Any:
 def test_first_delete_of_a_pod(doc: Any, grace: int | None, expected: int | None) -> None:
     outcome = decide_delete(PODS, doc, DeleteOptions(grace_period_seconds=grace), NOW)
     if expected is None:
-        assert outcome == Remove()
-        return
-    assert isinstance(outcome, Mark)
-    metadata = outcome.doc["metadata"]
-    assert metadata["deletionTimestamp"] == to_time(NOW + expected)
-    assert (metadata["deletionGracePeriodSeconds"], metadata["generation"]) == (expected, 2)
+        assert isinstance(outcome, Remove)
+        assert outcome.last is not None
+        metadata = outcome.last["metadata"]
+    else:
+        assert isinstance(outcome, Mark)
+        metadata = outcome.doc["metadata"]
+    assert metadata["deletionTimestamp"] == to_time(NOW + (expected or 0))
+    assert (metadata["deletionGracePeriodSeconds"], metadata["generation"]) == (expected or 0, 2)
     assert "deletionTimestamp" not in doc["metadata"], "the given document is not changed"
 
 

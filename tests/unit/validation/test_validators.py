@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import builtin_kinds, type_table
-from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Schema
 from doorman.base.errors import invalid_object
 from doorman.validation.context import Context
 from doorman.validation.defaults import DEFAULTERS

@@ -21,6 +21,10 @@ EXPONENT_MAX: Final = 1000
 
 SYNTAX_ERROR: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
+SUFFIX_ERROR: Final = "unable to parse quantity's suffix"
+_ANY_SUFFIX: Final = re.compile(r"[+-]?\d*(?:\.\d*)?[eEinumkKMGTP]*[-+]?\d*", re.ASCII)
+"""What looks like a quantity, were there such a unit."""
+
 
 class QuantityError(ValueError):
     """The text is no quantity."""
@@ -152,6 +156,8 @@ def _digits(number: str, suffix: str) -> tuple[str, int]:
 
 def _parts(text: str) -> tuple[str, str, str]:
     found = _FORM.fullmatch(text)
+    if found is None and text and _ANY_SUFFIX.fullmatch(text):
+        raise QuantityError(SUFFIX_ERROR)
     if found is None or len(text) > LENGTH_MAX:
         raise QuantityError(SYNTAX_ERROR)
     suffix = found[3] or ""

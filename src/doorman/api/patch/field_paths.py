@@ -49,6 +49,10 @@ class Difference(msgspec.Struct):
     removed: FieldSet | None
 
 
+class KeylessError(ValueError):
+    """An element of a keyed list has no key: nobody can own anything of such an object."""
+
+
 class FieldWalker:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -167,6 +171,23 @@ class FieldWalker:
             changed["f:" + name] = node
         return changed, removed
 
+    def _elements(self, items: list[Json], field: FieldType) -> dict[str, Json]:
+        """The elements of a keyed list by their key. Those that share one are one field, as a list."""
+        found: dict[str, Json] = {}
+        for item in items:
+            if len(field.keys) == 1 and field.keys[0][1] is None and field.keys[0][0] not in item:
+                raise KeylessError(field.keys[0][0])
+            key = self.key(item, field)
+            if key in found:
+                before = found[key]
+                found[key] = [*before, item] if isinstance(before, list) else [before, item]
+            else:
+                found[key] = item
+        return found
+
+    def _added_element(self, item: Json, field: FieldType) -> FieldSet:
+        return {} if isinstance(item, list) else self._element(item, field, self._added_struct)
+
     def _element(self, item: Document, field: FieldType, walk: Callable[[Document, str | None], FieldSet]) -> FieldSet:
         """What stands below the key of an element of a keyed list."""
         return {} if field.is_whole else _with_self(walk(item, field.struct))
@@ -202,16 +223,17 @@ class FieldWalker:
         return changed, removed
 
     def _diff_keyed(self, new: list[Json], old: list[Json], field: FieldType) -> tuple[FieldSet, FieldSet]:
-        before = {self.key(item, field): item for item in old}
-        after = {self.key(item, field): item for item in new}
+        before, after = self._elements(old, field), self._elements(new, field)
         changed: FieldSet = {}
         removed: FieldSet = {key: {} for key in before if key not in after}
         for key, item in after.items():
             if key not in before:
-                changed[key] = self._element(item, field, self._added_struct)
-            elif field.is_whole and item != before[key]:
+                changed[key] = self._added_element(item, field)
+            elif item == before[key]:
+                continue
+            elif field.is_whole or isinstance(item, list) or isinstance(before[key], list):
                 changed[key] = {}
-            elif item != before[key]:
+            else:
                 inner = self._diff_members(item, before[key], field.struct)
                 if inner[0]:
                     changed[key] = inner[0]
@@ -232,7 +254,8 @@ class FieldWalker:
                 return _with_self({"f:" + key: {} for key in value})
             return _with_self({"f:" + key: self._added(member, element) for key, member in value.items()})
         if shape is FieldShape.KEYED:
-            return _with_self({self.key(item, field): self._element(item, field, self._added_struct) for item in value})
+            elements = self._elements(value, field)
+            return _with_self({key: self._added_element(item, field) for key, item in elements.items()})
         return _with_self({element_key(item): {} for item in value})
 
     def _added_struct(self, value: Document, type_name: str | None) -> FieldSet:
@@ -262,7 +285,7 @@ class FieldWalker:
             if not expression.startswith("@"):
                 return _LEAF
             struct = expression[1:]
-            is_atomic = spec.get("mt") == "atomic" or self._schema.row(struct).get("mapType") == "atomic"
+            is_atomic = (spec.get("mt") or self._schema.row(struct).get("mapType")) == "atomic"
             return _LEAF if is_atomic else FieldType(FieldShape.STRUCT, struct=struct)
         if expression[0] == "map":
             if spec.get("mt") == "atomic":

@@ -11,10 +11,11 @@ from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
 from doorman.base.bounds import NESTING_MAX, PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
-from doorman.base.errors import bad_request, rejected, too_large
+from doorman.base.errors import ApiError, bad_request, rejected, too_large
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
+_TEXTS: Final = ("op", "path", "from")
 
 
 def merge_patch(live: Document, patch: Document) -> Document:
@@ -31,8 +32,19 @@ def merge_patch(live: Document, patch: Document) -> Document:
             found = out.get(name)
             out[name] = merge_patch(found if isinstance(found, dict) else {}, value)
         else:
-            out[name] = value
+            out[name] = _without_nulls(value)
     return out
+
+
+def _without_nulls(value: Any) -> Any:  # any JSON value
+    """What takes a member's place whole: null members of what is in a list say that there is none.
+
+    >>> _without_nulls([{"a": None, "b": [{"c": None}]}, None])
+    [{'b': [{}]}, None]
+    """
+    if isinstance(value, dict):
+        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
@@ -49,19 +61,52 @@ def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
     return patched
 
 
-def _operations(patch: Any) -> list[Document]:  # any JSON value
+def operation_faults(patch: Any) -> list[str]:  # any JSON value
+    """What a decoder that looks for unknown fields finds in the operations. Raises what it cannot read.
+
+    >>> operation_faults([{"op": "remove", "path": "/a", "why": 1}])
+    ['unknown field "[0].why"']
+    """
     if patch is None:
         return []
     if not isinstance(patch, list):
-        found = json_type(patch)
-        raise bad_request(
-            f"error decoding patch: json: cannot unmarshal {found} into Go value of type []interface {{}}"
-        )
-    for operation in patch:
+        raise _undecodable(json_type(patch), "[]handlers.jsonPatchOp")
+    found = []
+    for index, operation in enumerate(patch):
+        if not isinstance(operation, dict | None):
+            raise _undecodable(json_type(operation), "handlers.jsonPatchOp")
+        for name, value in (operation or {}).items():
+            if name in _TEXTS and not isinstance(value, str | None):
+                raise _undecodable(json_type(value), "string")
+            if name not in _TEXTS and name != "value":
+                found.append(f'unknown field "[{index}].{name}"')
+    return found
+
+
+def _undecodable(found: str, wanted: str) -> ApiError:
+    return bad_request(f"error decoding patch: json: cannot unmarshal {found} into Go value of type {wanted}")
+
+
+def _operations(patch: Any) -> list[Document]:  # any JSON value
+    """Each with a value: one that is not given is null."""
+    for operation in patch or ():
+        if operation is None:
+            raise rejected()
         if not isinstance(operation, dict):
             found = json_type(operation)
             raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Operation")
-    return patch
+    return [{"value": None, **operation} for operation in patch or ()]
+
+
+class _Replace(jsonpatch.ReplaceOperation):
+    """A member that is not there may be replaced, too."""
+
+    def apply(self, obj: Any) -> Any:  # any JSON value
+        holder, member = self.pointer.to_last(obj)
+        if isinstance(holder, dict) and member is not None:
+            holder[member] = self.operation["value"]
+            return obj
+        return super().apply(obj)
 
 
 class _Test(jsonpatch.TestOperation):
@@ -94,7 +139,7 @@ class _Copy(jsonpatch.CopyOperation):
 
 
 class _Operations(jsonpatch.JsonPatch):
-    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test, "copy": _Copy})
+    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test, "copy": _Copy, "replace": _Replace})
 
     def __init__(self, operations: list[Document]) -> None:
         self._copied = _Copied()

@@ -12,7 +12,7 @@ import msgspec
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.schema import Document, Schema
-from doorman.api.patch.field_paths import Difference, FieldWalker
+from doorman.api.patch.field_paths import Difference, FieldWalker, KeylessError
 from doorman.api.patch.field_set import FieldSet, difference, union, without_below
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
@@ -122,7 +122,10 @@ class ManagedFields:
         doc["metadata"].pop("managedFields", None)
         shown = from_stored(kind.conversion, doc)
         visible = {name: value for name, value in shown.items() if name not in kind.unowned}
-        fields = recorded(self.walker.created(visible, kind.type_name).changed)
+        try:
+            fields = recorded(self.walker.created(visible, kind.type_name).changed)
+        except KeylessError:
+            return
         if fields:
             doc["metadata"]["managedFields"] = [
                 _written(ManagedEntry(manager=manager, time=to_time(now), fields=fields))
@@ -138,13 +141,12 @@ class ManagedFields:
             # Nobody tracks this object, or the writer asked for that.
             new["metadata"].pop("managedFields", None)
             return
-        differences = Differences(
-            self.walker,
-            self._kinds,
-            kind,
-            _tracked(from_stored(kind.conversion, new)),
-            _tracked(from_stored(kind.conversion, old)),
-        )
+        shown = (_tracked(from_stored(kind.conversion, doc)) for doc in (new, old))
+        try:
+            differences = Differences(self.walker, self._kinds, kind, *shown)
+        except KeylessError:
+            new["metadata"].pop("managedFields", None)
+            return
         written = differences.own
         if written.changed is None and written.removed is None:
             return

@@ -82,14 +82,16 @@ class _Merger:
         elif isinstance(value, list) and "merge" in str(field.get("ps", "")).split(","):
             out[name] = self._merge_list(field, live if isinstance(live, list) else [], value, order)
             return
+        elif isinstance(value, list) and isinstance(live, list):
+            out[name] = copy.deepcopy(value)  # a list that is replaced is taken as it is, directives included
+            return
         out[name] = _without_nulls(value)
 
     def _merge_list(self, field: Mapping[str, Json], live: list[Json], patch: list[Json], order: Json) -> list[Json]:
         merge_key = _merge_key(field)
         if order is not None:
             _check_order(patch, order, merge_key)
-        if any(isinstance(item, list) for item in patch):
-            raise rejected()
+        _check_elements(live, patch)
         if merge_key is None:
             if any(isinstance(item, dict) for item in patch):
                 raise _fault("cannot merge lists without merge key for []string")
@@ -98,7 +100,7 @@ class _Merger:
             return _ordered(merged, live, order, None) if order is not None else merged
         element = _struct_of(field)
         if not all(isinstance(item, dict) for item in patch):
-            raise bad_request("invalid JSON document")
+            return [_without_nulls(item) for item in patch]  # nothing is there: it is taken as it is
         is_plain = not live and not any(PATCH in item for item in patch)  # nothing is there to be merged with
         if is_plain or any(item.get(PATCH) == "replace" for item in patch):
             return [_without_nulls(item) for item in patch if item.get(PATCH) != "replace"]
@@ -137,6 +139,14 @@ class _Merger:
 def _fault(text: str) -> ApiError:
     """A patch that cannot be followed; Kubernetes has no better word for it than its own."""
     return ApiError(500, "", text)
+
+
+def _check_elements(live: list[Json], patch: list[Json]) -> None:
+    """What is merged is of one type, and not made of lists."""
+    if live and len({type(item) for item in (*live, *patch)}) > 1:
+        raise _fault(f"list element types are not identical: {go_value([live, patch])}")
+    if any(isinstance(item, list) for item in patch):
+        raise rejected()
 
 
 def _check_order(patch: list[Json], order: Json, merge_key: str | None) -> None:

@@ -62,5 +62,6 @@ class Endpoints(View, frozen=True, kw_only=True):
 
 class EndpointSlice(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
+    address_type: str = ""
     endpoints: list[dict[str, Any]] | None = None  # as JSON: they are only compared
     ports: list[dict[str, Any]] | None = None

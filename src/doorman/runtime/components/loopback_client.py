@@ -137,6 +137,8 @@ class LoopbackClient:
                 if stored is not None:
                     return stored
         patch = PatchBody(type=str(action.type), body=Body(action.body))
+        if patch.is_apply:
+            return await self._apply(kind, action, patch)
         transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
         transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
         written = await self._registry.update(
@@ -144,23 +146,25 @@ class LoopbackClient:
         )
         return written.stored
 
+    async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
+        caller = msgspec.structs.replace(self._caller, is_apply=True, manager=action.manager or self._caller.manager)
+        plan = self._apply_plan(kind, patch, caller.manager, action.name, subresource=action.subresource)
+        written = await self._registry.update(
+            kind,
+            action.namespace,
+            action.name,
+            lambda live: plan.on(live, self._requests.clock.now()),
+            caller,
+            subresource=action.subresource,
+        )
+        return written.stored
+
     async def apply(self, kind: Kind, namespace: str, doc: Document, now: Instant) -> Stored:
         """Server-side apply that takes fields over from other managers; what is not there is created."""
         name = doc["metadata"]["name"]
         info = self._authorize("patch", kind, namespace, name)
-        manager = Manager(name=self._caller.manager, operation="Apply", api_version=kind.group_version)
-        plan = ApplyPlan(
-            self._registry.schema,
-            self._registry.kinds,
-            kind,
-            PatchBody(type=str(PatchType.APPLY), body=Body(doc)),
-            manager,
-            force=True,
-            namespace=namespace,
-            name=name,
-            validation="Strict",
-            warnings=[],
-        )
+        patch = PatchBody(type=str(PatchType.APPLY), body=Body(doc))
+        plan = self._apply_plan(kind, patch, self._caller.manager, name, validation="Strict")
 
         async def created() -> Document:
             self._authorize("create", kind, namespace)
@@ -173,6 +177,28 @@ class LoopbackClient:
         transform = self._guard.on(kind, namespace, merged, caller.user)
         work = self._registry.update(kind, namespace, name, transform, caller, create=created)
         return (await self._requests.counted(info, 200, work)).stored
+
+    def _apply_plan(
+        self,
+        kind: Kind,
+        patch: PatchBody,
+        manager: str,
+        name: str,
+        *,
+        subresource: str = "",
+        validation: str = "Ignore",
+    ) -> ApplyPlan:
+        return ApplyPlan(
+            self._registry.schema,
+            self._registry.kinds,
+            kind,
+            patch,
+            Manager(name=manager, operation="Apply", api_version=kind.group_version, subresource=subresource),
+            force=True,
+            name=name,
+            validation=validation,
+            warnings=[],
+        )
 
     async def evict(self, namespace: str, name: str) -> None:
         """As `kubectl drain` asks for it: a budget may refuse with 429."""

@@ -17,6 +17,7 @@ QUEUE_NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "disruption-controller": {"": "disruption", "pod": "stale_pod_disruption"},
     "endpoints-controller": {"": "endpoint"},
     "endpointslice-controller": {"": "endpoint_slice"},
+    "endpointslice-mirroring-controller": {"": "endpoint_slice_mirroring"},
     "garbage-collector-controller": {
         "": "garbage_collector_attempt_to_delete",
         "owner": "garbage_collector_graph_changes",

@@ -3,13 +3,13 @@
 from typing import Final
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.decode_errors import json_type
-from doorman.api.machinery.schema import DecodeError, Document, Schema
+from doorman.api.machinery.decode_errors import DecodeError, json_type
+from doorman.api.machinery.schema import Document, Schema
 from doorman.base.bounds import STRICT_FAULTS_MAX
-from doorman.base.errors import bad_request, invalid_object, not_supported
+from doorman.base.errors import ApiError, bad_request, invalid_object, not_supported
 from doorman.base.go_format import quote
 from doorman.registry.clean_documents import SCHEME, clean_object, kind_mismatch, registered_kinds, tell_problems
-from doorman.server.codec.request_bodies import BodyError, as_document, read_body, unrecognized
+from doorman.server.codec.request_bodies import BodyError, as_document, kindless, read_body, unreadable, unrecognized
 from doorman.server.request import Query
 
 FIELD_VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
@@ -37,7 +37,7 @@ def decode_object(
     try:
         read = read_body(body, content_type)
     except BodyError as error:
-        raise unrecognized(kind.kind, str(error), body) from error
+        raise unreadable(kind.kind, error, body) from error
     doc = as_document(read, kind.kind, body)
     check_kind(kind, doc, body)
     if read.typed is not None and not kind.is_custom:
@@ -51,14 +51,22 @@ def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:
         if found is not None and not isinstance(found, str):
             fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
             raise unrecognized(kind.kind, fault, raw)
+    if kind.is_custom and not doc.get("kind"):
+        raise kindless(kind.kind, raw)
+    if kind.is_custom and not doc.get("apiVersion"):
+        raise _other_version("", kind)
     api_version, name = doc.get("apiVersion") or kind.group_version, doc.get("kind") or kind.kind
     if (api_version, name) == (kind.group_version, kind.kind):
         return
     head = f'{name} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
     if fault := kind_mismatch(kind, api_version, name):
         raise bad_request(head + fault)
-    raise bad_request(
-        f"the API version in the data ({api_version}) does not match the expected API version ({kind.group_version})"
+    raise _other_version(api_version, kind)
+
+
+def _other_version(found: str, kind: Kind) -> ApiError:
+    return bad_request(
+        f"the API version in the data ({found}) does not match the expected API version ({kind.group_version})"
     )
 
 
@@ -69,7 +77,7 @@ def decode_posted(
     try:
         read = read_body(body, content_type)
     except BodyError as error:
-        raise unrecognized(kind, str(error), body) from error
+        raise unreadable(kind, error, body) from error
     doc = as_document(read, kind, body)
     type_name, versions = _POSTED[kind]
     api_version, name = doc.get("apiVersion") or versions[0], doc.get("kind") or kind
@@ -84,9 +92,9 @@ def decode_posted(
             )
         shown = f"no kind {quote(name)} is registered for version {quote(api_version)}"
         raise bad_request(f"{head}{shown} in scheme {SCHEME}")
-    problems = list(read.duplicates)
+    problems = [] if read.typed is not None else list(read.duplicates)
     try:
-        cleaned, unknown = schema.clean(doc, type_name)
+        cleaned, unknown = schema.clean(read.typed or doc, type_name)
     except DecodeError as error:
         raise bad_request(head + str(error)) from error
     tell_problems(head, [*problems, *unknown][:STRICT_FAULTS_MAX], validation, warnings)

@@ -23,7 +23,7 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
         try:
             read = read_yaml(body)
         except BodyError as error:
-            raise bad_request(f"error decoding YAML: {error}") from error
+            raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
         if read.value is None:
             read = Body({})
         if not isinstance(read.value, dict):

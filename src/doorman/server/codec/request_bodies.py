@@ -8,6 +8,7 @@ import msgspec
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
+from doorman.api.machinery.typed_decoding import RepeatedMembers
 from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
 from doorman.registry.clean_documents import Body
@@ -28,6 +29,10 @@ _encode: Final = msgspec.json.Encoder().encode
 
 class BodyError(ValueError):
     """The body cannot be read; the text is the parser's."""
+
+
+class YamlBodyError(BodyError):
+    """The same of a body in YAML."""
 
 
 def check_size(length: int) -> None:
@@ -64,9 +69,9 @@ def read_json(body: bytes) -> Body:
         raise BodyError(_json_fault(body, error)) from error
     if body.count(b"{") + body.count(b"[") > NESTING_MAX and is_deeper(value, NESTING_MAX):
         raise BodyError(_TOO_DEEP)
-    if isinstance(value, dict) and _may_repeat(body, value):
+    if isinstance(value, dict | list) and _may_repeat(body, value):
         repeated = tuple(_repeated(body))
-        return Body(value, repeated, json.loads(body, object_pairs_hook=_last_texts) if repeated else None)
+        return Body(value, repeated, json.loads(body, object_pairs_hook=_with_pairs) if repeated else None)
     return Body(value)
 
 
@@ -74,7 +79,7 @@ def read_yaml(body: bytes) -> Body:
     try:
         value, repeated = load_yaml(body)
     except YamlError as error:
-        raise BodyError(f"error converting YAML to JSON: yaml: {error}") from error
+        raise YamlBodyError(f"yaml: {error}") from error
     return Body(value, tuple(repeated))
 
 
@@ -87,10 +92,27 @@ def as_document(body: Body, expected_kind: str, raw: bytes) -> Document:
     return body.value
 
 
+def unreadable(expected_kind: str, error: BodyError, raw: bytes) -> ApiError:
+    """400 for a body that is none."""
+    if isinstance(error, YamlBodyError):
+        return _unrecognized(expected_kind, str(error), raw)
+    return unrecognized(expected_kind, str(error), raw)
+
+
 def unrecognized(expected_kind: str, fault: str, raw: bytes) -> ApiError:
     """400 for a body that has no readable version and kind."""
-    head = f"the object provided is unrecognized (must be of type {expected_kind}): couldn't get version/kind; "
-    return bad_request(f"{head}json parse error: {fault} ({_excerpt(raw)})")
+    return _unrecognized(expected_kind, f"couldn't get version/kind; json parse error: {fault}", raw)
+
+
+def kindless(expected_kind: str, raw: bytes) -> ApiError:
+    """400 for an object of a custom kind that does not say what it is: nothing but the body tells that."""
+    return _unrecognized(expected_kind, f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'", raw)
+
+
+def _unrecognized(expected_kind: str, fault: str, raw: bytes) -> ApiError:
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {expected_kind}): {fault} ({_excerpt(raw)})"
+    )
 
 
 def _excerpt(raw: bytes) -> str:
@@ -117,24 +139,16 @@ def _json_fault(body: bytes, error: Exception) -> str:
     return "invalid character in string escape code" if "truncated" in str(error) else str(error)
 
 
-def _may_repeat(body: bytes, value: Document) -> bool:
+def _may_repeat(body: bytes, value: Any) -> bool:
     """A member that occurs twice leaves more quotation marks in the text than in the value. Cheap, errs to yes."""
     if b"\\u0022" in body:
         return True
     return body.count(b'"') != _encode(value).count(b'"')
 
 
-def _last_texts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Null after a text changes nothing: Go's decoder leaves a string as it is.
-
-    >>> _last_texts([("a", "x"), ("a", None), ("b", 1), ("b", None)])
-    {'a': 'x', 'b': None}
-    """
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if value is not None or not isinstance(found.get(name), str):
-            found[name] = value
-    return found
+def _with_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else RepeatedMembers(pairs)
 
 
 def _repeated(body: bytes) -> list[str]:

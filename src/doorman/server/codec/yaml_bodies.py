@@ -62,11 +62,24 @@ def load_yaml(body: bytes) -> tuple[Json, list[str]]:
     repeated: list[str] = []
     try:
         found = list(_documents(yaml.parse(body, Loader=_LOADER), repeated))
+    except yaml.MarkedYAMLError as error:
+        raise YamlError(_told(error)) from error
     except (yaml.YAMLError, UnicodeError) as error:
         raise YamlError(" ".join(str(error).split())) from error
     if len(found) > 1:
         raise YamlError("expected a single document in the stream")
     return (found[0] if found else None), repeated
+
+
+def _told(error: yaml.MarkedYAMLError) -> str:
+    """As Go's parser tells it: the scanner counts lines from one, the parser from none, and the first has no number."""
+    at, before = error.problem_mark, error.context_mark
+    line = 0
+    if at is not None and at.line:
+        line = at.line + isinstance(error, yaml.scanner.ScannerError)
+    elif before is not None:
+        line = before.line
+    return (f"line {line}: " if line else "") + (error.problem or "unknown problem parsing YAML content")
 
 
 def _documents(parsed: Iterator[events.Event], repeated: list[str]) -> Iterator[Json]:

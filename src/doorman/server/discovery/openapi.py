@@ -98,9 +98,10 @@ class OpenApi:
             location = ("Location", f"/openapi/v3/{place}?hash={digest}")
             return Response(status=301, headers=[location])
         headers = [("Etag", f'"{digest}"'), ("Vary", "Accept")]
+        response = Response(body=body, headers=headers)
         if wanted:
-            headers += [("Cache-Control", "public, immutable")]
-        return Response(body=body, headers=headers)
+            response.cache_control = "public, immutable"
+        return response
 
     def _document(self, group: str, version: str) -> tuple[bytes, str]:
         rows = self._kinds.in_version(group, version)
@@ -197,7 +198,9 @@ def _add_custom(row: Kind, structural: Structural, schemas: dict[str, Any]) -> N
     """As its definition says, with the members that every object has."""
     _add_schema("meta.v1.ObjectMeta", schemas)
     metadata = {"allOf": [{"$ref": f"#/components/schemas/{schema_name('meta.v1.ObjectMeta')}"}]}
-    own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": metadata}
+    own: dict[str, Any] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": metadata}
+    told = _all_descriptions()["*"]
+    own = {name: {**member, "description": told[name]} for name, member in own.items()}
     name = ".".join((*reversed(row.group.split(".")), row.version, row.kind))
     schemas[name] = {
         **structural.source,

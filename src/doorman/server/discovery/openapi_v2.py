@@ -18,13 +18,21 @@ def swagger(parts: Iterable[Parts]) -> dict[str, Json]:
     definitions: dict[str, Json] = {}
     for some_paths, some_schemas in parts:
         paths.update({path: {verb: _operation(op) for verb, op in item.items()} for path, item in some_paths.items()})
-        definitions.update({name: to_v2(schema) for name, schema in some_schemas.items()})
+        definitions.update({name: _definition(schema) for name, schema in some_schemas.items()})
     return {
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
         "paths": paths,
         "definitions": definitions,
     }
+
+
+def _definition(schema: dict[str, Json]) -> Json:
+    """Of an object that keeps whatever it is given nothing is said: clients would refuse what is not named."""
+    if schema.get("x-kubernetes-preserve-unknown-fields"):
+        named = "x-kubernetes-group-version-kind"
+        return {"type": "object", **{name: schema[name] for name in (named,) if name in schema}}
+    return to_v2(schema)
 
 
 def to_v2(schema: Json) -> Json:

@@ -38,7 +38,8 @@ class TokenRequests:
         await self._registry.proposer.admit(accounts, namespace, name, "token", request, caller)
         account = self._registry.get(accounts, namespace, name).view.metadata
         spec = request.get("spec") or {}
-        seconds = spec.get("expirationSeconds", SECONDS_DEFAULT)
+        given = spec.get("expirationSeconds")
+        seconds = SECONDS_DEFAULT if given is None else given
         errors = _errors(seconds)
         if errors:
             raise invalid_object("TokenRequest", AUTHENTICATION_GROUP, "", errors)

@@ -1,27 +1,18 @@
 """Runtime classes."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, invalid
+from doorman.base.errors import FieldError, duplicate, invalid
 from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
-from doorman.validation.pods.pod import allows_comparison_operators
 from doorman.validation.pods.tolerations import toleration_errors
 from doorman.validation.resources import quantity_errors
 
 
-def validate_runtime_class_create(doc: Document, context: Context) -> list[FieldError]:
-    return _errors(doc, {}, context)
-
-
-def validate_runtime_class_update(new: Document, old: Document, context: Context) -> list[FieldError]:
-    errors = [*validate_metadata_update(new, old), *_errors(new, old, context)]
-    if new.get("handler") != old.get("handler"):
-        errors.append(invalid("handler", new.get("handler"), IMMUTABLE))
-    return distinct(errors)
-
-
-def _errors(doc: Document, old: Document, context: Context) -> list[FieldError]:
+def validate_runtime_class_create(doc: Document, _context: Context) -> list[FieldError]:
     errors = validate_metadata(doc)
     handler = doc.get("handler", "")
     errors.extend(invalid("handler", handler, fault) for fault in dns_label_faults(handler))
@@ -29,7 +20,23 @@ def _errors(doc: Document, old: Document, context: Context) -> list[FieldError]:
         errors.extend(quantity_errors(name, quantity, f"overhead.podFixed[{name}]"))
     scheduling = doc.get("scheduling") or {}
     errors.extend(label_errors(scheduling.get("nodeSelector") or {}, "scheduling.nodeSelector"))
-    allowed = allows_comparison_operators(old.get("scheduling"), context)
-    tolerations = scheduling.get("tolerations") or ()
-    errors.extend(toleration_errors(tolerations, "scheduling.tolerations", comparison_operators=allowed))
+    return [*errors, *_toleration_errors(scheduling.get("tolerations") or (), "scheduling.tolerations")]
+
+
+def validate_runtime_class_update(new: Document, old: Document, context: Context) -> list[FieldError]:
+    errors = [*validate_runtime_class_create(new, context), *validate_metadata_update(new, old)]
+    if new.get("handler") != old.get("handler"):
+        errors.append(invalid("handler", new.get("handler"), IMMUTABLE))
+    return distinct(errors)
+
+
+def _toleration_errors(tolerations: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
+    """A runtime class cannot compare, whatever the gate says, nor tolerate the same twice."""
+    errors = toleration_errors(tolerations, path, comparison_operators=False)
+    seen = set()
+    for index, toleration in enumerate(tolerations):
+        identity = tuple(toleration.get(member) or "" for member in ("key", "operator", "value", "effect"))
+        if identity in seen:
+            errors.append(duplicate(f"{path}[{index}]", toleration))
+        seen.add(identity)
     return errors

@@ -125,6 +125,8 @@ def _volume_warnings(spec: Part, at: str) -> list[str]:
     found = []
     for index, volume in enumerate(spec.get("volumes") or ()):
         place = f"{at}.volumes[{index}]"
+        empty = [source for source in (volume.get("projected") or {}).get("sources") or () if not source]
+        found += [f"volume {quote(volume.get('name') or '')} (Projected) has no sources provided" for _ in empty]
         for member, spelled, text in _VOLUMES[:7]:
             if volume.get(member) is not None:
                 found.append(f"{place}.{spelled}: {text}")

@@ -4,9 +4,11 @@ from typing import Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, invalid, not_supported
+from doorman.semantics.name_syntax import path_segment_faults
 from doorman.validation.apps.workload import int_or_percent_errors, percent_or_none
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
+from doorman.validation.resource.status_conditions import condition_errors
 from doorman.validation.selectors import label_selector_errors
 
 _BOTH: Final = "minAvailable and maxUnavailable cannot be both set"
@@ -14,7 +16,7 @@ _POLICIES: Final = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def validate_disruption_budget_create(doc: Document, _context: Context) -> list[FieldError]:
-    errors = validate_metadata(doc)
+    errors = validate_metadata(doc, path_segment_faults)
     spec = doc.get("spec") or {}
     if "minAvailable" in spec and "maxUnavailable" in spec:
         errors.append(invalid("spec", spec, _BOTH))
@@ -37,6 +39,7 @@ def validate_disruption_budget_update(new: Document, old: Document, context: Con
         errors.extend(validate_disruption_budget_create(new, context))
         return distinct(errors)
     status = new.get("status") or {}
+    errors.extend(condition_errors(status.get("conditions") or (), "status.conditions"))
     errors.extend(
         invalid(f"status.{field}", status[field], "must be greater than or equal to 0")
         for field in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")

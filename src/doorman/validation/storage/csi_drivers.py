@@ -4,12 +4,13 @@ from typing import Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
-from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
+from doorman.semantics.name_syntax import LABEL_BYTES_MAX, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.persistent_volume import inline_volume_errors
 from doorman.validation.faults import Part, badly, fixed, not_negative, one_of
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 from doorman.validation.pods.volume_sources import driver_name_errors
+from doorman.validation.resource.declared.declared_formats import long_name_caseless
 
 _GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
 _MODES: Final = ("Persistent", "Ephemeral")
@@ -127,7 +128,7 @@ def _update_node(new: Document, old: Document, context: Context) -> list[FieldEr
 
 def _attachment_errors(doc: Document) -> list[FieldError]:
     spec: Part = doc.get("spec") or {}
-    errors = driver_name_errors(spec.get("attacher") or "", "spec.attacher")
+    errors = _attacher_errors(spec.get("attacher") or "", "spec.attacher")
     source, path = spec.get("source") or {}, "spec.source"
     name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
     if name is None and inline is None:
@@ -145,6 +146,13 @@ def _attachment_errors(doc: Document) -> list[FieldError]:
     if name is not None:
         errors += badly("spec.source.persistentVolumeName", name, subdomain_faults(name))
     return errors
+
+
+def _attacher_errors(name: str, path: str) -> list[FieldError]:
+    if not name:
+        return [required(path)]
+    errors = long_name_caseless(name, path)
+    return [*errors, too_long(path, LABEL_BYTES_MAX)] if len(name.encode()) > LABEL_BYTES_MAX else errors
 
 
 def _attachment_status_errors(status: Part) -> list[FieldError]:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import type_table
-from doorman.api.machinery.decode_errors import conversion_fault, json_type
-from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.api.machinery.decode_errors import DecodeError, json_type
+from doorman.api.machinery.map_conversion import conversion_fault
+from doorman.api.machinery.schema import Schema
 
 SCHEMA = Schema(type_table())
 NODE, POD, DEPLOYMENT, MAP = "core.v1.Node", "core.v1.Pod", "apps.v1.Deployment", "core.v1.ConfigMap"
@@ -112,12 +113,24 @@ def test_words(type_name: str, doc: dict[str, Any], decoded: str, converted: str
     "doc",
     [
         pytest.param({"spec": {"replicas": 2.0, "paused": None}}, id="whole-float-and-null"),
-        pytest.param({"metadata": {"creationTimestamp": 5}}, id="told-by-the-types-own-decoder"),
-        pytest.param({"spec": {"strategy": {"rollingUpdate": {"maxSurge": []}}}}, id="number-or-text"),
+        pytest.param({"spec": {"strategy": {"rollingUpdate": {"maxSurge": "10%"}}}}, id="number-or-text"),
     ],
 )
-def test_conversion_leaves_the_rest_to_others(doc: dict[str, Any]) -> None:
+def test_conversion_takes_what_go_converts(doc: dict[str, Any]) -> None:
     assert conversion_fault(SCHEMA, doc, f"@{DEPLOYMENT}") is None
+
+
+@pytest.mark.parametrize(
+    ("doc", "fault"),
+    [
+        pytest.param({"metadata": {"creationTimestamp": 5}}, "json: cannot unmarshal number into", id="time"),
+        pytest.param({"spec": {"strategy": {"rollingUpdate": {"maxSurge": []}}}}, "json: cannot unmarshal", id="port"),
+        pytest.param({"spec": {"replicas": "1"}}, "unrecognized type: int32", id="text-for-number"),
+        pytest.param({"spec": 2**63}, "cannot restore struct from: float64", id="more-than-64-bits"),
+    ],
+)
+def test_conversion_tells_a_types_own_faults(doc: dict[str, Any], fault: str) -> None:
+    assert (conversion_fault(SCHEMA, doc, f"@{DEPLOYMENT}") or "").startswith(fault)
 
 
 def test_names_of_json_types() -> None:

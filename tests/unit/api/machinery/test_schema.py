@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import type_table
-from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Schema
 
 SCHEMA = Schema(type_table())
 CONTAINER = {"name": "c", "image": "i"}

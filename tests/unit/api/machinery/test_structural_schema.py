@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.api.kinds import type_table
-from doorman.api.machinery.schema import DecodeError, Schema
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.schema import Schema
 from doorman.api.machinery.structural_schema import compile_schema, fill_defaults, prune
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.base.bounds import SCHEMA_DEPTH_MAX

@@ -46,7 +46,7 @@ def test_json_patch(operations: Any, expected: Any) -> None:
     ("operations", "code"),
     [
         pytest.param([{"op": "test", "path": "/l/0", "value": 9}], 422, id="test-fails"),
-        pytest.param([{"op": "replace", "path": "/x", "value": 9}], 422, id="missing-path"),
+        pytest.param([{"op": "replace", "path": "/x/y", "value": 9}], 422, id="missing-path"),
         pytest.param([{"op": "turn", "path": "/l"}], 422, id="unknown-operation"),
         pytest.param([{"path": "/l"}], 422, id="no-operation"),
         pytest.param([{"op": "replace", "path": "", "value": 1}], 422, id="document-becomes-scalar"),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from doorman.base.errors import FieldErrorType
 from doorman.validation.context import Context
 from doorman.validation.node.runtime_class import validate_runtime_class_create, validate_runtime_class_update
 
@@ -19,10 +20,16 @@ def test_handler_is_a_label_and_stays() -> None:
     assert str(error) == 'handler: Invalid value: "g": field is immutable'
 
 
-def test_gate_off_lets_stored_comparison_operators_be() -> None:
-    off = Context(comparison_operators=False)
-    assert len(validate_runtime_class_create(runtime_class("h", GT), off)) == 1
-    assert validate_runtime_class_update(runtime_class("h", GT), runtime_class("h", GT), off) == []
+def test_comparison_operators_are_refused_whatever_the_gate_says() -> None:
+    for context in (Context(comparison_operators=True), Context(comparison_operators=False)):
+        (error,) = validate_runtime_class_create(runtime_class("h", GT), context)
+        assert error.field == "scheduling.tolerations[0].operator"
+
+
+def test_the_same_is_not_tolerated_twice() -> None:
+    twice = {"key": "k", "operator": "Exists"}
+    (error,) = validate_runtime_class_create(runtime_class("h", twice, {**twice}), Context())
+    assert (error.field, error.type) == ("scheduling.tolerations[1]", FieldErrorType.DUPLICATE)
 
 
 def test_overhead_is_not_negative() -> None:
