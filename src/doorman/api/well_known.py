@@ -40,3 +40,6 @@ FILES_API_VERSION: Final = "doorman.dev/v1alpha1"
 
 INGRESS_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 """By which an Ingress named its class before it had a member for it."""
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+"""Where the control plane has what is its own."""

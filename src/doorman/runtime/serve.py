@@ -29,6 +29,7 @@ from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.front_process import Front
 from doorman.runtime.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
+from doorman.runtime.leadership import Leadership
 from doorman.runtime.open_store import open_store
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
@@ -90,12 +91,13 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
         credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
         cluster = ControlPlane(store, settings, clock, scheme=scheme)
         service = _clock_service(clock, cluster, store)
+        leadership = Leadership(cluster, clock) if store.is_shared else None
     except BaseException:
         await store.close()
         raise
     audit = _open_audit_log(settings, wall, loop)
     try:
-        is_started = await _unless(stop, _start(cluster, credentials, audit, service, scratch, front, port))
+        is_started = await _unless(stop, _start(cluster, credentials, audit, service, leadership, scratch, front, port))
         if is_started:
             address = f"https://{_host(settings.bind_address)}:{port}"
             file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
@@ -106,6 +108,8 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
             await stop.wait()
     finally:
         await front.stop()
+        if leadership is not None:
+            await leadership.stop()
         await cluster.stop()
         if audit is not None:
             audit.close()
@@ -141,13 +145,17 @@ async def _start(
     credentials: Credentials,
     audit: AuditLog | None,
     clock: ClockService,
+    leadership: Leadership | None,
     scratch: Path,
     front: Front,
     port: int,
 ) -> bool:
     await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
-    await cluster.add_nodes()
+    if leadership is not None:
+        leadership.start()
+    else:
+        await cluster.add_nodes()
     await front.begin(cluster.pipeline(credentials, audit, clock), credentials, scratch)
     return True
 
