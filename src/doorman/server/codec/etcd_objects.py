@@ -19,7 +19,7 @@ from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.custom.custom_versions import MARK
 from doorman.server.codec.stored_definitions import from_v1beta1
-from doorman.validation.defaults import DEFAULTERS
+from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
 
 PREFIXES: Final[Mapping[str, str]] = {
     "nodes": "minions",
@@ -113,7 +113,7 @@ class EtcdObjects:
     def to_kept(self, key: str, value: bytes) -> bytes:
         storage = key.partition("/")[0]
         form = self._forms.get(storage)
-        if form is not None and value.startswith(form.head) and _WRITTEN_BY_A_SERVER in value:
+        if form is not None and _is_whole(storage, value) and value.startswith(form.head):
             kept = value[len(form.head) :].rstrip(b"\n")
             if _REVISION_INSIDE not in kept:
                 return kept
@@ -153,6 +153,11 @@ class EtcdObjects:
         self._several.discard(resource)
         if len(spec["versions"]) > 1:
             self._several.add(resource)
+
+
+def _is_whole(storage: str, value: bytes) -> bool:
+    """Whether an API server wrote it, of a kind of which it leaves no defaults to be filled in when it is read."""
+    return storage not in WITH_STATUS_DEFAULTS and _WRITTEN_BY_A_SERVER in value
 
 
 def _forms() -> dict[str, _Form]:

@@ -167,3 +167,13 @@ def test_what_cannot_be_read_stays_as_it_is(objects: EtcdObjects, value: bytes) 
 def test_only_events_are_given_a_time_to_live(objects: EtcdObjects) -> None:
     assert objects.seconds_to_live("events/default/e") == 3600
     assert objects.seconds_to_live("pods/default/p") == 0
+
+
+def test_defaults_that_a_kube_apiserver_fills_in_when_it_reads_are_filled_in(objects: EtcdObjects) -> None:
+    value = (
+        b'{"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"c","namespace":"d","managedFields":[]},'
+        b'"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{}}\n'
+    )
+    doc = document(objects.to_kept("persistentvolumeclaims/d/c", value))
+    assert doc["status"] == {"phase": "Pending"}
+    assert doc["spec"]["volumeMode"] == "Filesystem"
