@@ -33,3 +33,5 @@ CLOUD_PROVIDER_ANNOTATION: Final = "doorman.dev/cloud-provider"
 
 SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 """How the names of users begin that are service accounts."""
+INGRESS_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
+"""By which ingresses named their class before they had a member for it."""
