@@ -13,7 +13,7 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.json_patch import json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
-from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
+from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_zeros
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.patch.typed_config import config_faults
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
@@ -247,7 +247,7 @@ def checked_config(
         if faults:
             raise _untyped(where, faults)
         if not kind.is_custom:
-            cleaned = with_empty_lists(walker, kind.type_name, cleaned, config)
+            cleaned = with_zeros(walker, kind.type_name, cleaned, config)
     out = {member: value for member, value in cleaned.items() if member not in ("kind", "apiVersion")}
     out["metadata"] = {**out.get("metadata", {}), "name": metadata.get("name", name)}
     return out
