@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Schema
-from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker
+from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, element_key
 from doorman.api.patch.field_set import written
 
 Json = Any  # any JSON value
@@ -11,8 +11,8 @@ Json = Any  # any JSON value
 _EXPECTED: Final = {
     "string": ("string", (str,)),
     "bytes": ("string", (str,)),
-    "time": ("string", (str,)),
-    "microtime": ("string", (str,)),
+    "time": ("any scalar", (str, int, float, bool)),
+    "microtime": ("any scalar", (str, int, float, bool)),
     "int32": ("numeric (int or float)", (int, float)),
     "int64": ("numeric (int or float)", (int, float)),
     "double": ("numeric (int or float)", (int, float)),
@@ -82,6 +82,7 @@ class _Walk:
         if type(value) is not list:
             return [_unexpected(path, "list", value)]
         faults: list[str] = []
+        seen: set[str] = set()
         for index, item in enumerate(value):
             at = f"{path}[{index}]"
             if field.shape is FieldShape.SET and type(item) in (dict, list):
@@ -95,6 +96,11 @@ class _Walk:
                     faults.append(f"{path}: element {index}: associative list with keys may not have non-map elements")
                     continue
                 at = path + written(self._walker.key(item, field))
+            if field.shape in (FieldShape.KEYED, FieldShape.SET):
+                key = at.removeprefix(path) if field.shape is FieldShape.KEYED else written(element_key(item))
+                if key in seen:
+                    faults.append(f"{path}: duplicate entries for key {key}")
+                seen.add(key)
             if item is not None:
                 faults += self._value(item, inner, field, at)
         return faults
