@@ -23,6 +23,10 @@ _EXPECTED: Final = {
 """What a scalar type is called there, and what JSON gives for it."""
 
 
+_NULLS: Final = {
+    FieldShape.KEYED: "associative list with keys may not have a null element",
+    FieldShape.SET: "associative list without keys has an element that's an explicit null",
+}
 _GO_TYPES: Final = {
     str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}", int: "int64",
     float: "float64",
@@ -90,6 +94,9 @@ class _Walk:
                 faults.append(
                     f"{path}: element {index}: associative list without keys has an element that's a {kind} type"
                 )
+                continue
+            if item is None and field.shape in _NULLS:
+                faults.append(f"{path}: element {index}: {_NULLS[field.shape]}")
                 continue
             if field.shape is FieldShape.KEYED:
                 if type(item) is not dict:
