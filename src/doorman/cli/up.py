@@ -9,8 +9,9 @@ import click
 import yaml
 
 from doorman.admission.admission_configuration import ConfigurationError, Configurations, read_configuration
-from doorman.base.durations import parse_duration
-from doorman.base.gates import FeatureGates, GateError, parse_gates
+from doorman.base.gates import FeatureGates
+from doorman.cli.etcd_flags import etcd_options, etcd_settings_of
+from doorman.cli.flag_types import ClockRate, Gates, GoDuration, NameList
 from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
@@ -29,68 +30,9 @@ if TYPE_CHECKING:
     from doorman.runtime.kubeconfig_file import WrittenKubeconfig
 
 NODES_DEFAULT: Final = 3
-CLOCK_RATE_MAX: Final = 10_000.0
 _POSITIVE: Final = ("node_monitor_period", "node_monitor_grace_period", "node_startup_grace_period")
 _NOT_NEGATIVE: Final = ("node_eviction_rate", "secondary_node_eviction_rate", "eviction_rate")
 _PATH: Final = click.Path(path_type=Path)
-
-
-class GoDuration(click.ParamType[float]):
-    """`50s`, `1m30s`."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        try:
-            return parse_duration(value)
-        except ValueError as error:
-            self.fail(f'{error}\nhint: durations look like "50s", "1m30s" or "2h"', param, ctx)
-
-
-class Gates(click.ParamType[FeatureGates]):
-    """`A=true,B=false`."""
-
-    name = "A=true,B=false"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> FeatureGates:
-        if isinstance(value, FeatureGates):
-            return value
-        try:
-            return parse_gates(value)
-        except GateError as error:
-            self.fail(f"{error}\nhint: gates look like TaintTolerationComparisonOperators=false", param, ctx)
-
-
-class ClockRate(click.ParamType[float | None]):
-    """`real` (None), `virtual` (0) or how many times as fast as real time."""
-
-    name = "clock"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
-        if value is None or isinstance(value, float):
-            return value
-        if value in ("real", "virtual"):
-            return None if value == "real" else 0.0
-        try:
-            rate = float(value.removesuffix("x")) if value.endswith("x") else 0.0
-        except ValueError:
-            rate = 0.0
-        if not 0 < rate <= CLOCK_RATE_MAX:
-            self.fail(f'"{value}" is no clock\nhint: real, virtual, or a speed up to 10000x such as 60x', param, ctx)
-        return rate
-
-
-class NameList(click.ParamType[tuple[str, ...]]):
-    """A list with commas."""
-
-    name = "list"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ARG002
-        if isinstance(value, tuple):
-            return value
-        return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 @click.command("up", context_settings={"show_default": True, "max_content_width": 100})
@@ -105,6 +47,7 @@ class NameList(click.ParamType[tuple[str, ...]]):
     help="Where everything is kept.  [default: in the user's state folder]",
 )
 @click.option("--in-memory", is_flag=True, help="Keep nothing: everything is gone when the process ends.")
+@etcd_options
 @click.option(
     "--kubeconfig-out",
     type=click.Path(path_type=Path),
@@ -236,6 +179,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         bind_address=flags["bind_address"],
         secure_port=flags["secure_port"],
         data_dir=None if in_memory else flags["data_dir"] or default_data_dir(),
+        etcd=etcd_settings_of(flags),
         kubeconfig_out=flags["kubeconfig_out"],
         gates=gates,
         controllers=without_aliases(flags["controllers"]),

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from doorman.base.clock import Alarm, Clock, Instant
 from doorman.base.errors import ApiError
@@ -22,6 +22,19 @@ KEYS_PER_TURN_MAX: Final = 256
 """After so many keys the loop gets a turn, so that requests are answered meanwhile."""
 
 _log: Final = logging.getLogger("doorman.controller")
+
+
+PATIENT: Final = frozenset(("replicaset-controller", "replicationcontroller-controller", "deployment-controller"))
+"""Controllers that, in virtual time, look when all others are done at an instant: once at what each pod went through,
+and not at every step of it.
+"""
+
+
+@runtime_checkable
+class HasLastCalls(Protocol):
+    """An event loop in virtual time."""
+
+    def call_last(self, callback: Callable[[], None]) -> None: ...
 
 
 _SOMETHING: Final = ("",)
@@ -66,6 +79,9 @@ class ControllerRunner:
         self._is_turn_due = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
+        self._call_soon: Callable[[Callable[[], None]], object] = self._loop.call_soon
+        if controller.name in PATIENT and isinstance(self._loop, HasLastCalls):
+            self._call_soon = self._loop.call_last
         self._lister = lister
         self._sources: dict[str, list[tuple[Callable[[ObjectChange], Iterable[str]], Sized]]] = {}
         """By resource: keys to wake, unless what they need is empty."""
@@ -151,7 +167,7 @@ class ControllerRunner:
     def _soon(self) -> None:
         if not self._is_turn_due and not self._is_stopped:
             self._is_turn_due = True
-            self._loop.call_soon(self._turn)
+            self._call_soon(self._turn)
 
     def _turn(self) -> None:
         self._is_turn_due = False

@@ -241,12 +241,8 @@ def checked_config(
     else:
         walker = FieldWalker(schema)
         cleaned, unknown = _read_config(schema, walker, kind, config, where)
-        if unknown and not kind.is_custom:
-            raise _untyped(where, config_faults(schema, walker, config, kind.type_name))
-        if unknown:
-            fields = [problem.removeprefix('unknown field "').rstrip('"') for problem in unknown]
-            listed = [f".{field}: field not declared in schema" for field in fields]
-            raise _untyped(where, listed)
+        if (unknown or kind.is_custom) and (faults := config_faults(schema, walker, config, kind.type_name)):
+            raise _untyped(where, faults)
         faults = walker.repeated(cleaned, kind.type_name)
         if faults:
             raise _untyped(where, faults)

@@ -14,11 +14,12 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
-from doorman.base.instants import from_time, to_micro_time
+from doorman.base.instants import from_time, to_micro_time, to_time
 from doorman.nodes.status.node_annotations import CONDITIONS, SILENT, SIMULATED
 from doorman.nodes.status.simulated_health import CONDITION_TYPES
 from doorman.registry.cache.stored_object import store_key, to_kept_bytes
 from doorman.registry.clean_documents import Body, clean_object
+from doorman.registry.fastpath.lease_renewal import MANAGER as KUBELET
 from doorman.snapshot.references import References, check, is_owner_expected
 from doorman.snapshot.snapshot_format import Snapshot, SnapshotError, name_of
 from doorman.snapshot.snapshot_kinds import kind_of
@@ -83,6 +84,8 @@ class _Restoration:
             return
         if kind.storage == LEASES:
             self._renewed[doc["metadata"]["name"]] = _renew_time(doc)
+            self._put(kind, with_field_owner(doc, self._now))
+            return
         self._put(kind, doc)
 
     def add_missing_leases(self) -> None:
@@ -122,7 +125,7 @@ class _Restoration:
             "leaseDurationSeconds": LEASE_SECONDS,
             "renewTime": to_micro_time(self._now),
         }
-        self._put(kind, {"metadata": metadata, "spec": spec})
+        self._put(kind, with_field_owner({"metadata": metadata, "spec": spec}, self._now))
 
     def _put(self, kind: Kind, doc: Document) -> None:
         metadata = doc["metadata"]
@@ -148,6 +151,22 @@ def simulated_annotations(node: Document, *, is_expired: bool) -> dict[str, str]
     if conditions.get("Ready") == "False":
         bad.append("Ready=False")
     return {**told, CONDITIONS: ",".join(bad)} if bad else told
+
+
+def with_field_owner(lease: Document, now: Instant) -> Document:
+    """As a kubelet has written it: dumps do not say who owns fields, and renewals of such leases are cheap."""
+    metadata = lease["metadata"]
+    if metadata.get("managedFields"):
+        return lease
+    owned = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {f"f:{name}": {} for name in ("holderIdentity", "leaseDurationSeconds", "renewTime")}},
+        "manager": KUBELET,
+        "operation": "Update",
+        "time": to_time(now),
+    }
+    return {**lease, "metadata": {**metadata, "managedFields": [owned]}}
 
 
 def _without_unknown_owners(metadata: Mapping[str, Any]) -> Document:

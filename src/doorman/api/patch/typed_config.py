@@ -47,7 +47,8 @@ class _Walk:
             spec = fields.get(name)
             at = f"{path}.{name}"
             if spec is None:
-                faults.append(f"{at}: field not declared in schema")
+                if not self._schema.row(type_name).get("keepsUnknown"):
+                    faults.append(f"{at}: field not declared in schema")
             elif member is not None:
                 expression = spec["t"] if isinstance(spec, dict) else spec
                 faults += self._value(member, expression, self._walker.field(type_name, name), at)
