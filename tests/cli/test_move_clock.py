@@ -122,6 +122,12 @@ def test_clocks_that_are_none(value: str) -> None:
     assert "is no clock" in refused.stderr
 
 
+def test_clock_and_etcd_exclude_each_other() -> None:
+    refused = up("--clock=virtual", "--etcd-servers=http://127.0.0.1:1")
+    assert refused.returncode == 2
+    assert "--clock and --etcd-servers exclude each other" in refused.stderr
+
+
 def up(*flags: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "doorman", "up", "--secure-port", "0", *flags]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
