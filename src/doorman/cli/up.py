@@ -171,6 +171,11 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     in_memory = flags["in_memory"]
     if in_memory and flags["data_dir"] is not None:
         raise click.UsageError("--in-memory and --data-dir exclude each other\nhint: leave one of them out")
+    if flags["clock"] is not None and flags["etcd_servers"] is not None:
+        raise click.UsageError(
+            "--clock and --etcd-servers exclude each other: others write the same etcd in real time\n"
+            "hint: leave one of them out"
+        )
     _check_numbers(flags)
     gates: FeatureGates = flags["feature_gates"]
     plugins = _plugins(flags["admission_control_config_file"], gates)

@@ -8,8 +8,9 @@ import msgspec
 
 from doorman.api.taints import Taint
 from doorman.lint.lint_documents import LintDocument, mapping, sequence
-from doorman.lint.pod_templates import LintedTemplate, taint_of, template_or_none
-from doorman.semantics.taints.matching import NO_ADMITTANCE
+from doorman.lint.pod_templates import REPLICATED, LintedTemplate, taint_of, template_or_none
+from doorman.semantics.pods.node_selectors import selects_node
+from doorman.semantics.taints.matching import NO_ADMITTANCE, is_tolerated
 
 OWN_PREFIXES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Taints that come and go with a node's state."""
@@ -44,6 +45,23 @@ class Surroundings:
 
     def __init__(self, documents: Iterable[LintDocument]) -> None:
         self.documents: Sequence[LintDocument] = tuple(documents)
+        self._templates: dict[int, LintedTemplate | None] = {}
+        """By the document's identity: every rule asks for it."""
+        self._chosen: dict[bytes, Sequence[LintedNode]] = {}
+
+    def template(self, document: LintDocument) -> LintedTemplate | None:
+        """The pods that one of the documents describes."""
+        if id(document) not in self._templates:
+            self._templates[id(document)] = template_or_none(document)
+        return self._templates[id(document)]
+
+    def chosen_nodes(self, template: LintedTemplate) -> Sequence[LintedNode]:
+        """Those that its nodeSelector and its required affinity accept. Many templates choose alike."""
+        key = msgspec.json.encode(template.placement)
+        if key not in self._chosen:
+            placement = template.placement
+            self._chosen[key] = [node for node in self.nodes if selects_node(placement, node.labels, node.name)]
+        return self._chosen[key]
 
     @cached_property
     def nodes(self) -> Sequence[LintedNode]:
@@ -51,8 +69,36 @@ class Surroundings:
 
     @cached_property
     def templates(self) -> Sequence[LintedTemplate]:
-        found = (template_or_none(one) for one in self.documents)
+        found = (self.template(one) for one in self.documents)
         return [one for one in found if one is not None]
+
+    @cached_property
+    def taints(self) -> Sequence[Taint]:
+        """Of all nodes, each once."""
+        return list(dict.fromkeys(taint for node in self.nodes for taint in node.taints))
+
+    @cached_property
+    def untolerated_taints(self) -> Mapping[str, Sequence[Taint]]:
+        """Standing taints that no workload but DaemonSets tolerates, by the name of the first node that has them."""
+        found: dict[str, list[Taint]] = {}
+        for taint, nodes in self.standing_taints.items():
+            if not any(is_tolerated(taint, one.meant) for one in self.workloads):
+                found.setdefault(nodes[0].name, []).append(taint)
+        return found
+
+    @cached_property
+    def workloads(self) -> Sequence[LintedTemplate]:
+        """Without DaemonSets."""
+        return [one for one in self.templates if not one.is_daemon]
+
+    @cached_property
+    def replicated(self) -> Mapping[str, Sequence[LintedTemplate]]:
+        """Workloads with replicas, by namespace."""
+        found: dict[str, list[LintedTemplate]] = {}
+        for one in self.templates:
+            if one.kind in REPLICATED:
+                found.setdefault(one.document.namespace, []).append(one)
+        return found
 
     @cached_property
     def keys_on_nodes(self) -> frozenset[str]:

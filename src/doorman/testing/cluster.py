@@ -67,6 +67,16 @@ class Cluster:
         self._client: PipelineClient
 
     def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """What `with` does: for frameworks with a set-up and a tear-down."""
         self._thread = LoopThread()
         try:
             self._plane = self._thread.call(self._started())
@@ -74,11 +84,8 @@ class Cluster:
             self._thread.stop()
             raise
         self._client = PipelineClient(self._thread, self._plane.pipeline, self._plane.credentials.admin_token)
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def stop(self) -> None:
         try:
             self._thread.call(self._plane.stop())
         finally:

@@ -5,12 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.label_selectors import matches
+from doorman.api.machinery.label_selectors import Selector, selector_or_nothing
 from doorman.api.views.meta import LabelSelector
 from doorman.controllers.pods.int_or_percent import scaled
 from doorman.lint.lint_documents import LintDocument, mapping
 from doorman.lint.lint_rule import LintRule, Problem
-from doorman.lint.pod_templates import REPLICATED, LintedTemplate
 from doorman.lint.surroundings import Surroundings
 
 BUDGET: Final = "PodDisruptionBudget"
@@ -24,7 +23,8 @@ def check_budget(document: LintDocument, around: Surroundings) -> Iterator[Probl
         if member in spec and not isinstance(spec[member], bool) and spec[member] in never:
             yield Problem(("spec", member), f"{member}: {spec[member]} forbids every eviction")
             return
-    workloads = [one for one in around.templates if _is_guarded(one, document, spec)]
+    selector = _selector(spec)
+    workloads = [one for one in around.replicated.get(document.namespace, ()) if selector.matches(one.labels)]
     total = sum(replicas(one.document) for one in workloads)
     if total <= 0:
         return
@@ -53,14 +53,11 @@ def _allowed(spec: Mapping[str, Any], total: int) -> int | None:
     return None
 
 
-def _is_guarded(template: LintedTemplate, budget: LintDocument, spec: Mapping[str, Any]) -> bool:
-    if template.kind not in REPLICATED or template.document.namespace != budget.namespace:
-        return False
+def _selector(spec: Mapping[str, Any]) -> Selector:
     try:
-        selector = msgspec.convert(spec.get("selector"), LabelSelector | None)
+        return selector_or_nothing(msgspec.convert(spec.get("selector"), LabelSelector | None))
     except (msgspec.ValidationError, TypeError):
-        return False
-    return matches(selector, template.labels)
+        return selector_or_nothing(None)
 
 
 def _pods(total: int) -> str:

@@ -6,19 +6,18 @@ from typing import Final
 from doorman.api.taints import Taint, Toleration
 from doorman.lint.lint_documents import LintDocument
 from doorman.lint.lint_rule import LintRule, Problem
-from doorman.lint.pod_templates import LintedTemplate, shown, template_or_none
+from doorman.lint.pod_templates import LintedTemplate, shown
 from doorman.lint.surroundings import LintedNode, Surroundings, comes_and_goes
-from doorman.semantics.pods.node_selectors import selects_node
-from doorman.semantics.taints.matching import NO_ADMITTANCE, is_tolerated, tolerates, untolerated_taints
+from doorman.semantics.taints.matching import tolerates, untolerated_taints
 
 NAMES_SHOWN_MAX: Final = 3
 
 
 def check_unmatched(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+    template = around.template(document)
     if template is None or not around.nodes:
         return
-    taints = list(dict.fromkeys(taint for node in around.nodes for taint in node.taints))
+    taints = around.taints
     for one in template.tolerations:
         meant = one.meant
         if not meant.key or comes_and_goes(meant.key) or any(tolerates(meant, taint) for taint in taints):
@@ -39,21 +38,19 @@ def _near(toleration: Toleration, taints: Sequence[Taint]) -> str:
 
 def check_untolerated(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
     """Once for each taint, at the first node that has it."""
-    workloads = [one for one in around.templates if not one.is_daemon]
-    if document.kind != "Node" or not workloads:
+    if document.kind != "Node" or not around.workloads:
         return
-    for taint, nodes in around.standing_taints.items():
-        if nodes[0].document is not document or any(is_tolerated(taint, one.meant) for one in workloads):
-            continue
-        at = nodes[0].taints.index(taint)
-        yield Problem(
-            ("spec", "taints", at),
-            f"none of the {_count(workloads, 'workload')} tolerates {taint} of {_names(nodes)}",
-        )
+    for taint in around.untolerated_taints.get(document.name, ()):
+        nodes = around.standing_taints[taint]
+        if nodes[0].document is document:
+            yield Problem(
+                ("spec", "taints", nodes[0].taints.index(taint)),
+                f"no workload tolerates {taint} of {_names(nodes)} ({_count(around.workloads, 'workload')} looked at)",
+            )
 
 
 def check_dedicated(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+    template = around.template(document)
     if template is None or template.is_daemon:
         return
     for one in template.tolerations:
@@ -74,26 +71,24 @@ def check_dedicated(document: LintDocument, around: Surroundings) -> Iterator[Pr
 
 def _other_nodes(template: LintedTemplate, toleration: Toleration, around: Surroundings) -> list[LintedNode]:
     """Where it may go that the taint does not dedicate to anybody, if there are nodes that it does."""
-    dedicated = [node for node in around.nodes if any(tolerates(toleration, taint) for taint in node.standing)]
-    if not dedicated:
+    if not any(tolerates(toleration, taint) for taint in around.standing_taints):
         return []
+    meant = template.meant
     return [
         node
-        for node in around.nodes
+        for node in around.chosen_nodes(template)
         if not any(taint.key == toleration.key for taint in node.taints)
-        and selects_node(template.placement, node.labels, node.name)
-        and not untolerated_taints(node.standing, template.meant)
+        and not untolerated_taints(node.standing, meant)
     ]
 
 
 def check_unreachable_choice(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+    template = around.template(document)
     if template is None or not template.chooses_nodes or template.spec.get("nodeName"):
         return
-    chosen = [node for node in around.nodes if selects_node(template.placement, node.labels, node.name)]
-    barred = [(node, untolerated_taints(node.standing, template.meant, effects=NO_ADMITTANCE)) for node in chosen]
-    if chosen and all(taints for _, taints in barred):
-        taint = barred[0][1][0]
+    chosen, meant = around.chosen_nodes(template), template.meant
+    if chosen and all(untolerated_taints(node.standing, meant) for node in chosen):
+        taint = untolerated_taints(chosen[0].standing, meant)[0]
         member = "nodeSelector" if template.spec.get("nodeSelector") else "affinity"
         yield Problem(
             (*template.path, member), f"selects only {_names(chosen)}, whose taint {taint} it does not tolerate"
@@ -101,7 +96,7 @@ def check_unreachable_choice(document: LintDocument, around: Surroundings) -> It
 
 
 def check_returns(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+    template = around.template(document)
     if template is None or template.kind == "Pod":
         return
     for one in template.tolerations:
@@ -109,10 +104,9 @@ def check_returns(document: LintDocument, around: Surroundings) -> Iterator[Prob
             continue
         nodes = [
             node
-            for node in around.nodes
+            for node in around.chosen_nodes(template)
             if any(tolerates(one.meant, taint) and taint.effect == "NoExecute" for taint in node.standing)
             and not untolerated_taints(node.taints, template.meant)
-            and selects_node(template.placement, node.labels, node.name)
         ]
         if nodes:
             yield Problem(

@@ -18,7 +18,6 @@ from doorman.api.taints import (
 from doorman.api.well_known import CONTROL_PLANE_TAINT
 from doorman.lint.lint_documents import LintDocument, mapping, sequence
 from doorman.lint.lint_rule import LintRule, Problem
-from doorman.lint.pod_templates import template_or_none
 from doorman.lint.surroundings import Surroundings
 from doorman.lint.yaml_positions import Path
 from doorman.validation.core.node_taint_rules import TAINTS_ANNOTATION
@@ -49,7 +48,7 @@ LEGACY_ANNOTATIONS: Final = {
 
 
 def check_typo(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    for path, key in _keys(document):
+    for path, key in _keys(document, around):
         near = typo_of(key)
         if near is not None and (document.kind == "Node" or key not in around.keys_on_nodes):
             yield Problem(path, f"{key} is one typo away from {near}")
@@ -87,11 +86,11 @@ def is_one_typo_away(one: str, other: str) -> bool:
 
 
 def check_legacy(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    keys = dict(_keys(document))
+    keys = dict(_keys(document, around))
     for path, key in keys.items():
         if key in LEGACY_KEYS and not (key == MASTER and _is_kept(document, around, set(keys.values()))):
             yield Problem(path, f"{key}: {LEGACY_KEYS[key]}")
-    yield from _legacy_annotations(document)
+    yield from _legacy_annotations(document, around)
 
 
 def _is_kept(document: LintDocument, around: Surroundings, keys: set[str]) -> bool:
@@ -99,9 +98,9 @@ def _is_kept(document: LintDocument, around: Surroundings, keys: set[str]) -> bo
     return document.kind != "Node" and (CONTROL_PLANE_TAINT in keys or MASTER in around.keys_on_nodes)
 
 
-def _legacy_annotations(document: LintDocument) -> Iterator[Problem]:
+def _legacy_annotations(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
     places: list[tuple[Path, object]] = [(("metadata", "annotations"), document.metadata.get("annotations"))]
-    template = template_or_none(document)
+    template = around.template(document)
     if template is not None and document.kind != "Pod":
         places.append(((*template.path[:-1], "metadata", "annotations"), template.annotations))
     for path, annotations in places:
@@ -110,12 +109,12 @@ def _legacy_annotations(document: LintDocument) -> Iterator[Problem]:
                 yield Problem((*path, name), f"{name}: {told}")
 
 
-def _keys(document: LintDocument) -> Iterator[tuple[Path, str]]:
+def _keys(document: LintDocument, around: Surroundings) -> Iterator[tuple[Path, str]]:
     """Of tolerations, or of a node's taints."""
     if document.kind == "Node":
         for at, taint in enumerate(sequence(mapping(document.value.get("spec")).get("taints"))):
             yield ("spec", "taints", at, "key"), str(mapping(taint).get("key") or "")
-    template = template_or_none(document)
+    template = around.template(document)
     for toleration in template.tolerations if template is not None else ():
         yield (*toleration.path, "key"), toleration.meant.key
 

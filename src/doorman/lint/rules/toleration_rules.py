@@ -10,7 +10,7 @@ import msgspec
 from doorman.api.taints import Toleration
 from doorman.lint.lint_documents import LintDocument
 from doorman.lint.lint_rule import LintRule, Problem, Severity
-from doorman.lint.pod_templates import LintedToleration, shown, template_or_none
+from doorman.lint.pod_templates import LintedToleration, shown
 from doorman.lint.surroundings import Surroundings
 from doorman.semantics.taints.canonical_integers import canonical_integer_faults, canonical_integer_or_none
 from doorman.semantics.taints.toleration_lists import is_superset
@@ -21,13 +21,13 @@ _TEXTS: Final = ("key", "operator", "value", "effect")
 _INDEXED: Final = re.compile(r"\[(\d+)\]\.?(\w*)")
 
 
-def tolerations_of(document: LintDocument) -> tuple[LintedToleration, ...]:
-    template = template_or_none(document)
+def tolerations_of(document: LintDocument, around: Surroundings) -> tuple[LintedToleration, ...]:
+    template = around.template(document)
     return template.tolerations if template is not None else ()
 
 
-def check_shadowed(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    found = tolerations_of(document)
+def check_shadowed(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    found = tolerations_of(document, around)
     for at, later in enumerate(found):
         earlier = next((one for one in found[:at] if covers(one.meant, later.meant)), None)
         if earlier is None:
@@ -76,8 +76,8 @@ def _effect_of(earlier: Toleration, later: Toleration) -> str:
     return f"comes first, so such taints are tolerated {said}"
 
 
-def check_everything(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+def check_everything(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    template = around.template(document)
     if template is None or template.is_daemon:
         return
     for one in template.tolerations:
@@ -88,8 +88,8 @@ def check_everything(document: LintDocument, _: Surroundings) -> Iterator[Proble
             )
 
 
-def check_numbers(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    for one in tolerations_of(document):
+def check_numbers(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    for one in tolerations_of(document, around):
         if one.meant.operator in ("Gt", "Lt") and isinstance(one.written.get("value", ""), str):
             for fault in canonical_integer_faults(one.meant.value)[:1]:
                 yield Problem(
@@ -98,8 +98,8 @@ def check_numbers(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
                 )
 
 
-def check_seconds(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    for one in tolerations_of(document):
+def check_seconds(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    for one in tolerations_of(document, around):
         if one.written.get("tolerationSeconds") is not None and one.meant.effect != "NoExecute":
             effect = f"effect {one.meant.effect}" if one.meant.effect else "no effect"
             yield Problem(
@@ -107,8 +107,8 @@ def check_seconds(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
             )
 
 
-def check_types(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    for one in tolerations_of(document):
+def check_types(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    for one in tolerations_of(document, around):
         for member in _TEXTS:
             value = one.written.get(member)
             if value is not None and not isinstance(value, str):
@@ -125,9 +125,9 @@ def check_types(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
             yield Problem((*one.path, "tolerationSeconds"), f"tolerationSeconds is no whole number: {seconds!r}")
 
 
-def check_refused(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
+def check_refused(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
     """What validation says and no rule of its own does."""
-    for one in tolerations_of(document):
+    for one in tolerations_of(document, around):
         plain = _plain_or_none(one.written)
         if plain is None:
             continue
@@ -157,8 +157,8 @@ def _plain_or_none(written: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: value for name, value in written.items() if value is not None and name in MEMBERS}
 
 
-def check_members(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    for one in tolerations_of(document):
+def check_members(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    for one in tolerations_of(document, around):
         for member in one.written:
             if member not in MEMBERS:
                 near = difflib.get_close_matches(str(member), MEMBERS, n=1, cutoff=0.6)

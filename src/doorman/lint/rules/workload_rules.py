@@ -7,7 +7,7 @@ from doorman.api.taints import NOT_READY, UNREACHABLE, UNSCHEDULABLE, Taint
 from doorman.api.well_known import CONTROL_PLANE_TAINT
 from doorman.lint.lint_documents import LintDocument
 from doorman.lint.lint_rule import LintRule, Problem
-from doorman.lint.pod_templates import REPLICATED, template_or_none
+from doorman.lint.pod_templates import REPLICATED
 from doorman.lint.surroundings import Surroundings
 from doorman.semantics.taints.matching import first_toleration_or_none, is_tolerated, tolerates
 
@@ -15,8 +15,8 @@ CONTROL_PLANE: Final = Taint(key=CONTROL_PLANE_TAINT, effect="NoSchedule")
 CORDON: Final = Taint(key=UNSCHEDULABLE, effect="NoSchedule")
 
 
-def check_for_ever(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+def check_for_ever(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    template = around.template(document)
     if template is None or template.kind not in REPLICATED:
         return
     found: dict[int, list[str]] = {}
@@ -33,7 +33,7 @@ def check_for_ever(document: LintDocument, _: Surroundings) -> Iterator[Problem]
 
 
 def check_control_plane(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+    template = around.template(document)
     if template is None or not template.is_daemon or template.chooses_nodes:
         return
     taints = [taint for taint in around.standing_taints if taint.key == CONTROL_PLANE_TAINT]
@@ -44,8 +44,8 @@ def check_control_plane(document: LintDocument, around: Surroundings) -> Iterato
         yield Problem(where, f"does not tolerate {missed}: it runs on every node but the control plane's")
 
 
-def check_cordon(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
-    template = template_or_none(document)
+def check_cordon(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
+    template = around.template(document)
     if template is None or template.is_daemon:
         return
     for one in template.tolerations:

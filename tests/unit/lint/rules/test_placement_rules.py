@@ -89,7 +89,7 @@ def test_affinity_counts_as_a_choice() -> None:
 def test_taint_that_nobody_tolerates_is_told_once_at_its_first_node() -> None:
     nodes = PLAIN + GPU
     (told,) = findings(nodes, around=workload("[{key: other, operator: Exists}]"), select=("DM002",))
-    assert told.message == "none of the 1 workload tolerates gpu=a100:NoSchedule of gpu-1, gpu-2"
+    assert told.message == "no workload tolerates gpu=a100:NoSchedule of gpu-1, gpu-2 (1 workload looked at)"
     assert told.object == "Node gpu-1"
     assert ids(nodes, around=workload("[{key: gpu, value: a100}]"), select=("DM002",)) == []
     assert ids(nodes, around=workload("[{operator: Exists}]", kind="DaemonSet"), select=("DM002",)) == []
