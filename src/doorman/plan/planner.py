@@ -45,7 +45,10 @@ def plan(
     *,
     progress: Progress = lambda _what, _share: None,
 ) -> Plan:
-    """Raises `PlanError` for what cannot be done, and `SnapshotError` for what cannot be taken up."""
+    """What happens when these steps are done; without any, what happens anyway.
+
+    Raises `PlanError` for what cannot be done, and `SnapshotError` for what cannot be taken up.
+    """
     options = options if options is not None else PlanOptions()
     check_steps(steps, options)
     progress("taking up the snapshot", 0.0)
@@ -63,8 +66,6 @@ def plan(
 def check_steps(steps: Sequence[Step], options: PlanOptions) -> None:
     if options.horizon_seconds <= 0:
         raise PlanError("the horizon must be more than nothing", "--horizon 1h is the default")
-    if not steps:
-        raise PlanError("there is nothing to plan", "give an action, or a script with steps")
     before = 0.0
     for step in steps:
         if step.at_seconds < before:
@@ -109,7 +110,7 @@ class _Run:
         try:
             await self._follow(copy, trail, runner)
             return trail.told(
-                action="; ".join(_step_words(step) for step in self._steps),
+                action="; ".join(_step_words(step) for step in self._steps) or "nothing is done",
                 options=self._options,
                 notes=tuple(runner.notes),
             )

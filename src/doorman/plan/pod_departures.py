@@ -101,6 +101,7 @@ class Departures:
         return Replacement(
             name=trail.last.metadata.name,
             at_seconds=self._seconds(at),
+            made_at_seconds=self._seconds(trail.created),
             node=trail.node or None,
             ready_at_seconds=self._seconds_or_none(trail.ready),
         )

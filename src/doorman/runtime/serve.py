@@ -7,7 +7,7 @@ import resource
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -32,23 +32,28 @@ from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
 from doorman.store.memory_store import MemoryStore
 from doorman.store.sqlite_store import SqliteStore
-from doorman.store.store_contract import Store, Unusable
+from doorman.store.store_contract import ABSENT, Entry, Store, Unusable, Write
 
 FILES_MAX: Final = 65_536
+ENTRIES_AT_ONCE: Final = 1000
 
 Announce = Callable[[str, WrittenKubeconfig], None]
 """Told the address and the kubeconfig when requests are answered."""
 
 
-def serve(settings: Settings, announce: Announce) -> None:
-    """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way."""
+def serve(settings: Settings, announce: Announce, initial: Sequence[Entry] = ()) -> None:
+    """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way.
+
+    `initial` is what an empty store begins with: a cluster that is taken up.
+    """
     _allow_many_files()
     keep_memory()
     listener = listen(settings.bind_address, settings.secure_port)
     front = Front(listener)
     try:
         with tempfile.TemporaryDirectory(prefix="doorman-") as scratch:
-            _run(settings, _serve(settings, announce, Path(scratch), front, listener.getsockname()[1]))
+            port = listener.getsockname()[1]
+            _run(settings, _serve(settings, announce, Path(scratch), front, port, initial))
     finally:
         front.end()
 
@@ -69,7 +74,9 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def _serve(settings: Settings, announce: Announce, scratch: Path, front: Front, port: int) -> None:
+async def _serve(
+    settings: Settings, announce: Announce, scratch: Path, front: Front, port: int, initial: Sequence[Entry]
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(tell_in_one_line)
@@ -81,6 +88,7 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
     clock, clock_file = _open_clock(settings, wall)
     store = await _open_store(settings)
     try:
+        await fill(store, initial)
         # Clients look at certificates, and live in real time.
         credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
         cluster = ControlPlane(store, settings, clock)
@@ -115,7 +123,7 @@ def _open_clock(settings: Settings, wall: SystemClock) -> tuple[SystemClock | Mo
     if rate is None:
         return wall, None
     try:
-        return open_clock(directory, rate, wall.now())
+        return open_clock(directory, rate, settings.resumed_at or wall.now())
     except OSError as error:
         raise Unusable(
             f"cannot use the data directory {directory}: {error.strerror}",
@@ -175,6 +183,17 @@ async def _open_store(settings: Settings) -> Store:
     if settings.data_dir is None:
         return MemoryStore()
     return await SqliteStore.open(settings.data_dir)
+
+
+async def fill(store: Store, initial: Sequence[Entry]) -> None:
+    """Give an empty store what it begins with. Raises `Unusable` when it is not empty."""
+    if initial and store.revision != 0:
+        raise Unusable(
+            "the data directory holds a cluster already", "give another --data-dir, or --in-memory, with --from"
+        )
+    for start in range(0, len(initial), ENTRIES_AT_ONCE):
+        some = initial[start : start + ENTRIES_AT_ONCE]
+        await store.commit_all([Write(entry.key, entry.value, ABSENT) for entry in some])
 
 
 def listen(address: str, port: int) -> socket.socket:
