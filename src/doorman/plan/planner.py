@@ -14,10 +14,10 @@ from typing import Final, Protocol, TypeGuard, runtime_checkable
 from doorman.base.clock import ManualClock
 from doorman.plan.action_runner import ActionRunner, words
 from doorman.plan.cluster_copy import ClusterCopy
-from doorman.plan.cluster_trail import ClusterTrail
 from doorman.plan.plan_actions import PlanError, Step
 from doorman.plan.plan_options import PlanOptions, Progress
 from doorman.plan.plan_result import Plan
+from doorman.plan.trails.cluster_trail import ClusterTrail
 from doorman.runtime.virtual_time import run_virtual
 from doorman.snapshot.object_restoration import Restored, restored
 from doorman.snapshot.snapshot_format import Snapshot

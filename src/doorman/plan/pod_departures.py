@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from doorman.base.clock import Instant
-from doorman.plan.event_trail import EventTrail
 from doorman.plan.plan_result import Because, PodMove, Preemption, Replacement
-from doorman.plan.pod_trail import PodTrail
+from doorman.plan.trails.event_trail import EventTrail
+from doorman.plan.trails.pod_trail import PodTrail
 from doorman.scheduler.cache.node_order import natural_order
 from doorman.semantics.taints.toleration_lists import toleration_document
 

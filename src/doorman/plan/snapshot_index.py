@@ -8,7 +8,7 @@ import msgspec
 from doorman.api.views.meta import ObjectMeta, View, controller_of, to_view
 from doorman.api.views.nodes import Node
 from doorman.plan.plan_actions import PlanError
-from doorman.plan.workload_trail import KINDS
+from doorman.plan.trails.workload_trail import KINDS
 from doorman.scheduler.cache.node_order import natural_order
 from doorman.snapshot.snapshot_format import Snapshot
 

@@ -9,10 +9,10 @@ from doorman.cli.planning.cluster_source import ProgressLine, bad_input, snapsho
 from doorman.cli.planning.plan_flags import options_of, source_flags
 from doorman.cli.server_connection import kubeconfig_option
 from doorman.plan.failover_planner import HORIZON_SECONDS, FailoverRequest, failover
-from doorman.plan.failover_text import failover_text
 from doorman.plan.plan_actions import PlanError
 from doorman.plan.plan_options import HORIZON_SECONDS as PLAN_HORIZON_SECONDS
 from doorman.plan.plan_script import seconds_of
+from doorman.plan.reports.failover_text import failover_text
 from doorman.snapshot.snapshot_format import SnapshotError
 
 

@@ -12,10 +12,10 @@ from doorman.cli.apply import documents
 from doorman.cli.planning.cluster_source import bad_input
 from doorman.cli.planning.plan_flags import FAIL_ON, PlanRequest, plan_flags, planned
 from doorman.plan.plan_actions import ApplyObjects, DrainNodes, LoseNodes, PlanAction, PlanError, Step
-from doorman.plan.plan_html import plan_html
 from doorman.plan.plan_result import Plan
 from doorman.plan.plan_script import one_choice, parse_script, seconds_of, taint_action
-from doorman.plan.plan_text import comparison_text, plan_text
+from doorman.plan.reports.plan_html import plan_html
+from doorman.plan.reports.plan_text import comparison_text, plan_text
 from doorman.semantics.taints.taint_spec import TaintCommandError, split_arguments
 
 FAILED_ON = 3

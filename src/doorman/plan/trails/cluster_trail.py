@@ -9,17 +9,17 @@ from doorman.base.instants import to_time
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.cluster.disruption import RESOURCE as BUDGETS
 from doorman.nodes.status.node_annotations import SILENT
-from doorman.plan.budget_trail import BudgetTrails
-from doorman.plan.event_trail import EventTrail
 from doorman.plan.node_fill import full_nodes
-from doorman.plan.node_trail import NodeTrails
 from doorman.plan.pending_pods import pending_pods
 from doorman.plan.plan_options import PlanOptions
 from doorman.plan.plan_result import Plan, PodMove, Summary
 from doorman.plan.pod_departures import DELETED, Departures
-from doorman.plan.pod_trail import PodTrails
-from doorman.plan.workload_trail import KINDS, WorkloadTrails
-from doorman.plan.zone_trail import ZoneTrails
+from doorman.plan.trails.budget_trail import BudgetTrails
+from doorman.plan.trails.event_trail import EventTrail
+from doorman.plan.trails.node_trail import NodeTrails
+from doorman.plan.trails.pod_trail import PodTrails
+from doorman.plan.trails.workload_trail import KINDS, WorkloadTrails
+from doorman.plan.trails.zone_trail import ZoneTrails
 from doorman.runtime.components.zone_reports import reports_zones
 from doorman.runtime.control_plane import ControlPlane
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from doorman.plan.failover import PHASES, SETTINGS, Failover, FailoverReport
-from doorman.plan.plan_text import span, table_lines
+from doorman.plan.reports.plan_text import span, table_lines
 
 ROWS_MAX: Final = 20
 
