@@ -8,7 +8,7 @@ Why, the first that is known:
 4. `Deleted`: somebody deleted it, mostly its own workload.
 
 Who takes whose place: a StatefulSet's pod is replaced by its namesake and a DaemonSet's by the one on its node; of all
-others, the first that leaves by the first that comes.
+others, the first that leaves by the first that comes after it.
 """
 
 import math
@@ -114,8 +114,11 @@ class Departures:
         found: dict[str, PodTrail] = {}
         for trail in leaving:
             queue = waiting.get(self._place(trail))
-            if queue and trail.owner is not None:
-                found[trail.last.metadata.uid] = queue.popleft()
+            while queue and trail.owner is not None:
+                new = queue.popleft()
+                if (new.created or 0.0) >= (trail.deleted or 0.0):
+                    found[trail.last.metadata.uid] = new
+                    break
         return found
 
     def _place(self, trail: PodTrail) -> tuple[str, ...]:
