@@ -53,7 +53,7 @@ def plan(
     check_steps(steps, options)
     progress("taking up the snapshot", 0.0)
     found = restored(snapshot)
-    run = _Run(found, sorted(steps, key=lambda step: step.at_seconds), options, progress)
+    run = _Run(found, steps, options, progress, redacts=snapshot.redacted)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -84,10 +84,13 @@ def check_steps(steps: Sequence[Step], options: PlanOptions) -> None:
 class _Run:
     """One plan being made."""
 
-    def __init__(self, found: Restored, steps: Sequence[Step], options: PlanOptions, progress: Progress) -> None:
+    def __init__(
+        self, found: Restored, steps: Sequence[Step], options: PlanOptions, progress: Progress, *, redacts: bool
+    ) -> None:
         self._found = found
         self._steps = list(steps)
         self._options = options
+        self._redacts = redacts
         self._progress = progress
         self._clock = ManualClock(found.resumed_at)
 
@@ -106,7 +109,7 @@ class _Run:
         trail.begin()
         self._progress("letting it settle", 0.0)
         await copy.settle()
-        runner = ActionRunner(copy.plane, copy.client, self._clock)
+        runner = ActionRunner(copy.plane, copy.client, self._clock, redacts=self._redacts)
         try:
             await self._follow(copy, trail, runner)
             return trail.told(

@@ -10,6 +10,7 @@ from doorman.api.views.nodes import Node
 from doorman.plan.plan_actions import PlanError
 from doorman.plan.trails.workload_trail import KINDS
 from doorman.scheduler.cache.node_order import natural_order
+from doorman.snapshot.references import check
 from doorman.snapshot.snapshot_format import Snapshot
 
 SHOWN_MAX = 5
@@ -32,6 +33,7 @@ class _Placed(View, frozen=True, kw_only=True):
 
 class SnapshotIndex:
     def __init__(self, snapshot: Snapshot) -> None:
+        """Raises `SnapshotError` when pods are on nodes that are not in it."""
         heads = msgspec.json.Decoder(_Head)
         self.nodes: list[Node] = []
         self._replica_sets: dict[str, ObjectMeta] = {}
@@ -45,6 +47,9 @@ class SnapshotIndex:
                 case "ReplicaSet":
                     meta = to_view(msgspec.json.decode(line), _Placed).metadata
                     self._replica_sets[meta.uid] = meta
+        known = {node.metadata.name for node in self.nodes}
+        lost = [pod for pod in pods if pod.spec.node_name and pod.spec.node_name not in known]
+        check(((f"Pod {pod.metadata.key}", f"Node {pod.spec.node_name}") for pod in lost), snapshot.dangling)
         self._places: dict[str, Counter[str]] = {}
         for pod in pods:
             workload = self._workload_of(pod.metadata)
