@@ -10,12 +10,12 @@ from doorman.base.clock import ManualClock
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.nodes.profile import NodeProfile, simulated_node
 from doorman.plan.action_runner import ActionRunner
-from doorman.plan.cluster_trail import ClusterTrail
-from doorman.plan.event_trail import EventTrail
 from doorman.plan.plan_actions import PlanAction, Step
 from doorman.plan.plan_options import PlanOptions
 from doorman.plan.plan_result import Plan, PodMove
 from doorman.plan.planner import plan
+from doorman.plan.trails.cluster_trail import ClusterTrail
+from doorman.plan.trails.event_trail import EventTrail
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.runtime.virtual_time import VirtualLoop, run_virtual

@@ -11,6 +11,9 @@ from doorman.version import __version__
 _COMMANDS: Final = {
     "up": ("doorman.cli.up", "Start a control plane of your own."),
     "taint": ("doorman.cli.taint", "Update the taints on one or more nodes, as kubectl taint does."),
+    "plan": ("doorman.cli.planning.plan_command", "Ask before you act: what a taint, a drain or a lost zone will do."),
+    "failover": ("doorman.cli.planning.failover_command", "Say how long a workload is not whole when a node dies."),
+    "snapshot": ("doorman.cli.planning.snapshot_command", "Save a cluster as it is, to plan with it or take it up."),
     "get": ("doorman.cli.get", "Show nodes, pods and everything else that is served."),
     "apply": ("doorman.cli.apply", "Create or update objects from a file."),
     "node": ("doorman.cli.node", "Add, fail, recover, press or remove simulated nodes."),

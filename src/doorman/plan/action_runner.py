@@ -32,19 +32,23 @@ from doorman.plan.plan_actions import (
 from doorman.runtime.components.loopback_client import LoopbackClient
 from doorman.runtime.control_plane import ControlPlane
 from doorman.semantics.taints.taint_spec import TaintRefused, apply_taint_change
+from doorman.snapshot.redaction import redacted
 
 BUDGET_RETRY_SECONDS: Final = 5.0
 """How long kubectl drain waits before it asks again for an eviction that a budget has refused."""
 GONE_POLL_SECONDS: Final = 1.0
 """How often kubectl drain looks whether the pods are gone."""
 NAMES_MAX: Final = 3
+REDACTED_NOTE: Final = "the snapshot is redacted, so changes of env, args and probes are not seen; plan on the cluster, or save --no-redact"
 
 
 class ActionRunner:
-    def __init__(self, plane: ControlPlane, client: LoopbackClient, clock: Clock) -> None:
+    def __init__(self, plane: ControlPlane, client: LoopbackClient, clock: Clock, *, redacts: bool = False) -> None:
+        """`redacts`: what is applied is redacted as the snapshot was, or every template would seem to change."""
         self._plane = plane
         self._client = client
         self._clock = clock
+        self._redacts = redacts
         self._nodes = plane.informers.lister("nodes")
         self._pods = plane.informers.lister("pods")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,7 +125,10 @@ class ActionRunner:
             if not metadata.get("name"):
                 raise PlanError(f"a {kind.kind} without a name", "give it metadata.name")
             namespace = metadata.get("namespace", "default") if kind.namespaced else ""
-            await self._client.apply(kind, namespace, doc, self._clock.now())
+            shown = redacted(doc) if self._redacts else doc
+            if shown != doc:
+                self.notes[REDACTED_NOTE] = None
+            await self._client.apply(kind, namespace, shown, self._clock.now())
 
     async def _drain(self, action: DrainNodes) -> None:
         """Cordon all, then empty one after another, as kubectl does."""

@@ -11,7 +11,7 @@ import msgspec
 
 from doorman.api.identity import MASTERS
 from doorman.base.clock import ManualClock
-from doorman.plan.event_trail import EventTrail
+from doorman.plan.trails.event_trail import EventTrail
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.runtime.virtual_time import VirtualLoop

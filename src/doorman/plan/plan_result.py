@@ -31,6 +31,7 @@ class Replacement(_Part, frozen=True, kw_only=True):
     name: str
     at_seconds: float
     """When it gets its node, or when it is made if it gets none."""
+    made_at_seconds: float
     node: str | None = None
     ready_at_seconds: float | None = None
 
@@ -110,6 +111,16 @@ class ZoneHistory(_Part, frozen=True, kw_only=True):
     moments: tuple[ZoneMoment, ...]
 
 
+class NodeChange(_Part, frozen=True, kw_only=True):
+    """A node that is given up for lost, or given a NoExecute taint."""
+
+    node: str
+    unknown_at_seconds: float | None = None
+    """When it was marked Unknown, or not ready."""
+    tainted_at_seconds: float | None = None
+    """When it got its first NoExecute taint."""
+
+
 class FullNode(_Part, frozen=True, kw_only=True):
     """A node that gets new pods and has little room left."""
 
@@ -150,6 +161,7 @@ class Plan(_Part, frozen=True, kw_only=True):
     budgets: tuple[BudgetEffect, ...]
     preemptions: tuple[Preemption, ...]
     zones: tuple[ZoneHistory, ...]
+    nodes_changed: tuple[NodeChange, ...]
     full_nodes: tuple[FullNode, ...]
     notes: tuple[str, ...] = ()
     """What else is worth knowing: what a drain would ask for, pods that cannot be made, guesses."""

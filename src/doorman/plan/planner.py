@@ -14,10 +14,10 @@ from typing import Final, Protocol, TypeGuard, runtime_checkable
 from doorman.base.clock import ManualClock
 from doorman.plan.action_runner import ActionRunner, words
 from doorman.plan.cluster_copy import ClusterCopy
-from doorman.plan.cluster_trail import ClusterTrail
 from doorman.plan.plan_actions import PlanError, Step
 from doorman.plan.plan_options import PlanOptions, Progress
 from doorman.plan.plan_result import Plan
+from doorman.plan.trails.cluster_trail import ClusterTrail
 from doorman.runtime.virtual_time import run_virtual
 from doorman.snapshot.object_restoration import Restored, restored
 from doorman.snapshot.snapshot_format import Snapshot
@@ -45,12 +45,15 @@ def plan(
     *,
     progress: Progress = lambda _what, _share: None,
 ) -> Plan:
-    """Raises `PlanError` for what cannot be done, and `SnapshotError` for what cannot be taken up."""
+    """What happens when these steps are done; without any, what happens anyway.
+
+    Raises `PlanError` for what cannot be done, and `SnapshotError` for what cannot be taken up.
+    """
     options = options if options is not None else PlanOptions()
     check_steps(steps, options)
     progress("taking up the snapshot", 0.0)
     found = restored(snapshot)
-    run = _Run(found, sorted(steps, key=lambda step: step.at_seconds), options, progress)
+    run = _Run(found, steps, options, progress, redacts=snapshot.redacted)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -63,8 +66,6 @@ def plan(
 def check_steps(steps: Sequence[Step], options: PlanOptions) -> None:
     if options.horizon_seconds <= 0:
         raise PlanError("the horizon must be more than nothing", "--horizon 1h is the default")
-    if not steps:
-        raise PlanError("there is nothing to plan", "give an action, or a script with steps")
     before = 0.0
     for step in steps:
         if step.at_seconds < before:
@@ -83,10 +84,13 @@ def check_steps(steps: Sequence[Step], options: PlanOptions) -> None:
 class _Run:
     """One plan being made."""
 
-    def __init__(self, found: Restored, steps: Sequence[Step], options: PlanOptions, progress: Progress) -> None:
+    def __init__(
+        self, found: Restored, steps: Sequence[Step], options: PlanOptions, progress: Progress, *, redacts: bool
+    ) -> None:
         self._found = found
         self._steps = list(steps)
         self._options = options
+        self._redacts = redacts
         self._progress = progress
         self._clock = ManualClock(found.resumed_at)
 
@@ -105,11 +109,11 @@ class _Run:
         trail.begin()
         self._progress("letting it settle", 0.0)
         await copy.settle()
-        runner = ActionRunner(copy.plane, copy.client, self._clock)
+        runner = ActionRunner(copy.plane, copy.client, self._clock, redacts=self._redacts)
         try:
             await self._follow(copy, trail, runner)
             return trail.told(
-                action="; ".join(_step_words(step) for step in self._steps),
+                action="; ".join(_step_words(step) for step in self._steps) or "nothing is done",
                 options=self._options,
                 notes=tuple(runner.notes),
             )

@@ -8,7 +8,7 @@ Why, the first that is known:
 4. `Deleted`: somebody deleted it, mostly its own workload.
 
 Who takes whose place: a StatefulSet's pod is replaced by its namesake and a DaemonSet's by the one on its node; of all
-others, the first that leaves by the first that comes.
+others, the first that leaves by the first that comes after it.
 """
 
 import math
@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from doorman.base.clock import Instant
-from doorman.plan.event_trail import EventTrail
 from doorman.plan.plan_result import Because, PodMove, Preemption, Replacement
-from doorman.plan.pod_trail import PodTrail
+from doorman.plan.trails.event_trail import EventTrail
+from doorman.plan.trails.pod_trail import PodTrail
 from doorman.scheduler.cache.node_order import natural_order
 from doorman.semantics.taints.toleration_lists import toleration_document
 
@@ -101,6 +101,7 @@ class Departures:
         return Replacement(
             name=trail.last.metadata.name,
             at_seconds=self._seconds(at),
+            made_at_seconds=self._seconds(trail.created),
             node=trail.node or None,
             ready_at_seconds=self._seconds_or_none(trail.ready),
         )
@@ -113,8 +114,11 @@ class Departures:
         found: dict[str, PodTrail] = {}
         for trail in leaving:
             queue = waiting.get(self._place(trail))
-            if queue and trail.owner is not None:
-                found[trail.last.metadata.uid] = queue.popleft()
+            while queue and trail.owner is not None:
+                new = queue.popleft()
+                if (new.created or 0.0) >= (trail.deleted or 0.0):
+                    found[trail.last.metadata.uid] = new
+                    break
         return found
 
     def _place(self, trail: PodTrail) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import resource
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
@@ -33,25 +33,30 @@ from doorman.runtime.leadership import Leadership
 from doorman.runtime.open_store import open_store
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
-from doorman.store.store_contract import Store, Unusable
+from doorman.store.store_contract import ABSENT, Entry, Store, Unusable, Write
 
 T = TypeVar("T")
 
 FILES_MAX: Final = 65_536
+ENTRIES_AT_ONCE: Final = 1000
 
 Announce = Callable[[str, WrittenKubeconfig], None]
 """Told the address and the kubeconfig when requests are answered."""
 
 
-def serve(settings: Settings, announce: Announce) -> None:
-    """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way."""
+def serve(settings: Settings, announce: Announce, initial: Sequence[Entry] = ()) -> None:
+    """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way.
+
+    `initial` is what an empty store begins with: a cluster that is taken up.
+    """
     _allow_many_files()
     keep_memory()
     listener = listen(settings.bind_address, settings.secure_port)
     front = Front(listener)
     try:
         with tempfile.TemporaryDirectory(prefix="doorman-") as scratch:
-            _run(settings, _serve(settings, announce, Path(scratch), front, listener.getsockname()[1]))
+            port = listener.getsockname()[1]
+            _run(settings, _serve(settings, announce, Path(scratch), front, port, initial))
     finally:
         front.end()
 
@@ -72,7 +77,9 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def _serve(settings: Settings, announce: Announce, scratch: Path, front: Front, port: int) -> None:
+async def _serve(
+    settings: Settings, announce: Announce, scratch: Path, front: Front, port: int, initial: Sequence[Entry]
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(tell_in_one_line)
@@ -87,6 +94,7 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
     if store is None:
         return
     try:
+        await fill(store, initial)
         # Clients look at certificates, and live in real time.
         credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
         cluster = ControlPlane(store, settings, clock, scheme=scheme)
@@ -124,7 +132,7 @@ def _open_clock(settings: Settings, wall: SystemClock) -> tuple[SystemClock | Mo
     if rate is None:
         return wall, None
     try:
-        return open_clock(directory, rate, wall.now())
+        return open_clock(directory, rate, settings.resumed_at or wall.now())
     except OSError as error:
         raise Unusable(
             f"cannot use the data directory {directory}: {error.strerror}",
@@ -182,6 +190,15 @@ def _open_audit_log(settings: Settings, clock: Clock, loop: asyncio.AbstractEven
             f"cannot write the audit log {settings.audit_log_path}: {error.strerror}",
             "give another place with --audit-log-path",
         ) from error
+
+
+async def fill(store: Store, initial: Sequence[Entry]) -> None:
+    """Give an empty store what it begins with. Raises `Unusable` when it is not empty."""
+    if initial and any(True for _ in store.entries()):
+        raise Unusable("the store holds a cluster already", "give another --data-dir, or --in-memory, with --from")
+    for start in range(0, len(initial), ENTRIES_AT_ONCE):
+        some = initial[start : start + ENTRIES_AT_ONCE]
+        await store.commit_all([Write(entry.key, entry.value, ABSENT) for entry in some])
 
 
 def listen(address: str, port: int) -> socket.socket:

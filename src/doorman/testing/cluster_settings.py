@@ -6,8 +6,9 @@ from typing import Any, Final
 import click
 import msgspec
 
-from doorman.cli.up import check_names, settings_of
+from doorman.cli.control_plane_flags import check_names
 from doorman.cli.up import command as up
+from doorman.cli.up import settings_of
 from doorman.nodes.fleet import Fleet, FleetEntry, parse_fleet
 from doorman.nodes.profile import NodeProfile
 from doorman.runtime.settings import Settings

@@ -9,16 +9,17 @@ from doorman.base.instants import to_time
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.cluster.disruption import RESOURCE as BUDGETS
 from doorman.nodes.status.node_annotations import SILENT
-from doorman.plan.budget_trail import BudgetTrails
-from doorman.plan.event_trail import EventTrail
 from doorman.plan.node_fill import full_nodes
 from doorman.plan.pending_pods import pending_pods
 from doorman.plan.plan_options import PlanOptions
 from doorman.plan.plan_result import Plan, PodMove, Summary
 from doorman.plan.pod_departures import DELETED, Departures
-from doorman.plan.pod_trail import PodTrails
-from doorman.plan.workload_trail import KINDS, WorkloadTrails
-from doorman.plan.zone_trail import ZoneTrails
+from doorman.plan.trails.budget_trail import BudgetTrails
+from doorman.plan.trails.event_trail import EventTrail
+from doorman.plan.trails.node_trail import NodeTrails
+from doorman.plan.trails.pod_trail import PodTrails
+from doorman.plan.trails.workload_trail import KINDS, WorkloadTrails
+from doorman.plan.trails.zone_trail import ZoneTrails
 from doorman.runtime.components.zone_reports import reports_zones
 from doorman.runtime.control_plane import ControlPlane
 
@@ -54,6 +55,8 @@ class ClusterTrail:
         self._trails.on_readiness(self._workloads.readiness_changed)
         self._zones = ZoneTrails(None, self._begun)
         self._node_changed_at = self._begun
+        self._node_trails = NodeTrails(copy.clock)
+        self._is_begun = False
         listeners: list[tuple[str, Callable[[ObjectChange], None]]] = [
             *((resource, self._workloads.workload_changed) for resource in KINDS),
             (BUDGETS, self._budgets.changed),
@@ -68,6 +71,7 @@ class ClusterTrail:
     def begin(self) -> None:
         """Whatever was told until now was there before."""
         self._zones = ZoneTrails(self._copy.plane.find(reports_zones), self._begun)
+        self._is_begun = True
         self._workloads.begin()
         self._budgets.begin()
         self._trails.begin()
@@ -134,6 +138,7 @@ class ClusterTrail:
             budgets=budgets,
             preemptions=preemptions,
             zones=tuple(self._zones.histories()),
+            nodes_changed=tuple(self._node_trails.changes(begun)),
             full_nodes=full,
             notes=(*notes, *self._refusals()),
         )
@@ -151,6 +156,8 @@ class ClusterTrail:
         new: Node | None = change.new
         if old is None or new is None or _matters(old) != _matters(new):
             self._node_changed_at = self._clock.now()
+        if self._is_begun and old is not None and new is not None:
+            self._node_trails.changed(old, new)
 
 
 def evicted(moves: tuple[PodMove, ...]) -> list[PodMove]:

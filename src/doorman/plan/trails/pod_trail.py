@@ -10,7 +10,7 @@ from doorman.api.views.pods import Pod
 from doorman.base.clock import Clock, Instant
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.taint_eviction.eviction_messages import EvictionCause
-from doorman.plan.event_trail import EventTrail
+from doorman.plan.trails.event_trail import EventTrail
 
 
 class PodTrail:
