@@ -168,3 +168,22 @@ def test_plans_that_cannot_be_made() -> None:
             cluster.plan("drain", "node-9")
         with pytest.raises(PlanError, match="horizon"):
             cluster.plan("drain", "node-1", horizon=0)
+
+
+@pytest.mark.parametrize("replicas", [2, 5])
+def test_planned_loss_is_what_then_happens_to_a_deployment(replicas: int) -> None:
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": template}
+    with Cluster(nodes=6, zones=["a", "b", "c"]) as cluster:
+        cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": spec})
+        cluster.advance("1m")
+        before = {pod["metadata"]["name"] for pod in cluster.pods()}
+        lost = cluster.pods()[0]["spec"]["nodeName"]
+        (planned,) = cluster.plan("lose", lost)["pods"]
+        began = cluster.elapsed
+        cluster.fail(lost)
+        cluster.run_until(f"pod/{planned['name']}", "jsonpath={.metadata.deletionTimestamp}")
+        assert round(cluster.elapsed - began, 6) == planned["atSeconds"]
+        cluster.run_until(lambda: {pod["metadata"]["name"] for pod in cluster.pods()} - before)
+        (new,) = (pod for pod in cluster.pods() if pod["metadata"]["name"] not in before)
+        assert new["spec"]["nodeName"] == planned["replacement"]["node"]
