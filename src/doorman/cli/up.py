@@ -10,10 +10,10 @@ import msgspec
 import yaml
 
 from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
-from doorman.cli.etcd_flags import etcd_options, etcd_settings_of
 from doorman.cli.flag_types import ClockRate
 from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
+from doorman.cli.storage.etcd_flags import etcd_options, etcd_settings_of
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings
 from doorman.store.store_contract import Entry, Unusable
