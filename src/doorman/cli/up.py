@@ -21,15 +21,19 @@ from doorman.store.store_contract import Entry, Unusable
 if TYPE_CHECKING:
     from doorman.runtime.kubeconfig_file import WrittenKubeconfig
 
-NODES_DEFAULT: Final = 3
 _PATH: Final = click.Path(path_type=Path)
 
 
 @click.command("up", context_settings={"show_default": True, "max_content_width": 100})
 @click.option(
-    "--nodes", type=click.IntRange(min=0), default=NODES_DEFAULT, help="Simulated nodes node-1 … node-N; 0 for none."
+    "--nodes",
+    type=click.IntRange(min=0),
+    help="Simulated nodes node-1 … node-N; 0 for none.  [default: 3 where nothing is stored yet]",
 )
 @click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
+@click.option(
+    "--tls-san", multiple=True, metavar="NAME", help="A name or address the certificate is to be for, too. Repeatable."
+)
 @click.option("--secure-port", type=click.IntRange(0, 65535), default=6443, help="Port to listen on; 0 for a free one.")
 @click.option(
     "--data-dir",
@@ -120,14 +124,15 @@ def settings_of(flags: dict[str, Any]) -> Settings:
             "--clock and --etcd-servers exclude each other: others write the same etcd in real time\n"
             "hint: leave one of them out"
         )
-    if flags["nodes_config"] is not None and flags["nodes"] != NODES_DEFAULT:
+    if flags["nodes_config"] is not None and flags["nodes"] is not None:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
-    if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] != NODES_DEFAULT):
+    if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] is not None):
         raise click.UsageError("--from brings its own nodes\nhint: leave --nodes and --nodes-config out")
     return msgspec.structs.replace(
         control_plane_settings(flags),
         nodes=0 if flags["source"] is not None else flags["nodes"],
         bind_address=flags["bind_address"],
+        tls_names=flags["tls_san"],
         secure_port=flags["secure_port"],
         data_dir=None if in_memory else flags["data_dir"] or default_data_dir(),
         etcd=etcd_settings_of(flags),
