@@ -1,5 +1,7 @@
 """Admission policies through the API: what they refuse, warn of, note, change, and what is refused of themselves."""
 
+import asyncio
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,8 @@ import pytest
 import yaml
 
 from doorman.admission.policies.validating_policies import FAILURE_ANNOTATION
+from doorman.base import loop_turns
+from doorman.base.bounds import TURN_SECONDS_MAX
 from support.api import Api, running_api
 
 GROUP = "admissionregistration.k8s.io"
@@ -91,6 +95,39 @@ async def test_validating_policy(spec: dict[str, Any], expected: int) -> None:
         assert status == expected, answer
         if status == 422:
             assert answer["message"].startswith(DENIED)
+
+
+NINE = "[1,2,3,4,5,6,7,8,9]"
+LONG = f"{NINE}.all(a, {NINE}.all(b, {NINE}.all(c, {NINE}.all(d, {NINE}.all(e, a < 10)))))"
+
+
+@pytest.mark.parametrize(
+    ("spec", "mutating"),
+    [
+        (validating(LONG), False),
+        ({"mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": f"{LONG} ? [] : []"}}]}, True),
+    ],
+    ids=["validating", "mutating"],
+)
+async def test_others_are_answered_while_a_long_expression_is_evaluated(
+    spec: dict[str, Any], mutating: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look at the clock is a moment: how long a machine takes decides nothing."""
+    moments = itertools.count()
+    monkeypatch.setattr(loop_turns, "spent", lambda: next(moments) * TURN_SECONDS_MAX)
+    async with running_api() as api:
+        await api.given_account("default")
+        if mutating:
+            spec = {"reinvocationPolicy": "Never", "failurePolicy": "Fail", **spec}
+        await given_policy(api, spec, mutating=mutating)
+        creating = asyncio.ensure_future(api.call("POST", PODS, pod()))
+        for _ in range(20):
+            await asyncio.sleep(0)
+            status, _ = await api.call("GET", "/api/v1/namespaces/default")
+            assert status == 200
+        assert not creating.done()
+        status, answer = await creating
+        assert status == 201, answer
 
 
 async def test_parameters_of_a_custom_kind_by_labels() -> None:

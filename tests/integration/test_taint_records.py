@@ -3,7 +3,11 @@
 import json
 from typing import Any
 
-from doorman.client.actions import Patch, PatchType
+import pytest
+
+from doorman.api.views.resource.devices import TAINT_RULES
+from doorman.base.errors import ApiError
+from doorman.client.actions import Create, Patch, PatchType
 from support.cluster import Story, run_story
 
 NAME = "doorman.dev/taints"
@@ -60,5 +64,37 @@ def test_taints_of_controllers_are_recorded_too() -> None:
         await cluster.settle()
         (record,) = records(cluster)
         assert record["user"] == "system:serviceaccount:kube-system:node-controller"
+
+    run_story(story, nodes=1)
+
+
+def test_rule_for_devices_is_recorded_and_goes_when_its_time_is_up() -> None:
+    async def story(cluster: Story) -> None:
+        annotations = {NAME: json.dumps([{"key": "hot", "reason": "fan", "for": "1h"}])}
+        spec = {"deviceSelector": {"driver": "d.example.com"}, "taint": {"key": "hot", "effect": "NoSchedule"}}
+        body = {"metadata": {"name": "fan", "annotations": annotations}, "spec": spec}
+        await cluster.client.create(Create(resource=TAINT_RULES, body=body))
+        await cluster.settle()
+        rules = cluster.cluster.informers.lister(TAINT_RULES)
+        (record,) = json.loads(rules.get("fan").metadata.annotations[NAME])
+        assert (record["user"], record["key"], record["reason"]) == ("admin", "hot", "fan")
+        await cluster.advance(3599)
+        assert rules.get("fan") is not None
+        await cluster.advance(1.1)
+        assert rules.get("fan") is None
+
+    run_story(story, nodes=1)
+
+
+def test_rule_with_records_that_cannot_be_read_is_refused() -> None:
+    async def story(cluster: Story) -> None:
+        annotations = {NAME: '[{"key":"hot","for":"soon"}]'}
+        body = {
+            "metadata": {"name": "fan", "annotations": annotations},
+            "spec": {"taint": {"key": "hot", "effect": "None"}},
+        }
+        with pytest.raises(ApiError) as refused:
+            await cluster.client.create(Create(resource=TAINT_RULES, body=body))
+        assert (refused.value.code, refused.value.details.get("kind")) == (422, "DeviceTaintRule")
 
     run_story(story, nodes=1)

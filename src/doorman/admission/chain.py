@@ -13,10 +13,10 @@ from doorman.admission.plugin_contract import (
     Checker,
     ClusterReader,
     Docs,
-    Interest,
     Limiter,
     Mutator,
     Operation,
+    Passes,
     RequestPreview,
     Weigh,
 )
@@ -110,7 +110,8 @@ class Chain:
         self._mutators: dict[tuple[str, str, str, Operation], tuple[Mutator, ...]] = {}
         self._checkers: dict[tuple[str, str, str, Operation], tuple[Checker, ...]] = {}
         self._limiters: dict[tuple[str, str, str, Operation], tuple[Limiter, ...]] = {}
-        self._covering: dict[tuple[str, str, Operation], tuple[Interest, ...]] = {}
+        self._passes: dict[tuple[str, str, Operation], tuple[Passes, ...] | None] = {}
+        """What says whether it has an opinion, of each that wants to see it; None: somebody always has."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,11 +154,12 @@ class Chain:
     def is_idle(self, resource: str, preview: RequestPreview, cluster: ClusterReader) -> bool:
         """Whether no plugin would change or refuse such a request, whatever its object is."""
         key = (resource, preview.subresource, preview.operation)
-        covering = self._covering.get(key)
-        if covering is None:
-            every = [interest for plugin in self._plugins for interest in plugin.interests]
-            covering = self._covering[key] = tuple(interest for interest in every if interest.covers(*key))
-        return all(interest.passes is not None and interest.passes(preview, cluster) for interest in covering)
+        if key not in self._passes:
+            every = [interest for plugin in self._plugins for interest in plugin.interests if interest.covers(*key)]
+            passes = tuple(interest.passes for interest in every if interest.passes is not None)
+            self._passes[key] = passes if len(passes) == len(every) else None
+        asked = self._passes[key]
+        return asked is not None and all(passes(preview, cluster) for passes in asked)
 
     def _interested(self, attributes: Attributes) -> list[AdmissionPlugin]:
         resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation

@@ -161,14 +161,18 @@ class RequestPreview(msgspec.Struct, frozen=True, kw_only=True):
     """The node that the pod is on, or whose lease it is."""
 
 
+Passes = Callable[[RequestPreview, ClusterReader], bool]
+"""Whether such a request is certain to pass unchanged, whatever its object is."""
+
+
 class Interest(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that a plugin wants to see. `ANY` stands for every resource, or every subresource and none."""
 
     resource: str
     subresource: str = ""
     operations: frozenset[Operation]
-    passes: Callable[[RequestPreview, "ClusterReader"], bool] | None = None
-    """Says of a request that is covered whether it is certain to pass unchanged, whatever its object is."""
+    passes: Passes | None = None
+    """Asked about requests that are covered; None: each of them is looked at."""
 
     def covers(self, resource: str, subresource: str, operation: Operation) -> bool:
         return (

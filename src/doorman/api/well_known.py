@@ -15,6 +15,7 @@ BATCH_V1: Final = "batch/v1"
 JOBS: Final = "jobs.batch"
 CONTROLLER_REVISIONS: Final = "controllerrevisions.apps"
 CERTIFICATE_SIGNING_REQUESTS: Final = "certificatesigningrequests.certificates.k8s.io"
+CONTROL_PLANE_TAINT: Final = "node-role.kubernetes.io/control-plane"
 ZONE_LABEL: Final = "topology.kubernetes.io/zone"
 REQUIRED_TERMS: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED_TERMS: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -33,5 +34,12 @@ CLOUD_PROVIDER_ANNOTATION: Final = "doorman.dev/cloud-provider"
 
 SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 """How the names of users begin that are service accounts."""
+
+FILES_API_VERSION: Final = "doorman.dev/v1alpha1"
+"""Of documents that Doorman writes into files and reads again: snapshots, plans, scripts."""
+
 INGRESS_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
-"""By which ingresses named their class before they had a member for it."""
+"""By which an Ingress named its class before it had a member for it."""
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+"""Where the control plane has what is its own."""

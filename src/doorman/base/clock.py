@@ -4,7 +4,9 @@ An `Instant` is seconds since the Unix epoch. Pure code takes `now: Instant`; st
 `Clock`. Only `SystemClock` reads the machine's clock.
 """
 
+import asyncio
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 Instant = float
@@ -14,8 +16,34 @@ VIRTUAL_START: Instant = 1_767_225_600.0
 """2026-01-01T00:00:00Z: where virtual time begins unless told otherwise."""
 
 
+class Alarm(Protocol):
+    """Something that will be called at an instant, unless it is cancelled."""
+
+    def cancel(self) -> None: ...
+
+
 class Clock(Protocol):
     def now(self) -> Instant: ...
+
+    def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
+        """Have the event loop that runs call it when the clock shows the instant, or soon when that is past."""
+        ...
+
+
+async def sleep(clock: Clock, seconds: float) -> None:
+    """By that clock."""
+    over = asyncio.Event()
+    alarm = clock.call_at(clock.now() + seconds, over.set)
+    try:
+        await over.wait()
+    finally:
+        alarm.cancel()
+
+
+def _call_on_loop(clock: Clock, instant: Instant, callback: Callable[[], object]) -> Alarm:
+    """With a clock that goes as fast as the event loop's time."""
+    loop = asyncio.get_running_loop()
+    return loop.call_at(loop.time() + max(instant - clock.now(), 0.0), callback)
 
 
 class SystemClock:
@@ -23,6 +51,9 @@ class SystemClock:
 
     def now(self) -> Instant:
         return time.time()
+
+    def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
+        return _call_on_loop(self, instant, callback)
 
 
 def spent() -> float:
@@ -33,7 +64,7 @@ def spent() -> float:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved: virtual time.
+    """A clock that stands still until it is moved: virtual time. A `VirtualLoop` moves it with its own time.
 
     >>> clock = ManualClock()
     >>> clock.advance_to(clock.now() + 60)
@@ -46,6 +77,9 @@ class ManualClock:
 
     def now(self) -> Instant:
         return self._now
+
+    def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
+        return _call_on_loop(self, instant, callback)
 
     def advance_to(self, instant: Instant) -> None:
         assert instant >= self._now, "time does not run backwards"

@@ -9,6 +9,10 @@ SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 SUFFIX_LENGTH: Final = 5
 GENERATED_BASE_MAX: Final = 58
 
+_VERSION_4: Final = (0x4 << 76) | (0x2 << 62)
+_RANDOM_BITS: Final = ~((0xF << 76) | (0x3 << 62))
+"""Of a UUID of version 4: all but version and variant."""
+
 
 class NameGenerator:
     """
@@ -21,9 +25,7 @@ class NameGenerator:
 
     def uid(self) -> str:
         """A version 4 UUID."""
-        bits = self._stream.getrandbits(128)
-        bits = bits & ~(0xF << 76) | (4 << 76)
-        text = f"{bits & ~(0x3 << 62) | (0x2 << 62):032x}"
+        text = f"{self._stream.getrandbits(128) & _RANDOM_BITS | _VERSION_4:032x}"
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
     def suffix(self, length: int = SUFFIX_LENGTH) -> str:

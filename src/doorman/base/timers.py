@@ -31,8 +31,8 @@ class TimerHeap(Generic[K]):
     (None, None, None)
     >>> timers.cancel("never"), timers.cancel("unknown")
     (True, False)
-    >>> timers.next_due(), timers.pop_due(9.0), timers.pop_due(20.0), len(timers)
-    (10.0, [], ['soon', 'late'], 0)
+    >>> timers.next_due(), timers.last_due(), timers.pop_due(9.0), timers.pop_due(20.0), len(timers)
+    (10.0, 20.0, [], ['soon', 'late'], 0)
     """
 
     def __init__(self) -> None:
@@ -70,6 +70,11 @@ class TimerHeap(Generic[K]):
                 return due
             heapq.heappop(heap)
         return None
+
+    def last_due(self) -> Instant | None:
+        """When the last of all keys falls due. Goes through all of them."""
+        numbers = self._numbers
+        return max((due for due, number, key in self._heap if numbers.get(key) == number), default=None)
 
     def pop_due(self, now: Instant, limit: int | None = None) -> list[K]:
         """Take out what is due at `now`, in order; `limit` bounds how many at once."""

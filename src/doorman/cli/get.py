@@ -11,9 +11,9 @@ from doorman.base.errors import ApiError
 from doorman.cli.get_devices import print_devices
 from doorman.cli.get_taints import print_taints
 from doorman.cli.output import print_object, print_table
-from doorman.cli.resource_lookup import NoSuchResource, ServedResource, find_resource
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
 from doorman.client.http_client import TABLE, HttpClient, Unreachable
+from doorman.client.resource_lookup import NoSuchResource, ServedResource, find_resource
 
 
 @click.command("get")

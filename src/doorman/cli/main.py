@@ -11,12 +11,20 @@ from doorman.version import __version__
 _COMMANDS: Final = {
     "up": ("doorman.cli.up", "Start a control plane of your own."),
     "taint": ("doorman.cli.taint", "Update the taints on one or more nodes, as kubectl taint does."),
+    "plan": ("doorman.cli.planning.plan_command", "Ask before you act: what a taint, a drain or a lost zone will do."),
+    "failover": ("doorman.cli.planning.failover_command", "Say how long a workload is not whole when a node dies."),
+    "snapshot": ("doorman.cli.planning.snapshot_command", "Save a cluster as it is, to plan with it or take it up."),
     "get": ("doorman.cli.get", "Show nodes, pods and everything else that is served."),
     "apply": ("doorman.cli.apply", "Create or update objects from a file."),
     "node": ("doorman.cli.node", "Add, fail, recover, press or remove simulated nodes."),
+    "clock": ("doorman.cli.move_clock", "Show or move the clock of `doorman up --clock=virtual`."),
     "device": ("doorman.cli.simulated_device", "Taint, untaint, fail or recover devices of simulated nodes."),
     "why": ("doorman.cli.why", "Say why a pod is where it is, is not placed, or is gone."),
+    "lint": ("doorman.cli.lint.lint_command", "Find tolerations, taints and budgets that do not do what they say."),
     "delete": ("doorman.cli.delete", "Delete objects by name or from a file."),
+    "backup": ("doorman.cli.storage.backup_command:backup_command", "Copy what a server keeps to a file."),
+    "restore": ("doorman.cli.storage.backup_command:restore_command", "Make a data directory of a backup."),
+    "store": ("doorman.cli.storage.store_command", "Move what is stored between a directory and etcd."),
 }
 
 
@@ -29,7 +37,8 @@ class _LazyGroup(click.Group):
         if found is None:
             return None
         with loading():
-            command: click.Command = importlib.import_module(found[0]).command
+            module, _, name = found[0].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name or "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -1,23 +1,21 @@
 """`doorman node`: what happens to the simulated nodes of a running cluster."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import click
 
-from doorman.api.well_known import MERGE_PATCH
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
 from doorman.client.http_client import HttpClient, Unreachable
-from doorman.nodes.fleet import FleetError, check_profile
+from doorman.nodes.fleet import COUNT_MAX, FleetError, check_profile
 from doorman.nodes.node_commands import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
+from doorman.nodes.node_orders import NoSuchNodes, NotSimulated, Order, chosen_nodes, give_order
 from doorman.nodes.profile import NodeProfile, ProfileTaint, simulated_node
-from doorman.nodes.status.node_annotations import SCRIPT, SIMULATED, is_simulated
+from doorman.nodes.status.node_annotations import SCRIPT
 from doorman.semantics.taints.taint_spec import TaintSpecError, parse_taint
 
-
-class NotSimulated(Exception):
-    """A node of somebody else's: nobody would obey."""
+F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
 
 
 @click.group("node")
@@ -25,8 +23,20 @@ def command() -> None:
     """Add, fail, shut down, recover, press or remove simulated nodes of a running cluster."""
 
 
+def chosen_options(function: F) -> F:
+    """`-l` and `--zone`, for orders to many."""
+    selector = click.option("-l", "--selector", default="", help="Nodes with these labels, instead of names.")
+    zone = click.option("--zone", default="", help="Nodes of this zone, instead of names.")
+    return selector(zone(function))
+
+
 @command.command("add")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1)
+@click.option("--count", type=click.IntRange(1, COUNT_MAX), help="So many, with the next free numbers as names.")
+@click.option("--prefix", default="node-", show_default=True, help="What their names begin with, with --count.")
+@click.option(
+    "--capacity", "amounts", multiple=True, metavar="RESOURCE=QUANTITY", help="Any resource; may be repeated."
+)
 @click.option("--zone", default="", help="Its zone label.")
 @click.option("--region", default="", help="Its region label.")
 @click.option("--cpu", default="", help="Its processors, such as 8 or 500m.")
@@ -47,13 +57,21 @@ def command() -> None:
 )
 @kubeconfig_option
 def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:  # texts, or tuples of them
-    """Add simulated nodes."""
-    capacity = {resource: options[resource] for resource in ("cpu", "memory", "pods") if options[resource]}
+    """Add simulated nodes.
+
+    \b
+    doorman node add extra-1 --zone z1 --cpu 8
+    doorman node add --count 50 --zone b --capacity nvidia.com/gpu=8
+    """
+    capacity: dict[str, str | int | float] = dict(
+        _pair("--capacity", text, "nvidia.com/gpu=8") for text in options["amounts"]
+    )
+    capacity |= {resource: options[resource] for resource in ("cpu", "memory", "pods") if options[resource]}
     profile = NodeProfile(
         zone=options["zone"],
         region=options["region"],
         capacity=capacity,
-        labels=dict(_label(text) for text in options["labels"]),
+        labels=dict(_pair("--label", text, "disk=ssd") for text in options["labels"]),
         taints=tuple(_taint(text) for text in options["taints"]),
         startup_delay=options["startup_delay"],
         cloud_provider=options["cloud_provider"] or "",
@@ -68,7 +86,10 @@ def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:
     def one(client: HttpClient, name: str) -> None:
         client.request("POST", "/api/v1/nodes", body=simulated_node(name, profile))
 
-    _each(names, cluster, one, "added")
+    if bool(names) == bool(options["count"]):
+        raise click.UsageError("want names, or --count\nhint: doorman node add --count 3 --zone b")
+    client = connect(cluster)
+    _each(client, names or _new_names(client, options["prefix"], options["count"]), one, "added")
 
 
 @command.command("remove")
@@ -76,16 +97,25 @@ def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:
 @kubeconfig_option
 def remove(names: tuple[str, ...], cluster: ClusterChoice) -> None:
     """Remove nodes."""
-    _each(names, cluster, lambda client, name: client.request("DELETE", f"/api/v1/nodes/{name}"), "removed")
+    _each(connect(cluster), names, lambda client, name: client.request("DELETE", f"/api/v1/nodes/{name}"), "removed")
 
 
 @command.command("fail")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1)
+@chosen_options
 @click.option("--not-ready", "is_not_ready", is_flag=True, help="Say Ready=False instead of falling silent.")
 @kubeconfig_option
-def fail(names: tuple[str, ...], is_not_ready: bool, cluster: ClusterChoice) -> None:
-    """Cut nodes off: neither status nor lease nor pods are tended to. Their pods go on running."""
-    _each(names, cluster, _order(not_ready if is_not_ready else lambda _: cut_off()), "failed")
+def fail(names: tuple[str, ...], selector: str, zone: str, is_not_ready: bool, cluster: ClusterChoice) -> None:
+    """Cut nodes off: neither status nor lease nor pods are tended to. Their pods go on running.
+
+    \b
+    doorman node fail node-1 node-2
+    doorman node fail --zone b
+    doorman node fail -l disk=ssd --not-ready
+    """
+    client = connect(cluster)
+    order = _order(not_ready if is_not_ready else lambda _: cut_off())
+    _each(client, _chosen(client, names, selector, zone), order, "failed")
 
 
 @command.command("shutdown")
@@ -99,13 +129,14 @@ def shut(names: tuple[str, ...], grace: str, critical: str, cluster: ClusterChoi
         body = shut_down(grace, critical)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    _each(names, cluster, _order(lambda _: body), "shutting down")
+    _each(connect(cluster), names, _order(lambda _: body), "shutting down")
 
 
 @command.command("recover")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1)
+@chosen_options
 @kubeconfig_option
-def come_back(names: tuple[str, ...], cluster: ClusterChoice) -> None:
+def come_back(names: tuple[str, ...], selector: str, zone: str, cluster: ClusterChoice) -> None:
     """Let nodes come back: whatever was ordered is over. A script goes on."""
 
     def order(annotations: Mapping[str, str]) -> dict[str, Any]:  # a merge patch
@@ -113,7 +144,8 @@ def come_back(names: tuple[str, ...], cluster: ClusterChoice) -> None:
             click.echo(f"note: its script goes on: {annotations[SCRIPT]}", err=True)
         return recover()
 
-    _each(names, cluster, _order(order), "recovered")
+    client = connect(cluster)
+    _each(client, _chosen(client, names, selector, zone), _order(order), "recovered")
 
 
 @command.command("pressure")
@@ -122,26 +154,37 @@ def come_back(names: tuple[str, ...], cluster: ClusterChoice) -> None:
 @kubeconfig_option
 def press(name: str, kinds: tuple[str, ...], cluster: ClusterChoice) -> None:
     """Make a node short of memory, disk or pid; of nothing when none is named."""
-    _each((name,), cluster, _order(lambda said: pressure(kinds, said)), "pressed" if kinds else "relieved")
+    _each(connect(cluster), (name,), _order(lambda said: pressure(kinds, said)), "pressed" if kinds else "relieved")
 
 
-def _order(order: Callable[[Mapping[str, str]], dict[str, Any]]) -> Callable[[HttpClient, str], None]:
-    """`order` makes a merge patch of a node's annotations. Only simulated nodes obey."""
-
-    def give(client: HttpClient, name: str) -> None:
-        path = f"/api/v1/nodes/{name}"
-        annotations = client.request("GET", path)["metadata"].get("annotations", {})
-        if not is_simulated(annotations):
-            raise NotSimulated(f'node "{name}" is not simulated: it has no annotation {SIMULATED}: "true"')
-        client.request("PATCH", path, body=order(annotations), content_type=MERGE_PATCH)
-
-    return give
+def _order(order: Order) -> Callable[[HttpClient, str], None]:
+    return lambda client, name: give_order(client, name, order)
 
 
-def _label(text: str) -> tuple[str, str]:
+def _chosen(client: HttpClient, names: tuple[str, ...], selector: str, zone: str) -> Sequence[str]:
+    try:
+        return chosen_nodes(client, names, selector=selector, zone=zone)
+    except NoSuchNodes as error:
+        raise click.UsageError(f"{error}\nhint: `kubectl get nodes --show-labels` shows what they have") from None
+    except (ApiError, Unreachable) as error:
+        fail_with([error])
+
+
+def _new_names(client: HttpClient, prefix: str, count: int) -> list[str]:
+    """The next numbers after the highest that is taken."""
+    try:
+        names = [node["metadata"]["name"] for node in client.request("GET", "/api/v1/nodes")["items"]]
+    except (ApiError, Unreachable) as error:
+        fail_with([error])
+    numbers = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    last = max((int(number) for number in numbers if number.isascii() and number.isdigit()), default=0)
+    return [f"{prefix}{number}" for number in range(last + 1, last + count + 1)]
+
+
+def _pair(flag: str, text: str, example: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not key or not sign:
-        raise click.UsageError(f'--label {text}: want KEY=VALUE, for example "disk=ssd"')
+        raise click.UsageError(f'{flag} {text}: want KEY=VALUE, for example "{example}"')
     return key, value
 
 
@@ -155,8 +198,7 @@ def _taint(text: str) -> ProfileTaint:
     return ProfileTaint(key=taint.key, value=taint.value, effect=taint.effect)
 
 
-def _each(names: tuple[str, ...], cluster: ClusterChoice, act: Callable[[HttpClient, str], Any], verb: str) -> None:
-    client = connect(cluster)
+def _each(client: HttpClient, names: Sequence[str], act: Callable[[HttpClient, str], Any], verb: str) -> None:
     problems: list[Exception] = []
     for name in names:
         try:

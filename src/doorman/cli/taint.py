@@ -1,39 +1,31 @@
 """`doorman taint`: kubectl taint's grammar, messages and exit status, for people without kubectl."""
 
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import click
-import msgspec
 
-from doorman.api.taints import Taint
-from doorman.api.well_known import STRATEGIC_MERGE_PATCH
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
 from doorman.cli.output import print_object
-from doorman.cli.resource_lookup import NoSuchResource, find_resource
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
 from doorman.client.http_client import HttpClient, Unreachable
-from doorman.semantics.taints.taint_records import ANNOTATION, wish_annotation
+from doorman.client.resource_lookup import NoSuchResource, find_resource
+from doorman.client.taint_patch import (
+    FIELD_MANAGER,
+    TaintsRefused,
+    TaintWish,
+    changed_taints,
+    patch_taints,
+    taint_documents,
+)
 from doorman.semantics.taints.taint_spec import (
     TaintChange,
     TaintCommandError,
-    TaintRefused,
     TaintSpecError,
-    apply_taint_change,
     check_conflicts,
     parse_taint_change,
     split_arguments,
 )
-
-FIELD_MANAGER: Final = "kubectl-taint"
-"""kubectl's own name, so that both tools own the same fields."""
-
-
-class _Wish(msgspec.Struct, frozen=True):
-    """What the taints that are added are to be remembered with."""
-
-    reason: str
-    span: str
 
 
 class _Problem(Exception):
@@ -108,7 +100,7 @@ def _parsed(arguments: tuple[str, ...]) -> tuple[list[str], TaintChange]:
         fail(f"error: {error}")
 
 
-def _wish(change: TaintChange, reason: str, span: str) -> _Wish | None:
+def _wish(change: TaintChange, reason: str, span: str) -> TaintWish | None:
     if not reason and not span:
         return None
     if not change.additions:
@@ -118,7 +110,7 @@ def _wish(change: TaintChange, reason: str, span: str) -> _Wish | None:
             fail(f"error: --for must be more than nothing: {span}")
     except ValueError as error:
         fail(f"error: --for: {error}\nhint: write 90s, 30m or 2h")
-    return _Wish(reason, span)
+    return TaintWish(reason, span)
 
 
 def _usage(error: Exception) -> NoReturn:
@@ -163,35 +155,19 @@ def _taint(
     client: HttpClient,
     node: dict[str, Any],
     change: TaintChange,
-    wish: _Wish | None,
+    wish: TaintWish | None,
     overwrite: bool,
     dry_run: str,
     output: str,
     field_manager: str,
 ) -> None:
-    name = node["metadata"]["name"]
-    before = msgspec.convert(node.get("spec", {}).get("taints", []), list[Taint])
-    outcome = apply_taint_change(before, change, node_name=name, overwrite=overwrite)
-    if isinstance(outcome, TaintRefused):
-        raise _Problem(outcome.reasons)
-    taints = [_document(taint) for taint in outcome.taints]
+    try:
+        outcome = changed_taints(node, change, overwrite=overwrite)
+    except TaintsRefused as error:
+        raise _Problem(error.reasons) from None
     if dry_run != "client":
-        query = {"fieldManager": field_manager, "fieldValidation": "Strict"}
-        if dry_run == "server":
-            query["dryRun"] = "All"
-        body: dict[str, Any] = {"spec": {"taints": taints or None}} if tuple(before) != outcome.taints else {}
-        if wish is not None:
-            known = (node["metadata"].get("annotations") or {}).get(ANNOTATION)
-            text = wish_annotation(known, change.additions, reason=wish.reason, span=wish.span)
-            body["metadata"] = {"annotations": {ANNOTATION: text}}
-        node = client.request(
-            "PATCH", f"/api/v1/nodes/{name}", query=query, body=body, content_type=STRATEGIC_MERGE_PATCH
-        )
+        query = {"fieldManager": field_manager, **({"dryRun": "All"} if dry_run == "server" else {})}
+        node = patch_taints(client, node, change, outcome, wish=wish, query=query)
     else:
-        node = {**node, "spec": {**node.get("spec", {}), "taints": taints}}
+        node = {**node, "spec": {**node.get("spec", {}), "taints": taint_documents(outcome)}}
     print_object(node, output, qualified="node", verb=str(outcome.verb))
-
-
-def _document(taint: Taint) -> dict[str, str]:
-    fields = {"effect": taint.effect, "key": taint.key, "timeAdded": taint.time_added, "value": taint.value}
-    return {name: value for name, value in fields.items() if value or name in ("key", "effect")}

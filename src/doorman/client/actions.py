@@ -107,3 +107,5 @@ class RecordEvent(Action, frozen=True, kw_only=True):
     """The node, when the component is a node's."""
     action: str = ""
     related: ObjectReference | None = None
+    cause: Any = None
+    """The same as a value, for those in process who follow what components do; it is not written."""

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from doorman.client.actions import Bind, Create, Delete, Patch, Renew, Update
+from doorman.client.actions import Bind, Create, Delete, Patch, RecordEvent, Renew, Update
 
 
 class Client(Protocol):
@@ -17,6 +17,12 @@ class Client(Protocol):
     async def delete(self, action: Delete) -> None: ...
 
     async def bind(self, action: Bind) -> None: ...
+
+
+class Recorder(Protocol):
+    """Who takes what components have to tell."""
+
+    def record(self, action: RecordEvent) -> None: ...
 
 
 class Renewer(Protocol):

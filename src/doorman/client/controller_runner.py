@@ -8,9 +8,9 @@ import asyncio
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
-from doorman.base.clock import Clock, Instant
+from doorman.base.clock import Alarm, Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.base.reader_faults import ReaderFaults
 from doorman.base.timers import TimerHeap
@@ -22,6 +22,19 @@ KEYS_PER_TURN_MAX: Final = 256
 """After so many keys the loop gets a turn, so that requests are answered meanwhile."""
 
 _log: Final = logging.getLogger("doorman.controller")
+
+
+PATIENT: Final = frozenset(("replicaset-controller", "replicationcontroller-controller", "deployment-controller"))
+"""Controllers that, in virtual time, look when all others are done at an instant: once at what each pod went through,
+and not at every step of it.
+"""
+
+
+@runtime_checkable
+class HasLastCalls(Protocol):
+    """An event loop in virtual time."""
+
+    def call_last(self, callback: Callable[[], None]) -> None: ...
 
 
 _SOMETHING: Final = ("",)
@@ -61,11 +74,14 @@ class ControllerRunner:
         self._metrics = {kind: by_name[name] for kind, name in names.items()}
         self._default_metrics = self._metrics[""]
         self._wakes: TimerHeap[str] = TimerHeap()
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Alarm | None = None
         self._timer_due: Instant = 0.0
         self._is_turn_due = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
+        self._call_soon: Callable[[Callable[[], None]], object] = self._loop.call_soon
+        if controller.name in PATIENT and isinstance(self._loop, HasLastCalls):
+            self._call_soon = self._loop.call_last
         self._lister = lister
         self._sources: dict[str, list[tuple[Callable[[ObjectChange], Iterable[str]], Sized]]] = {}
         """By resource: keys to wake, unless what they need is empty."""
@@ -98,6 +114,10 @@ class ControllerRunner:
         for key, began in self._began.items():
             found.setdefault(self._metrics_of(key).name, []).append(now - began)
         return found
+
+    def last_wake(self) -> Instant | None:
+        """The last instant at which it wants a key looked at, of those it knows of."""
+        return self._wakes.last_due()
 
     def start(self) -> None:
         try:
@@ -147,7 +167,7 @@ class ControllerRunner:
     def _soon(self) -> None:
         if not self._is_turn_due and not self._is_stopped:
             self._is_turn_due = True
-            self._loop.call_soon(self._turn)
+            self._call_soon(self._turn)
 
     def _turn(self) -> None:
         self._is_turn_due = False
@@ -235,8 +255,7 @@ class ControllerRunner:
             self._timer = None
         if due is not None and not self._is_stopped:
             self._timer_due = due
-            when = self._loop.time() + max(due - self._clock.now(), 0.0)
-            self._timer = self._loop.call_at(when, self._fire)
+            self._timer = self._clock.call_at(due, self._fire)
 
     def _fire(self) -> None:
         self._timer = None

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 
 from doorman.client.actions import Action, Bind, Create, Delete, Patch, RecordEvent, Renew, Update
-from doorman.client.client import Client, Renewer
-from doorman.client.recorder import EventRecorder
+from doorman.client.client import Client, Recorder, Renewer
 
 
 class Executor:
-    def __init__(self, client: Client, recorder: EventRecorder, renewer: Renewer | None = None) -> None:
+    def __init__(self, client: Client, recorder: Recorder, renewer: Renewer | None = None) -> None:
         """`renewer`: for those whose actions renew leases."""
         self._client = client
         self._renewer = renewer

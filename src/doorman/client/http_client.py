@@ -13,7 +13,8 @@ from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
 from yaml import YAMLError
 
-from doorman.base.errors import ApiError, Cause
+from doorman.base.errors import ApiError
+from doorman.client.api_client import error_of
 
 TIMEOUT_SECONDS: Final = 30.0
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -63,7 +64,7 @@ class HttpClient:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
         if answer.status_code >= 400:
-            raise _error_of(answer.status_code, answer.content)
+            raise error_of(answer.status_code, answer.content)
         return msgspec.json.decode(answer.content) if answer.content else None
 
     def watch(self, path: str, *, query: Mapping[str, str], accept: str = "application/json") -> Iterator[Any]:
@@ -72,7 +73,7 @@ class HttpClient:
         try:
             with self._client.stream("GET", full, headers={"Accept": accept}, timeout=None) as answer:
                 if answer.status_code >= 400:
-                    raise _error_of(answer.status_code, answer.read())
+                    raise error_of(answer.status_code, answer.read())
                 for line in answer.iter_lines():
                     if line:
                         yield msgspec.json.decode(line)
@@ -123,18 +124,3 @@ def _fault_of(error: Exception) -> str:
 
 def _with_query(path: str, query: Mapping[str, str] | None) -> str:
     return f"{path}?{urlencode(query)}" if query else path
-
-
-def _error_of(code: int, content: bytes) -> ApiError:
-    try:
-        status = msgspec.json.decode(content)
-        details = status.get("details") or {}
-        causes = [
-            Cause(reason=c.get("reason", ""), message=c.get("message", ""), field=c.get("field", ""))
-            for c in details.get("causes", ())
-        ]
-        return ApiError(code, status.get("reason", ""), status.get("message", ""), details=details, causes=causes)
-    except (msgspec.DecodeError, AttributeError):
-        reason = {404: "NotFound"}.get(code, "")
-        text = "the server could not find the requested resource" if code == 404 else content.decode(errors="replace")
-        return ApiError(code, reason, text)

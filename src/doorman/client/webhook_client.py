@@ -42,12 +42,15 @@ class WebhookCaller:
     def __init__(self, services: ServiceLookup) -> None:
         self._services = services
         self._clients: dict[str, httpx2.AsyncClient] = {}
+        self.in_flight = 0
+        """Calls that are not answered yet."""
 
     async def post(self, config: ClientConfig, review: Document, timeout_seconds: int) -> bytes:
         import httpx2
 
         target = target_of(config, self._services)
         told = f'failed to call webhook: Post "{_shown(config, target)}?timeout={timeout_seconds}s"'
+        self.in_flight += 1
         try:
             async with asyncio.timeout(timeout_seconds):
                 return await self._post(config, target, review, timeout_seconds)
@@ -57,6 +60,8 @@ class WebhookCaller:
             raise Unanswered(f"failed to call webhook: {error}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise Unanswered(f"{told}: {connection_fault(error, target.url, target.server_name)}") from error
+        finally:
+            self.in_flight -= 1
 
     async def close(self) -> None:
         for client in self._clients.values():

@@ -23,6 +23,7 @@ from doorman.base.instants import from_time
 from doorman.client.actions import Action, Delete, Patch, Renew
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
 from doorman.client.informer_cache import ListerOf
+from doorman.nodes.agent_settings import AgentSettings
 from doorman.nodes.pods.admission_rejections import AdmissionRejections
 from doorman.nodes.pods.critical_pod_preemption import MESSAGE, REASON, decide_preemption, preempted_body
 from doorman.nodes.pods.kubelet_pod_status import refused_body, stopped_body
@@ -34,6 +35,7 @@ from doorman.nodes.pods.pod_lifecycle import (
     decide_next,
     decide_start,
     decide_stop,
+    deleted_at,
     life_of,
 )
 from doorman.nodes.pods.pressure_eviction import (
@@ -48,36 +50,14 @@ from doorman.nodes.status.annotation_warnings import AnnotationWarnings
 from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
 from doorman.nodes.status.node_annotations import SHUTDOWN, SIMULATED, is_simulated
-from doorman.nodes.status.node_lease import decide_renewal, is_in_order, next_instant, slot_of
+from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, next_instant, slot_of
 from doorman.nodes.status.node_status import change_events, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
 from doorman.semantics.pods.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
 WORKERS: Final = 64
-LEASE_RENEW_SECONDS_MIN: Final = 0.25
 RETRY: Final = Retry(attempts_max=5, delay_seconds=0.2, delay_seconds_max=7.0)
-
-
-class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
-    comparison_operators: bool = True
-    lease_duration_seconds: int = 40
-    lease_renew_seconds: float = 10.0
-    status_report_seconds: float = 300.0
-
-
-def agent_settings_for(monitor_grace_seconds: float, *, comparison_operators: bool) -> AgentSettings:
-    """Leases are renewed four times in the time in which nodes must be heard of, or they would be given up for lost.
-
-    >>> agent_settings_for(4.0, comparison_operators=True).lease_renew_seconds
-    1.0
-    """
-    usual = AgentSettings(comparison_operators=comparison_operators)
-    if monitor_grace_seconds >= usual.lease_duration_seconds:
-        return usual
-    renew_seconds = max(monitor_grace_seconds / 4, LEASE_RENEW_SECONDS_MIN)
-    duration_seconds = max(1, round(4 * renew_seconds))
-    return msgspec.structs.replace(usual, lease_renew_seconds=renew_seconds, lease_duration_seconds=duration_seconds)
 
 
 def node_keys(change: ObjectChange) -> Iterable[str]:
@@ -169,6 +149,9 @@ class SimulatedNodes:
             return msgspec.structs.replace(health, silent=True)
         return health
 
+    def _is_resuming(self, now: Instant) -> bool:
+        return self._settings.resumed_at is not None and now <= self._settings.resumed_at
+
     def _renew(self, name: str, now: Instant) -> Result:
         """Of a node that has just come, or whose lease is not in order; from now on it goes with its slot."""
         node = self._owned(name)
@@ -180,6 +163,8 @@ class SimulatedNodes:
         if self._health(node, now).silent:
             return Result(wakes=wakes)
         lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
+        if self._is_resuming(now) and lease is not None and is_fresh(lease, now, self._settings.lease_renew_seconds):
+            return Result(wakes=wakes)
         renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
         return Result(actions=(renewal,), wakes=wakes, retry=RETRY)
 
@@ -338,7 +323,7 @@ class SimulatedNodes:
     def _tend(self, key: str, pod: Pod, node: Node, now: Instant) -> Result:
         """Of a pod that is to live."""
         uid = pod.metadata.uid
-        life = life_of(pod)
+        life = life_of(pod, self._settings.pod_lives)
         if self._loads.has(uid) or pod.status.start_time:
             if pod.status.observed_generation != pod.metadata.generation:
                 self._loads.drop(uid)  # its requests may have changed
@@ -409,8 +394,8 @@ class SimulatedNodes:
 
     def _stop(self, key: str, pod: Pod, now: Instant) -> Result:
         meta = pod.metadata
-        seen = self._seen_deleted.setdefault(meta.uid, now)
-        gone_at = decide_stop(pod, life_of(pod), seen=seen)
+        seen = self._seen_deleted.setdefault(meta.uid, deleted_at(pod, now) if self._is_resuming(now) else now)
+        gone_at = decide_stop(pod, life_of(pod, self._settings.pod_lives), seen=seen)
         if now < gone_at and not pod.is_finished:
             return Result(wakes=((f"pod/{key}", gone_at),))
         actions: list[Action] = []

@@ -37,7 +37,9 @@ from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.warnings import warnings_of
 
-_SERVER_OWNED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_SERVER_OWNED: Final = frozenset(
+    {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
+)
 
 _OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
 """Of which the answer says who asked for which field."""
@@ -260,8 +262,8 @@ def _manager(caller: Caller, subresource: str, kind: Kind) -> Manager:
 
 def _drop_server_owned(kind: Kind, namespace: str, metadata: Document, caller: Caller) -> None:
     """Members that a client cannot choose."""
-    for field in (*_SERVER_OWNED, "selfLink"):
-        metadata.pop(field, None)
+    for field in _SERVER_OWNED & metadata.keys():
+        del metadata[field]
     settle_namespace(kind, namespace, metadata)
     version = metadata.pop("resourceVersion", "")
     if version.isdigit() and version.strip("0") and not caller.dry_run:  # what is no number is passed over

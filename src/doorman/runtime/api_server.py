@@ -12,9 +12,9 @@ from doorman.admission.plugin_contract import GroupVersionForm
 from doorman.admission.policies.mutating_policies import MutatingPolicies
 from doorman.admission.webhooks.webhook_dispatch import Webhooks
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
-from doorman.api.kinds import Kinds, builtin_kinds, type_table
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Document
 from doorman.api.patch.server_side_apply import Applier
+from doorman.api.scheme import Scheme, builtin_scheme
 from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import API_SERVER_USER, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
@@ -50,7 +50,7 @@ from doorman.server.flow_control import FlowControl
 from doorman.server.handlers import Compute
 from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
-from doorman.server.pipeline import Pipeline
+from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.certificate_requests import CertificateRequests
 from doorman.server.subresources.reviews import Reviews
@@ -59,15 +59,16 @@ from doorman.store.store_contract import Store
 
 
 class ApiServer:
-    def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Clock, scheme: Scheme | None = None) -> None:
+        scheme = scheme or builtin_scheme()
         self._store = store
         self._settings = settings
         self._clock = clock
         self._rng = random.Random(_seed_at(settings.seed, store.revision))
         self._names = NameGenerator(random.Random(self._rng.random()))
-        self.kinds = Kinds(builtin_kinds().rows)
+        self.kinds = scheme.kinds
         self.cache = WatchCache(store, VIEWS)
-        schema = Schema(type_table())
+        schema = scheme.schema
         self._rbac = RbacAuthorizer(self.cache)
         self.authorizer = Authorizer((NodeAuthorizer(self.cache, node_rules()), self._rbac))
         self._applier = Applier(schema, self.kinds)
@@ -126,6 +127,12 @@ class ApiServer:
         except Unreadable:
             return None
 
+    @property
+    def awaits_others(self) -> bool:
+        """Whether the store's writer or a webhook has yet to answer."""
+        is_writing = self._store.is_well and any(True for _ in self._store.pending())
+        return is_writing or self._webhook_caller.in_flight > 0
+
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
         client, address = self.system_client(), self._settings.bind_address
@@ -139,8 +146,9 @@ class ApiServer:
         *,
         computed: Mapping[str, Compute],
         sources: Iterable[MetricsSource],
+        plain: Mapping[str, PlainHandler],
     ) -> Pipeline:
-        """`computed` are resources made when asked for; `sources` add to `/metrics`."""
+        """`computed` are resources made when asked for; `sources` add to `/metrics`; `plain` are further paths."""
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
         authenticator = ClusterAuthenticator(
             credentials.admin_token,
@@ -182,6 +190,7 @@ class ApiServer:
             clock=self._clock,
             names=self._names,
             rng=random.Random(self._rng.random()),
+            plain=plain,
         )
 
     async def close(self) -> None:

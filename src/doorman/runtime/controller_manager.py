@@ -7,7 +7,7 @@ from typing import TypeGuard, TypeVar
 from doorman.api.kinds import Kinds
 from doorman.base.clock import Clock
 from doorman.base.reader_faults import ReaderFaults
-from doorman.client.client import Client, Renewer
+from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_contract import Controller, KindFollower
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
@@ -19,19 +19,30 @@ T = TypeVar("T")
 
 
 class ControllerManager:
-    def __init__(self, informers: Informers, kinds: Kinds, clock: Clock, faults: ReaderFaults, *, host: str) -> None:
+    def __init__(
+        self,
+        informers: Informers,
+        kinds: Kinds,
+        clock: Clock,
+        faults: ReaderFaults,
+        *,
+        host: str,
+        recorder: Recorder | None = None,
+    ) -> None:
+        """`recorder` takes all events; None: they are written."""
         self._informers = informers
         self._kinds = kinds
         self._clock = clock
         self._faults = faults
         self._host = host
+        self._recorder = recorder
         self._followed: dict[str, None] = {}
         """Custom kinds that controllers were told of."""
         self.runners: list[ControllerRunner] = []
 
     def add(self, controller: Controller, client: Client, renewer: Renewer | None = None) -> None:
         """`client` acts as the controller does; `renewer` carries out renewals of leases, for who has them."""
-        recorder = EventRecorder(client, self._clock, host=self._host, faults=self._faults)
+        recorder = self._recorder or EventRecorder(client, self._clock, host=self._host, faults=self._faults)
         runner = ControllerRunner(
             controller,
             Executor(client, recorder, renewer),
@@ -44,6 +55,26 @@ class ControllerManager:
         for resource in dict.fromkeys(source.resource for source in controller.sources):
             self._informers.of(resource).listen(runner.listener(resource), controller.name)
         self.runners.append(runner)
+
+    def join(self, controller: Controller, client: Client, renewer: Renewer | None = None) -> None:
+        """The same while the others run: it is told of all that is there, and starts."""
+        self.add(controller, client, renewer)
+        runner = self.runners[-1]
+        for resource in self._followed:
+            self._follow(runner, resource)
+        for resource in dict.fromkeys((*(source.resource for source in controller.sources), *self._followed)):
+            informer = self._informers.of(resource)
+            if not informer.is_following:
+                informer.start()
+            informer.announce(controller.name)
+        runner.start()
+
+    def leave(self, runner: ControllerRunner) -> None:
+        """It acts no more, and hears of nothing."""
+        runner.stop()
+        self.runners.remove(runner)
+        for informer in self._informers.all():
+            informer.forget(runner.controller.name)
 
     def start(self) -> None:
         for runner in self.runners:
@@ -62,13 +93,16 @@ class ControllerManager:
         informer = self._informers.of(resource)
         if informer.is_following:
             return
-        namespaced = self._kinds.named(resource).namespaced
         for runner in self.runners if resource not in self._followed else ():
-            controller = runner.controller
-            if isinstance(controller, KindFollower):
-                for source in controller.add_kind(resource, informer.cache, namespaced=namespaced):
-                    runner.follow(source)
-                    informer.listen(runner.listener(resource), controller.name)
+            self._follow(runner, resource)
         self._followed[resource] = None
         informer.start()
         informer.announce()
+
+    def _follow(self, runner: ControllerRunner, resource: str) -> None:
+        controller, informer = runner.controller, self._informers.of(resource)
+        if isinstance(controller, KindFollower):
+            namespaced = self._kinds.named(resource).namespaced
+            for source in controller.add_kind(resource, informer.cache, namespaced=namespaced):
+                runner.follow(source)
+                informer.listen(runner.listener(resource), controller.name)

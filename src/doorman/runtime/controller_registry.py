@@ -65,7 +65,8 @@ from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionContr
 from doorman.controllers.volumes.pv_protection import PersistentVolumeProtectionController
 from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProtectionController
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
-from doorman.nodes.agent import SimulatedNodes, agent_settings_for
+from doorman.nodes.agent import SimulatedNodes
+from doorman.nodes.agent_settings import agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings, is_enabled
@@ -140,14 +141,14 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("nodes"),
         p.lister("pods"),
         p.lister(LEASES),
-        p.settings.node_lifecycle,
+        msgspec.structs.replace(p.settings.node_lifecycle, resumed_at=p.settings.resumed_at),
         live_leases=p.informers.live(LEASES) if p.settings.gates.lease_circuit_breaker else None,
         stopwatch=time.perf_counter,
     ),
     "taint-eviction-controller": lambda p: TaintEvictionController(
         p.lister("nodes"),
         p.lister("pods"),
-        p.settings.taint_eviction,
+        msgspec.structs.replace(p.settings.taint_eviction, resumed_at=p.settings.resumed_at),
         budgets=p.lister("poddisruptionbudgets.policy"),
     ),
     "resourceclaim-controller": lambda p: ResourceClaimController(
@@ -163,7 +164,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "simulated-device-driver": lambda p: SimulatedDeviceDriver(p.lister("nodes"), p.lister(SLICES), p.lister(CLASSES)),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
     "cloud-node-controller": lambda p: CloudNodeController(p.lister("nodes")),
-    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes")),
+    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes"), p.lister(TAINT_RULES)),
     "daemonset-controller": lambda p: DaemonSetController(
         p.lister("daemonsets.apps"),
         p.lister("controllerrevisions.apps"),
@@ -262,7 +263,6 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         ),
         API_SERVER,
     ),
-    (lambda p: EventTtlController(p.informers.live("events")), API_SERVER),
     (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
     (
         lambda p: SimulatedNodes(
@@ -272,6 +272,8 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
             agent_settings_for(
                 p.settings.node_lifecycle.node_monitor_grace_period_seconds,
                 comparison_operators=p.settings.gates.comparison_operators,
+                pod_lives=p.settings.pod_lives,
+                resumed_at=p.settings.resumed_at,
             ),
         ),
         KUBELETS,
@@ -293,3 +295,5 @@ def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
             yield build(parts), account_of(name)
     for build, account in SERVERS_OWN:
         yield build(parts), account
+    if parts.settings.etcd is None:  # which forgets events by itself
+        yield EventTtlController(parts.informers.live("events")), API_SERVER

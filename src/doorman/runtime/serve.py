@@ -7,44 +7,66 @@ import resource
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import uvloop
 
+from doorman.api.scheme import builtin_scheme
 from doorman.base.clock import Clock, SystemClock
 from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.process_memory import keep_memory
 from doorman.front.connections import BACKLOG
+from doorman.runtime.clock.clock_driver import ClockDriver
+from doorman.runtime.clock.clock_file import ClockFile, check_clock, open_clock
+from doorman.runtime.clock.clock_service import ClockService
+from doorman.runtime.clock.idle_loop import IdleLoop
+from doorman.runtime.clock.movable_clock import MovableClock
+from doorman.runtime.clock.quiet_time import QuietTime
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.front_process import Front
 from doorman.runtime.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
+from doorman.runtime.leadership import Leadership
+from doorman.runtime.open_store import open_store
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
-from doorman.store.memory_store import MemoryStore
-from doorman.store.sqlite_store import SqliteStore
-from doorman.store.store_contract import Store, Unusable
+from doorman.store.store_contract import ABSENT, Entry, Store, Unusable, Write
+
+T = TypeVar("T")
 
 FILES_MAX: Final = 65_536
+ENTRIES_AT_ONCE: Final = 1000
 
 Announce = Callable[[str, WrittenKubeconfig], None]
 """Told the address and the kubeconfig when requests are answered."""
 
 
-def serve(settings: Settings, announce: Announce) -> None:
-    """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way."""
+def serve(settings: Settings, announce: Announce, initial: Sequence[Entry] = ()) -> None:
+    """Run until SIGTERM or SIGINT. Raises `Unusable` when something is in the way.
+
+    `initial` is what an empty store begins with: a cluster that is taken up.
+    """
     _allow_many_files()
     keep_memory()
     listener = listen(settings.bind_address, settings.secure_port)
     front = Front(listener)
     try:
         with tempfile.TemporaryDirectory(prefix="doorman-") as scratch:
-            uvloop.run(_serve(settings, announce, Path(scratch), front, listener.getsockname()[1]))
+            port = listener.getsockname()[1]
+            _run(settings, _serve(settings, announce, Path(scratch), front, port, initial))
     finally:
         front.end()
+
+
+def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:
+    if settings.clock_rate is None:
+        uvloop.run(work)
+        return
+    with asyncio.Runner(loop_factory=IdleLoop) as runner:  # it knows when nothing more happens, which uvloop does not
+        runner.run(work)
 
 
 def _allow_many_files() -> None:
@@ -55,7 +77,9 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def _serve(settings: Settings, announce: Announce, scratch: Path, front: Front, port: int) -> None:
+async def _serve(
+    settings: Settings, announce: Announce, scratch: Path, front: Front, port: int, initial: Sequence[Entry]
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(tell_in_one_line)
@@ -63,17 +87,25 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
         loop.add_signal_handler(number, stop.set)
     if settings.kubeconfig_out is not None:
         check_kubeconfig(settings.kubeconfig_out)
-    clock = SystemClock()
-    store = await _open_store(settings)
+    wall = SystemClock()
+    clock, clock_file = _open_clock(settings, wall)
+    scheme = builtin_scheme()
+    store = await _unless(stop, open_store(settings, scheme, wall))
+    if store is None:
+        return
     try:
-        credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(clock.now(), UTC))
-        cluster = ControlPlane(store, settings, clock)
+        await fill(store, initial)
+        # Clients look at certificates, and live in real time.
+        credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
+        cluster = ControlPlane(store, settings, clock, scheme=scheme)
+        service = _clock_service(clock, cluster, store)
+        leadership = Leadership(cluster, clock) if store.is_shared else None
     except BaseException:
         await store.close()
         raise
-    audit = _open_audit_log(settings, clock, loop)
+    audit = _open_audit_log(settings, wall, loop)
     try:
-        is_started = await _unless(stop, _start(cluster, credentials, audit, scratch, front, port))
+        is_started = await _unless(stop, _start(cluster, credentials, audit, service, leadership, scratch, front, port))
         if is_started:
             address = f"https://{_host(settings.bind_address)}:{port}"
             file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
@@ -84,31 +116,68 @@ async def _serve(settings: Settings, announce: Announce, scratch: Path, front: F
             await stop.wait()
     finally:
         await front.stop()
+        if leadership is not None:
+            await leadership.stop()
         await cluster.stop()
         if audit is not None:
             audit.close()
+        if clock_file is not None:
+            clock_file.note(clock.now())
+            clock_file.close()
+
+
+def _open_clock(settings: Settings, wall: SystemClock) -> tuple[SystemClock | MovableClock, ClockFile | None]:
+    rate, directory = settings.clock_rate, settings.data_dir
+    check_clock(directory, is_movable=rate is not None)
+    if rate is None:
+        return wall, None
+    try:
+        return open_clock(directory, rate, settings.resumed_at or wall.now())
+    except OSError as error:
+        raise Unusable(
+            f"cannot use the data directory {directory}: {error.strerror}",
+            "give a directory you may write to with --data-dir, or use --in-memory",
+        ) from error
+
+
+def _clock_service(clock: Clock, cluster: ControlPlane, store: Store) -> ClockService:
+    loop = asyncio.get_running_loop()
+    if not isinstance(clock, MovableClock) or not isinstance(loop, IdleLoop):
+        return ClockService(clock)
+    driver = ClockDriver(clock, loop, lambda: cluster.awaits_others)
+    return ClockService(clock, driver, QuietTime(store, clock, cluster.last_wake))
 
 
 async def _start(
-    cluster: ControlPlane, credentials: Credentials, audit: AuditLog | None, scratch: Path, front: Front, port: int
-) -> None:
+    cluster: ControlPlane,
+    credentials: Credentials,
+    audit: AuditLog | None,
+    clock: ClockService,
+    leadership: Leadership | None,
+    scratch: Path,
+    front: Front,
+    port: int,
+) -> bool:
     await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
-    await cluster.add_nodes()
-    await front.begin(cluster.pipeline(credentials, audit), credentials, scratch)
+    if leadership is not None:
+        leadership.start()
+    else:
+        await cluster.add_nodes()
+    await front.begin(cluster.pipeline(credentials, audit, clock), credentials, scratch)
+    return True
 
 
-async def _unless(stop: asyncio.Event, work: Coroutine[object, object, None]) -> bool:
-    """Do the work, unless it is stopped: a disk that does not answer must not keep a server from ending."""
+async def _unless(stop: asyncio.Event, work: Coroutine[object, object, T]) -> T | None:
+    """What the work gives, unless it is stopped: a disk that does not answer must not keep a server from ending."""
     doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
     await asyncio.wait((doing, stopping), return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not doing.done():
         doing.cancel()
         await asyncio.wait((doing,))
-        return False
-    doing.result()
-    return True
+        return None
+    return doing.result()
 
 
 def _open_audit_log(settings: Settings, clock: Clock, loop: asyncio.AbstractEventLoop) -> AuditLog | None:
@@ -123,10 +192,13 @@ def _open_audit_log(settings: Settings, clock: Clock, loop: asyncio.AbstractEven
         ) from error
 
 
-async def _open_store(settings: Settings) -> Store:
-    if settings.data_dir is None:
-        return MemoryStore()
-    return await SqliteStore.open(settings.data_dir)
+async def fill(store: Store, initial: Sequence[Entry]) -> None:
+    """Give an empty store what it begins with. Raises `Unusable` when it is not empty."""
+    if initial and any(True for _ in store.entries()):
+        raise Unusable("the store holds a cluster already", "give another --data-dir, or --in-memory, with --from")
+    for start in range(0, len(initial), ENTRIES_AT_ONCE):
+        some = initial[start : start + ENTRIES_AT_ONCE]
+        await store.commit_all([Write(entry.key, entry.value, ABSENT) for entry in some])
 
 
 def listen(address: str, port: int) -> socket.socket:

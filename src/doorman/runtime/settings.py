@@ -7,12 +7,15 @@ from typing import Final
 import msgspec
 
 from doorman.admission.admission_configuration import QuotaLimits, Restriction
+from doorman.base.clock import Instant
 from doorman.base.gates import FeatureGates
-from doorman.controllers.node.node_lifecycle import NodeLifecycleSettings
+from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.pods.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionSettings
 from doorman.nodes.fleet import Fleet
+from doorman.nodes.pods.pod_lifecycle import PodLives
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
+from doorman.store.etcd.etcd_settings import EtcdSettings
 
 CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "clusterrole-aggregation": "clusterrole-aggregation-controller",
@@ -51,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """0: a free one."""
     data_dir: Path | None = None
     """None: nothing is kept."""
+    etcd: EtcdSettings | None = None
+    """Where everything is kept instead; the directory has keys and certificates only."""
     kubeconfig_out: Path | None = None
     gates: FeatureGates = FeatureGates()
     controllers: tuple[str, ...] = ("*",)
@@ -74,6 +79,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: SchedulerConfig = SchedulerConfig()
     fleet: Fleet | None = None
     """Simulated nodes by profile, instead of `nodes`."""
+    clock_rate: float | None = None
+    """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
+    pod_lives: PodLives = PodLives()
+    """What pods of simulated nodes do that do not say."""
+    resumed_at: Instant | None = None
+    """The store holds a cluster as it was at this instant: what was under way goes on from where it was."""
     seed: int | None = None
     """Of uids, generated names and the like; None: unpredictable."""
 

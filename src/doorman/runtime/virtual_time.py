@@ -11,17 +11,17 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from doorman.base.clock import ManualClock
+from doorman.runtime.clock.idle_loop import IdleLoop
 
 T = TypeVar("T")
 
 
-class VirtualLoop(asyncio.SelectorEventLoop):
+class VirtualLoop(IdleLoop):
     """Its time is the clock's; its selector passes time instead of spending it."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._epoch = clock.now()
-        self._idle: list[asyncio.Future[None]] = []
         super().__init__(_PassingSelector(self))
 
     def time(self) -> float:
@@ -37,20 +37,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         except Exception as error:  # noqa: BLE001  it is for whoever awaits it
             future.set_exception(error)
         return future
-
-    async def until_idle(self) -> None:
-        """Until nothing more happens at the present instant."""
-        future = self.create_future()
-        self._idle.append(future)
-        await future
-
-    def wake_idle(self) -> bool:
-        """Whether somebody waited for this moment, when nothing is ready."""
-        waiting, self._idle = self._idle, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
-        return bool(waiting)
 
     def advance(self, seconds: float) -> None:
         """By that much, and by something in any case: less than the clock can show would be no time at all."""
@@ -68,7 +54,7 @@ class _PassingSelector(selectors.SelectSelector):
             # Something is ready already. What threads hand over is put there too, before they wake the selector.
             return []
         ready = super().select(0)
-        if ready or self._loop.wake_idle():
+        if ready or self._loop.run_last() or self._loop.wake_idle():
             return ready
         if timeout:
             # The loop computes the timeout to its next timer; rounding up lets no timer fire a hair too early.

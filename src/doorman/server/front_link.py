@@ -251,10 +251,10 @@ class _KnownHeaders:
 
 def header_lines(response: Response) -> bytes:
     """
-    >>> header_lines(Response(headers=[("Warning", '299 - "a"')]))
-    b'content-type: application/json\\r\\nwarning: 299 - "a"\\r\\n'
+    >>> header_lines(Response(headers=[("Warning", '299 - "a"')])).split(b"\\r\\n")
+    [b'content-type: application/json', b'cache-control: no-cache, private', b'warning: 299 - "a"', b'']
     """
-    lines = [f"content-type: {response.content_type}\r\n"]
+    lines = [f"content-type: {response.content_type}\r\n", f"cache-control: {response.cache_control}\r\n"]
     lines += [f"{name.lower()}: {value}\r\n" for name, value in response.headers]
     text = "".join(lines)
     if text.count("\n") != len(lines) or text.count("\r") != len(lines) or "\0" in text:

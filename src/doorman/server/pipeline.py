@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -38,6 +38,10 @@ from doorman.server.warning_headers import warning_headers
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _ONLY_POSTED: Final = ("create",)
 _READING: Final = ("GET", "HEAD")
+_READING_VERBS: Final = ("get", "list", "watch", "deletecollection")
+
+PlainHandler = Callable[[Request], Awaitable[Response]]
+"""Answers a path that is no resource. Raises ApiError."""
 
 
 class Pipeline:
@@ -57,7 +61,9 @@ class Pipeline:
         clock: Clock,
         names: NameGenerator,
         rng: random.Random,
+        plain: Mapping[str, PlainHandler] | None = None,
     ) -> None:
+        """`plain` are paths of our own that are no resources."""
         self._registry = registry
         self._authenticator = authenticator
         self._authorizer = authorizer
@@ -71,6 +77,7 @@ class Pipeline:
         self._names = names
         self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
         self._issuer = access.issuer
+        self._own_paths = plain or {}
         self._discovery = Discovery(registry.kinds)
         self._openapi = OpenApi(registry.kinds, registry.schema)
 
@@ -83,7 +90,7 @@ class Pipeline:
         deadline: Deadline | None = None
         try:
             # A watch is answered at once, and lasts as long as it likes.
-            deadline = self._deadlines.begin("" if info.verb == "watch" else request.query.get("timeout"))
+            deadline = self._deadlines.begin(request.query.get("timeout") if info.verb != "watch" else "")
             response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
             response = self._refused(error, request)
@@ -98,9 +105,11 @@ class Pipeline:
         finally:
             if deadline is not None:
                 deadline.end()
-        response.headers += warning_headers(warnings)
+        if warnings:
+            response.headers += warning_headers(warnings)
         # Of a header that was sent several times only the first line goes back: the others would be headers of ours.
-        audit_id = request.headers.get("audit-id", "").partition("\n")[0] or self._names.uid()
+        sent_id = request.headers.get("audit-id")
+        audit_id = (sent_id.partition("\n")[0] if sent_id else "") or self._names.uid()
         response.headers.append(("Audit-Id", audit_id))
         if self._audit is not None and entry is not None:
             self._audit.finish(entry, response, audit_id)
@@ -111,8 +120,6 @@ class Pipeline:
             is_dry=bool(request.query.get("dryRun")),
             is_apply=request.method == "PATCH" and request.headers.get("content-type", "").startswith(APPLY_PATCH),
         )
-        if not any(name == "Cache-Control" for name, _ in response.headers):
-            response.headers.append(("Cache-Control", "no-cache, private"))
         return response
 
     async def _handle(
@@ -163,6 +170,8 @@ class Pipeline:
         call = RequestContext(
             request=request, info=info, user=user, kind=kind, warnings=warnings, annotations=annotations
         )
+        if self._registry.is_shared and _reads_the_newest(info, request):
+            await self._registry.catch_up()
         response = await self._handlers.handle(call, renderer)
         if response.stream is not None:
             response.stream = self._flow.counted(user, response.stream)
@@ -186,6 +195,8 @@ class Pipeline:
             return self._issuer.answer(request) or _page_not_found()
         if path == "/metrics":
             return self._metrics.answer()
+        if (own := self._own_paths.get(path)) is not None:
+            return await own(request)
         if path == "/version":
             if request.method not in _READING:
                 raise method_not_allowed()
@@ -249,6 +260,11 @@ def _page_not_found() -> Response:
         headers=[("X-Content-Type-Options", "nosniff")],
         body=b"404 page not found\n",
     )
+
+
+def _reads_the_newest(info: RequestInfo, request: Request) -> bool:
+    """Whether what is read must be no older than the request; `resourceVersion=0` takes what is there."""
+    return info.verb in _READING_VERBS and request.query.get("resourceVersion") != "0"
 
 
 def _wants_pretty(request: Request) -> bool:

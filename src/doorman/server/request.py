@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Protocol, Self
 from urllib.parse import unquote_plus
 
@@ -11,6 +12,9 @@ import msgspec
 from doorman.api.machinery.field_selectors import FieldSelectorError, FieldTerm, parse_field_selector
 from doorman.base.bounds import QUERY_PARAMETERS_MAX
 from doorman.base.errors import bad_request
+
+PATHS_MAX: Final = 1024
+"""Paths whose meaning is remembered."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -55,6 +59,9 @@ class Query:
         if _INTEGER.fullmatch(text) is None:
             raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
         return int(text)
+
+
+_NO_QUERY: Final = Query("")
 
 
 class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +133,7 @@ class Response(msgspec.Struct, kw_only=True):
     status: int = 200
     content_type: str = "application/json"
     headers: list[tuple[str, str]] = []
+    cache_control: str = "no-cache, private"
     body: bytes = b""
     chunks: Iterable[bytes] | None = None
     length: int | None = None
@@ -140,6 +148,16 @@ def parse_request_info(method: str, path: str, query: Query) -> RequestInfo:
     >>> info.verb, info.namespace, info.resource, info.name, info.subresource
     ('get', 'default', 'pods', 'p', 'log')
     """
+    return _parse(method, path, query) if query.raw else _parse_path(method, path)
+
+
+@lru_cache(maxsize=PATHS_MAX)
+def _parse_path(method: str, path: str) -> RequestInfo:
+    """Remembered: whoever creates many of a kind asks for the same path each time."""
+    return _parse(method, path, _NO_QUERY)
+
+
+def _parse(method: str, path: str, query: Query) -> RequestInfo:
     verb = _VERBS.get(method, "")
     parts = path.strip("/").split("/")
     least = 3 if parts[0] == "api" else 4

@@ -1,6 +1,7 @@
 """A request that has been let in, on its way to a handler, and the options it came with."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +30,8 @@ from doorman.server.codec.request_bodies import BodyError, read_body
 from doorman.server.request import Query, Request, RequestInfo
 
 MANAGER_BYTES_MAX: Final = 128
+AGENTS_MAX: Final = 256
+"""User agents that are remembered."""
 JOB_PODS_STAY: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
@@ -53,21 +56,28 @@ def caller_of(
     """On whose behalf the call writes, and how. Raises when its options are wrong."""
     query = call.request.query
     manager = query.get("fieldManager")
-    errors = _option_errors(query, options_kind, manager, patch_type)
-    if errors:
+    if (query.raw or patch_type) and (errors := _option_errors(query, options_kind, manager, patch_type)):
         raise invalid_object(options_kind, "meta.k8s.io", "", errors)
-    agent = call.request.headers.get("user-agent", "").partition("/")[0]
-    default = "".join(c for c in agent if c.isprintable())[:MANAGER_BYTES_MAX] or "unknown"
     return Caller(
         user=call.user,
         warnings=call.warnings,
         annotations=call.annotations,
-        manager=manager or default,
+        manager=manager or manager_of(call.request.headers.get("user-agent", "")),
         is_apply=patch_type == APPLY_PATCH,
         dry_run=bool(query.all("dryRun")),
         options=_options(query, options_kind, given),
         weight_bytes=weight_of(call.request),
     )
+
+
+@lru_cache(maxsize=AGENTS_MAX)
+def manager_of(agent: str) -> str:
+    """The field manager of somebody who does not say, by his User-Agent.
+
+    >>> manager_of("kubectl/v1.33.1 (linux/amd64)")
+    'kubectl'
+    """
+    return "".join(c for c in agent.partition("/")[0] if c.isprintable())[:MANAGER_BYTES_MAX] or "unknown"
 
 
 def weight_of(request: Request) -> int:

@@ -67,8 +67,10 @@ class RequestMetrics:
         if self._edition != self._kinds.edition:
             self._edition = self._kinds.edition
             self._known.clear()
-        what = (info.is_resource, info.verb, info.group, info.version, info.resource, info.subresource)
-        known = (what, code, not info.name, not info.namespace, is_dry, is_apply)
+        known = (
+            info.resource, info.subresource, info.verb, code, info.group, info.version,
+            not info.name, not info.namespace, info.is_resource, is_dry, is_apply,
+        )  # fmt: skip
         series = self._known.get(known)
         if series is None:
             series = self._find(info, code, is_dry=is_dry, is_apply=is_apply)

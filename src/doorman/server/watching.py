@@ -10,9 +10,9 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.base.errors import ApiError, FieldError, expired, forbidden, invalid_object, not_supported
 from doorman.base.loop_turns import Turn
+from doorman.registry.cache.collection import TooOld
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
-from doorman.registry.cache.watch_cache import TooOld
 from doorman.registry.registry import Registry
 from doorman.server.codec.rendering import Renderer
 from doorman.server.listing import parse_revision, parse_selection, too_new
@@ -86,14 +86,16 @@ class Watch:
         collection = registry.collection(kind)
         self._start_revision = registry.cache.revision
         self._error: bytes | None = None
+        self._selection = selection
         self._initial: list[Stored] = []
+        """What was there; what of it is wanted is found out as it is sent, some at a time."""
         self._stream: Stream | None = None
         revision = parse_revision(query.get("resourceVersion"))
         if options.send_initial and revision > self._start_revision:
             self._error = _error_line(too_new(revision, self._start_revision).status())
             return
         if options.send_initial:
-            self._initial = list(collection.select(selection))
+            self._initial = list(collection.select(selection.superset))
         after = options.after
         if after is not None and after > self._start_revision:
             after = None
@@ -119,8 +121,9 @@ class Watch:
             initial, self._initial = self._initial, []
             turn = Turn()
             for start in range(0, len(initial), WRITE_EVENTS_MAX):
-                some = [StreamEvent(EventType.ADDED, stored) for stored in initial[start : start + WRITE_EVENTS_MAX]]
-                yield await self._written(some)
+                wanted = filter(self._selection.admits, initial[start : start + WRITE_EVENTS_MAX])
+                if some := [StreamEvent(EventType.ADDED, stored) for stored in wanted]:
+                    yield await self._written(some)
                 if turn.is_over():
                     await turn.next()
             del initial

@@ -1,7 +1,7 @@
 """What is heavy is done beside the loop, and what is light on it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -119,3 +119,30 @@ def test_rules_in_cel_are_evaluated_beside_the_loop(monkeypatch: pytest.MonkeyPa
             await cluster.advance(5)
 
     run_story(story, nodes=0)
+
+
+async def test_first_events_of_a_watch_are_looked_through_as_they_are_sent() -> None:
+    """Opening it looks at no labels: of a large collection that would hold everybody up."""
+    looked_at: list[str] = []
+
+    class Wanted:
+        def matches(self, labels: Mapping[str, str]) -> bool:
+            looked_at.append(labels["is"])
+            return labels["is"] == "wanted"
+
+    async with running_api() as api:
+        for name, label in (("a", "wanted"), ("b", "other"), ("c", "wanted")):
+            body = {"metadata": {"name": name, "labels": {"is": label}}}
+            assert (await api.call("POST", MAPS, body))[0] == 201
+        headers = {"authorization": f"Bearer {api.credentials.admin_token}"}
+        query = Query("watch=true&labelSelector=is%3Dwanted")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("doorman.server.listing.parse_selector", lambda _: Wanted())
+            request = Request(method="GET", path=MAPS, query=query, headers=headers)
+            response = await api.pipeline.handle(request)
+        assert looked_at == []
+        assert response.stream is not None
+        first = await anext(aiter(response.stream.lines()))
+        assert [json.loads(line)["object"]["metadata"]["name"] for line in first.splitlines()] == ["a", "c"]
+        assert looked_at == ["wanted", "other", "wanted"]
+        response.stream.close()

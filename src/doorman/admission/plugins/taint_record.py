@@ -1,7 +1,8 @@
 """TaintRecord: keeps who added each taint of a node, when, why and until when, in one annotation.
 
-The rules are those of `doorman.semantics.taints.taint_records`. The annotation is settled anew with every write of a
-node, so that it cannot be forged, and so that a client that knows nothing of it does not lose it.
+A DeviceTaintRule, whose one taint is that of many devices, has the same. The rules are those of
+`doorman.semantics.taints.taint_records`. The annotation is settled anew with every write, so that it cannot be
+forged, and so that a client that knows nothing of it does not lose it.
 """
 
 from collections.abc import Sequence
@@ -11,11 +12,15 @@ from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, Clu
 from doorman.api.machinery.schema import Document
 from doorman.api.taints import Taint
 from doorman.api.views.meta import to_view
+from doorman.api.views.resource.devices import TAINT_RULES
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid, invalid_object
 from doorman.semantics.taints.taint_records import ANNOTATION, RecordsError, decide_records, to_annotation
 
-INTERESTS: Final = (Interest(resource="nodes", operations=CREATE_AND_UPDATE),)
+INTERESTS: Final = (
+    Interest(resource="nodes", operations=CREATE_AND_UPDATE),
+    Interest(resource=TAINT_RULES, operations=CREATE_AND_UPDATE),
+)
 
 _TAINTS: Final = tuple[Taint, ...]
 
@@ -25,11 +30,11 @@ class TaintRecorder:
     interests: Sequence[Interest] = INTERESTS
 
     def admit(self, attributes: Attributes, _cluster: ClusterReader, now: Instant) -> None:
-        node = attributes.obj
-        assert node is not None, "a write has an object"
+        obj = attributes.obj
+        assert obj is not None, "a write has an object"
         old = attributes.old or {}
-        written, known = _annotation(node), _annotation(old)
-        raw, raw_before = _raw_taints(node), _raw_taints(old)
+        written, known = _annotation(obj), _annotation(old)
+        raw, raw_before = _raw_taints(obj), _raw_taints(old)
         if raw == raw_before and written == known:
             return
         try:
@@ -45,21 +50,23 @@ class TaintRecorder:
             )
         except RecordsError as error:
             fault = invalid(f"metadata.annotations[{ANNOTATION}]", written, str(error))
-            raise invalid_object("Node", "", requested_name(attributes), [fault]) from error
-        _annotate(node, to_annotation(records) if records else "")
+            raise invalid_object(attributes.kind, attributes.group, requested_name(attributes), [fault]) from error
+        _annotate(obj, to_annotation(records) if records else "")
 
 
-def _annotation(node: Document) -> str:
-    found: str = ((node.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION, "")
+def _annotation(obj: Document) -> str:
+    found: str = ((obj.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION, "")
     return found
 
 
-def _raw_taints(node: Document) -> list[Document]:
-    return (node.get("spec") or {}).get("taints") or []
+def _raw_taints(obj: Document) -> list[Document]:
+    """Of a node, or the one of a rule."""
+    spec = obj.get("spec") or {}
+    return [spec["taint"]] if spec.get("taint") else spec.get("taints") or []
 
 
-def _annotate(node: Document, text: str) -> None:
-    metadata = node.setdefault("metadata", {})
+def _annotate(obj: Document, text: str) -> None:
+    metadata = obj.setdefault("metadata", {})
     others = {name: value for name, value in (metadata.get("annotations") or {}).items() if name != ANNOTATION}
     if text:
         metadata["annotations"] = {**others, ANNOTATION: text}

@@ -39,6 +39,7 @@ from doorman.api.views.admissionregistration import (
     Mutation,
 )
 from doorman.api.views.meta import to_view
+from doorman.base.loop_turns import in_slices
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import evaluate
@@ -117,10 +118,10 @@ class MutatingPolicies:
                 seen = await in_form_by_all_means(attributes, form)
                 known = {**policy_names_seen(seen, cluster, self._authorize), "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)
-                if not conditions_hold(spec.match_conditions, known, meter):
+                if not await in_slices(conditions_hold, spec.match_conditions, known, meter):
                     return
                 assert seen.obj is not None, "there is something to change"
-                changed = self._changed(mutation, form, seen.obj, known, meter)
+                changed = await in_slices(self._changed, mutation, form, seen.obj, known, meter)
                 if attributes.forms is not None:
                     changed = await attributes.forms.ask_to_take(changed, form)
                 attributes.obj.clear()

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.views.pods import Pod
-from doorman.api.views.resource.devices import DeviceTaintRule
+from doorman.api.views.resource.devices import RESOURCE_VERSION, DeviceTaintRule
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import ObjectReference, Patch, RecordEvent
@@ -62,7 +62,7 @@ def no_selector_event(rule: DeviceTaintRule) -> RecordEvent:
         "is evicted because of it. Set deviceSelector: {} to mean every device, or name the devices."
     )
     regarding = ObjectReference(
-        kind="DeviceTaintRule", api_version="resource.k8s.io/v1", name=rule.metadata.name, uid=rule.metadata.uid
+        kind="DeviceTaintRule", api_version=RESOURCE_VERSION, name=rule.metadata.name, uid=rule.metadata.uid
     )
     return RecordEvent(
         regarding=regarding, type="Warning", reason="MissingDeviceSelector", message=text, component=NAME

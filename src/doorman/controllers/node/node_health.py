@@ -9,6 +9,7 @@ Rules
 3. When the grace is over (strictly), Ready, MemoryPressure, DiskPressure and PIDPressure become Unknown: missing ones
    are added, others keep their heartbeat time, and those that are Unknown already are left alone.
 4. That is written only if it changes Ready.
+5. In a cluster that is taken up as it was at an instant, a node was last seen alive when its times say.
 """
 
 from typing import Any, Final
@@ -26,6 +27,7 @@ COMPONENT: Final = "node-controller"
 WATCHED_CONDITIONS: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 NEVER_UPDATED: Final = ("NodeStatusNeverUpdated", "Kubelet never posted node status.")
 STOPPED: Final = ("NodeStatusUnknown", "Kubelet stopped posting node status.")
+_MOMENT_SECONDS: Final = 1e-6
 _MICRO_TIME_LENGTH: Final = len("2026-01-01T00:00:00.000000Z")
 
 
@@ -52,6 +54,22 @@ def remember(node: Node, zone: str, now: Instant) -> NodeMemory:
     """Rule 2, for a node seen for the first time."""
     has_ready = node.status.condition("Ready") is not None
     return NodeMemory(node, zone, now if has_ready else created_at(node, now))
+
+
+def resume(memory: NodeMemory, lease: Lease | None, now: Instant, period_seconds: float) -> None:
+    """Rule 5, for a node of a cluster that is taken up as it was.
+
+    Passes are taken to have been made in periods until now, so the last sign of life was seen at the first of them
+    that came after it: the next one, if it was given just now.
+    """
+    memory.lease = lease
+    ready = memory.ready
+    if ready is None:
+        return
+    renewed = _instant_or_zero(lease.spec.renew_time) if lease is not None else 0.0
+    sign = min(now, max(_instant_or_zero(ready.last_heartbeat_time), renewed))
+    if sign > 0.0:
+        memory.probed = now - (now - sign - _MOMENT_SECONDS) // period_seconds * period_seconds
 
 
 def observe(memory: NodeMemory, node: Node, lease: Lease | None, now: Instant) -> None:
@@ -154,6 +172,13 @@ def ready_status(node: Node) -> str | None:
 def created_at(node: Node, otherwise: Instant) -> Instant:
     text = node.metadata.creation_timestamp
     return from_time(text) if text else otherwise
+
+
+def _instant_or_zero(text: str) -> Instant:
+    try:
+        return from_time(text) if text else 0.0
+    except ValueError:
+        return 0.0
 
 
 def _is_before(one: str, other: str) -> bool:

@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Final
 
-import msgspec
 from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
@@ -39,8 +38,10 @@ from doorman.controllers.node.node_health import (
     observe,
     ready_status,
     remember,
+    resume,
     unknown_conditions,
 )
+from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.node.node_taints import (
     NEITHER,
     NO_EXECUTE_TAINTS,
@@ -48,6 +49,7 @@ from doorman.controllers.node.node_taints import (
     decide_labels,
     decide_taints,
     has_no_execute,
+    no_execute_since,
 )
 from doorman.controllers.node.node_zones import (
     Disruption,
@@ -72,18 +74,6 @@ MARK_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.02, factor=1.0)
 TAINT_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.1, factor=1.0)
 NODE_BUCKETS_SECONDS: Final = tuple(0.001 * 4**power for power in range(8))
 PASS_BUCKETS_SECONDS: Final = tuple(0.01 * 4**power for power in range(8))
-
-
-class NodeLifecycleSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """kube-controller-manager's flags, with its defaults."""
-
-    node_monitor_period_seconds: float = 5.0
-    node_monitor_grace_period_seconds: float = 50.0
-    node_startup_grace_period_seconds: float = 60.0
-    node_eviction_rate: float = 0.1
-    secondary_node_eviction_rate: float = 0.01
-    large_cluster_size_threshold: int = 50
-    unhealthy_zone_threshold: float = 0.55
 
 
 def node_keys(change: ObjectChange) -> Iterable[str]:
@@ -283,11 +273,20 @@ class NodeLifecycleController:
                     known.zone = zone
                 self._ensure_zone(zone, now)
                 continue
-            memories[name] = remember(node, zone, now)
             self._ensure_zone(zone, now)
+            memories[name] = self._remember(node, zone, now)
             text = f"Node {name} event: Registered Node {name} in Controller"
             actions.append(node_event(node.metadata, "RegisteredNode", text))
-            self._clear_no_execute(node, zone, now, wakes)
+            if not self._settings.is_resuming(now):
+                self._clear_no_execute(node, zone, now, wakes)
+
+    def _remember(self, node: Node, zone: str, now: Instant) -> NodeMemory:
+        memory = remember(node, zone, now)
+        if self._settings.is_resuming(now):
+            resume(memory, self._leases.get(memory.lease_key), now, self._settings.node_monitor_period_seconds)
+            if has_no_execute(node):
+                self._zone(zone).resume(node.metadata.name, no_execute_since(node))
+        return memory
 
     def _note_departures(self, present: Set[str], actions: list[Action]) -> None:
         for name in [name for name in self._memories if name not in present]:

@@ -18,7 +18,7 @@ import msgspec
 from doorman.api.taints import Taint
 from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
-from doorman.base.instants import to_time
+from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, Patch
 from doorman.semantics.taints.condition_taints import (
     NOT_READY_NO_EXECUTE,
@@ -26,7 +26,13 @@ from doorman.semantics.taints.condition_taints import (
     desired_no_schedule_taints,
     owned_no_schedule_taints,
 )
-from doorman.semantics.taints.taint_lists import add_or_update_taint, delete_taint, diff_taints, has_taint
+from doorman.semantics.taints.taint_lists import (
+    add_or_update_taint,
+    delete_taint,
+    diff_taints,
+    has_taint,
+    is_same_taint,
+)
 
 NO_EXECUTE_TAINTS: Final = (NOT_READY_NO_EXECUTE, UNREACHABLE_NO_EXECUTE)
 _REPEATED_LABELS: Final = (
@@ -79,6 +85,15 @@ def decide_labels(node: Node) -> Action | None:
 
 def has_no_execute(node: Node) -> bool:
     return any(has_taint(node.spec.taints, taint) for taint in NO_EXECUTE_TAINTS)
+
+
+def no_execute_since(node: Node) -> Instant:
+    """When the node was given such a taint last; 0 when it has none, or none that says when."""
+    added = [taint.time_added for taint in node.spec.taints if any(is_same_taint(taint, o) for o in NO_EXECUTE_TAINTS)]
+    try:
+        return max((from_time(text) for text in added if text), default=0.0)
+    except ValueError:
+        return 0.0
 
 
 def taint_body(taint: Taint) -> dict[str, Any]:

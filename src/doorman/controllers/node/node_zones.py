@@ -117,6 +117,11 @@ class TokenBucket:
         self._full_at = now + 1 / self.rate
         return True
 
+    def taken_at(self, instant: Instant) -> None:
+        """A token was taken then, before this bucket was there."""
+        if self._full_at is not None:
+            self._full_at = max(self._full_at, instant + 1 / self.rate)
+
     def replaced(self, rate: float, now: Instant) -> "TokenBucket":
         """Rule 5."""
         says = self.rate if self.rate > 0 else _STOPPED_SAYS_RATE
@@ -148,6 +153,11 @@ class Zone:
         if name not in self._members:
             self._members.add(name)
             self._waiting[name] = now
+
+    def resume(self, name: str, tainted_at: Instant) -> None:
+        """A node that had its turn then, in a cluster that is taken up as it was."""
+        self._members.add(name)
+        self.limiter.taken_at(tainted_at)
 
     def remove(self, name: str) -> None:
         self._members.discard(name)

@@ -27,6 +27,13 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
     toleration: Toleration
 
 
+class EvictionCause(msgspec.Struct, frozen=True, kw_only=True):
+    """Which taint evicts a pod, and which toleration bore it until then; None: none does."""
+
+    taint: Taint
+    toleration: Toleration | None
+
+
 class Work:
     """An eviction under way: due since `due`, tried `attempts` times."""
 
@@ -110,10 +117,10 @@ def eviction_event(pod_key: str, message: str) -> RecordEvent:
     return RecordEvent(regarding=regarding, reason="TaintManagerEviction", message=message, component=NAME)
 
 
-def detail_event(pod: Pod, message: str) -> RecordEvent:
+def detail_event(pod: Pod, message: str, cause: EvictionCause | None = None) -> RecordEvent:
     meta = pod.metadata
     regarding = ObjectReference(kind="Pod", api_version="v1", namespace=meta.namespace, name=meta.name, uid=meta.uid)
-    return RecordEvent(regarding=regarding, reason="TaintEvictionDetail", message=message, component=NAME)
+    return RecordEvent(regarding=regarding, reason="TaintEvictionDetail", message=message, component=NAME, cause=cause)
 
 
 def _is_same_condition(before: Condition, changed_at: str) -> bool:

@@ -21,19 +21,19 @@ import msgspec
 from prometheus_client import Counter, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from doorman.api.taints import Effect, Taint, Toleration
+from doorman.api.taints import Effect, Taint
 from doorman.api.views.nodes import Node
 from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.base.clock import Instant
-from doorman.base.instants import from_time
 from doorman.client.actions import Action, Delete, Patch
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.taint_eviction.eviction_budget import BudgetGate
 from doorman.controllers.taint_eviction.eviction_messages import (
     NAME,
+    EvictionCause,
     Timer,
     Work,
     decide_condition_patch,
@@ -42,7 +42,12 @@ from doorman.controllers.taint_eviction.eviction_messages import (
     eviction_event,
     held_back_message,
 )
-from doorman.semantics.taints.eviction_time import NEVER, At, Eviction, Never, Now, decide_eviction
+from doorman.controllers.taint_eviction.eviction_timers import (
+    arrival_of,
+    decide_persistent_eviction,
+    decide_resumed_eviction,
+)
+from doorman.semantics.taints.eviction_time import At, Eviction, Never, Now, decide_eviction
 from doorman.semantics.taints.taint_records import ANNOTATION, dated_taints, read_records
 
 ATTEMPTS_MAX: Final = 5
@@ -67,6 +72,8 @@ class TaintEvictionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Zero: no limit. Otherwise pods that are due leave one after another at this pace."""
     respects_budgets: bool = False
     """A pod that is due stays as long as a PodDisruptionBudget does not let it go."""
+    resumed_at: Instant | None = None
+    """The cluster was taken up as it was at this instant: timers that ran then go on from where they were."""
 
 
 def node_keys(change: ObjectChange) -> Iterable[str]:
@@ -98,42 +105,6 @@ SOURCES: Final = (Source("nodes", node_keys), Source("pods", pod_keys))
 
 def no_execute_taints(node: Node) -> tuple[Taint, ...]:
     return tuple(taint for taint in node.spec.taints if taint.effect == Effect.NO_EXECUTE)
-
-
-def decide_persistent_eviction(
-    taints: Sequence[Taint],
-    tolerations: Sequence[Toleration],
-    now: Instant,
-    *,
-    came: Instant = 0.0,
-    comparison_operators: bool,
-) -> Eviction:
-    """As `decide_eviction`, but each taint's seconds count from its own `timeAdded` (from now if it has none).
-
-    Not before the pod came, though: one that is placed on a node with an old taint would leave at once, and so would
-    the one that replaces it.
-    """
-    soonest: Eviction = NEVER
-    for taint in taints:
-        since = max(_instant_or(taint.time_added, now), came)
-        decision = decide_eviction((taint,), tolerations, since, comparison_operators=comparison_operators)
-        match decision:
-            case Now():
-                return decision
-            case At() if not isinstance(soonest, At) or decision.instant < soonest.instant:
-                soonest = decision
-    if isinstance(soonest, At) and soonest.instant <= now:
-        return Now(taint=soonest.taint, toleration=soonest.toleration)
-    return soonest
-
-
-def arrival_of(pod: Pod) -> Instant:
-    """When the pod got its node, or else when it was made."""
-    scheduled = pod.status.condition("PodScheduled")
-    made = _instant_or(pod.metadata.creation_timestamp, 0.0)
-    if scheduled is None or scheduled.status != "True":
-        return made
-    return _instant_or(scheduled.last_transition_time or "", made)
 
 
 class TaintEvictionController:
@@ -218,7 +189,7 @@ class TaintEvictionController:
             self._tainted.pop(name, None)
             return DONE
         taints = no_execute_taints(node)
-        if taints and self._settings.timers is EvictionTimers.PERSISTENT:
+        if taints and (self._settings.timers is EvictionTimers.PERSISTENT or self._is_resuming(now)):
             taints = dated_taints(taints, read_records(node.metadata.annotations.get(ANNOTATION)))
         if taints:
             self._tainted[name] = taints
@@ -284,7 +255,13 @@ class TaintEvictionController:
         if self._settings.timers is EvictionTimers.PERSISTENT:
             came = arrival_of(pod)
             return decide_persistent_eviction(taints, tolerations, now, came=came, comparison_operators=operators)
+        if self._is_resuming(now):
+            came = arrival_of(pod)
+            return decide_resumed_eviction(taints, tolerations, now, came=came, comparison_operators=operators)
         return decide_eviction(taints, tolerations, now, comparison_operators=operators)
+
+    def _is_resuming(self, now: Instant) -> bool:
+        return self._settings.resumed_at is not None and now <= self._settings.resumed_at
 
     def _plan(
         self, pod: Pod, decision: At, now: Instant, actions: list[Action], wakes: list[tuple[str, Instant]]
@@ -293,6 +270,8 @@ class TaintEvictionController:
         pod_key = pod.metadata.key
         existing = self._timers.get(pod_key)
         created, fires = now, decision.instant
+        if self._is_resuming(now):
+            created = min(now, fires - (decision.toleration.toleration_seconds or 0))
         if existing is not None and self._settings.timers is EvictionTimers.FROZEN:
             if existing.created <= now:
                 return
@@ -363,7 +342,8 @@ class TaintEvictionController:
         if work.attempts == 0:
             actions.append(eviction_event(pod_key, f"Marking for deletion Pod {pod_key}"))
             if pod is not None:
-                actions.append(detail_event(pod, detail_message(work)))
+                cause = EvictionCause(taint=work.taint, toleration=work.toleration)
+                actions.append(detail_event(pod, detail_message(work), cause))
         if pod is None:
             self._works.pop(pod_key, None)
             return actions
@@ -393,10 +373,3 @@ class TaintEvictionController:
 
 def _is_same_placement(old: Pod, new: Pod) -> bool:
     return old.spec.node_name == new.spec.node_name and old.spec.tolerations == new.spec.tolerations
-
-
-def _instant_or(text: str, otherwise: Instant) -> Instant:
-    try:
-        return from_time(text) if text else otherwise
-    except ValueError:
-        return otherwise

@@ -72,6 +72,15 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     termination_seconds: float = 0.0
 
 
+class PodLives(msgspec.Struct, frozen=True, kw_only=True):
+    """What pods do whose annotations do not say."""
+
+    startup_seconds: float = 0.0
+    termination_seconds: float = 0.0
+    job_run_seconds: float | None = JOB_RUN_SECONDS
+    """Of a Job's pod; None: it runs until something ends it."""
+
+
 class Next(msgspec.Struct, frozen=True, kw_only=True):
     """The status to post now, if any, whether a stretch of the pod's life begins with it, and when to look again."""
 
@@ -85,21 +94,24 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ORDINARY: Final = Life()
+_SILENT_LIVES: Final = PodLives()
 
 
-def life_of(pod: Pod) -> Life:
+def life_of(pod: Pod, lives: PodLives = _SILENT_LIVES) -> Life:
+    """`lives` are of pods that do not say."""
     annotations = pod.metadata.annotations
     owner = controller_of(pod.metadata)
     of_job = owner is not None and owner.kind == "Job"
-    if not annotations and not of_job:
+    if not annotations and not of_job and lives is _SILENT_LIVES:
         return ORDINARY
-    runs_for = seconds_or(annotations, RUNS_FOR, JOB_RUN_SECONDS if of_job else -1.0)
+    job_seconds = lives.job_run_seconds if of_job else None
+    runs_for = seconds_or(annotations, RUNS_FOR, -1.0 if job_seconds is None else job_seconds)
     return Life(
-        startup_seconds=seconds_or(annotations, STARTUP, 0.0),
+        startup_seconds=seconds_or(annotations, STARTUP, lives.startup_seconds),
         ready_after_seconds=seconds_or(annotations, READY_AFTER, 0.0),
         runs_for_seconds=runs_for if runs_for >= 0 else None,
         exit_codes=_exit_codes(annotations.get(EXIT_CODES)),
-        termination_seconds=seconds_or(annotations, TERMINATION, 0.0),
+        termination_seconds=seconds_or(annotations, TERMINATION, lives.termination_seconds),
     )
 
 
@@ -132,6 +144,12 @@ def decide_stop(pod: Pod, life: Life, *, seen: Instant) -> Instant:
     """Rule 6: when a pod whose deletion the node saw at `seen` is gone."""
     grace = pod.metadata.deletion_grace_period_seconds
     return seen + min(life.termination_seconds, grace if grace is not None else life.termination_seconds)
+
+
+def deleted_at(pod: Pod, now: Instant) -> Instant:
+    """When a pod was deleted that goes at its deletionTimestamp at the latest."""
+    grace = pod.metadata.deletion_grace_period_seconds or 0
+    return min(now, _instant(pod.metadata.deletion_timestamp, now) - grace)
 
 
 def _decide_by_phase(

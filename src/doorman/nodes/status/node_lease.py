@@ -10,7 +10,7 @@ from doorman.api.views.coordination import Lease
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
-from doorman.base.instants import to_micro_time
+from doorman.base.instants import from_time, to_micro_time
 from doorman.client.actions import Action, Create, Patch, PatchType
 
 SLOTS: Final = 20
@@ -40,6 +40,14 @@ def is_in_order(node: ObjectMeta, lease: Lease, duration_seconds: int) -> bool:
         and spec.lease_duration_seconds == duration_seconds
         and any(reference.uid == node.uid for reference in lease.metadata.owner_references)
     )
+
+
+def is_fresh(lease: Lease, now: Instant, period_seconds: float) -> bool:
+    """Whether its node's slot has not come again since it was renewed."""
+    try:
+        return now - from_time(lease.spec.renew_time) <= period_seconds
+    except ValueError:
+        return False
 
 
 def decide_renewal(node: ObjectMeta, lease: Lease | None, now: Instant, duration_seconds: int) -> Action:

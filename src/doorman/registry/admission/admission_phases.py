@@ -9,6 +9,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import BINDINGS
 from doorman.base.clock import Instant
+from doorman.base.loop_turns import in_slices
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.admission.admission_versions import FormsOf
 from doorman.registry.caller import Caller
@@ -74,7 +75,9 @@ class AdmissionPhases:
             await prepare_all_params(attributes, self._cluster)
             if attributes.forms is not None:
                 await prepare(attributes)
-        self._chain.validate(attributes, cluster or self._cluster, now)
+            await in_slices(self._chain.validate, attributes, cluster or self._cluster, now)
+        else:
+            self._chain.validate(attributes, cluster or self._cluster, now)
         if is_remote:
             await self._webhooks.validate(attributes, self._cluster)
 

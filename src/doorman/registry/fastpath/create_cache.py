@@ -20,6 +20,7 @@ is not cacheable, and nothing is kept of it.
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -29,7 +30,7 @@ from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.registry.admission.admission_reader import AdmissionReader
-from doorman.registry.cache.watch_cache import Collection
+from doorman.registry.cache.collection import Collection
 from doorman.semantics.pods.pod_resources import Amounts
 
 PODS: Final = "pods"
@@ -40,6 +41,7 @@ WISH_BYTES_MAX: Final = 64 * 1024
 
 _GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
 
+_last_change: Final = attrgetter("last_change")
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -49,7 +51,10 @@ class Reads:
     def __init__(self, cluster: AdmissionReader) -> None:
         self._cluster = cluster
         self._objects: dict[str, int] = {}
-        self._lists: dict[str, tuple[Collection, int]] = {}
+        """Their ages by key."""
+        self._sources: dict[str, Collection] = {}
+        self._ages: list[int] = []
+        """Of the sources, in their order."""
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
         self._note(resource, namespace, name)
@@ -69,9 +74,9 @@ class Reads:
         return self._cluster.labels(resource, namespace, name)
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
-        if resource not in self._lists:
-            source = self._cluster.source(resource)
-            self._lists[resource] = (source, source.last_change)
+        if resource not in self._sources:
+            source = self._sources[resource] = self._cluster.source(resource)
+            self._ages.append(source.last_change)
         return self._cluster.list(resource, namespace)
 
     def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:
@@ -79,11 +84,10 @@ class Reads:
         return self._cluster.total(resource, namespace, name, weigh)
 
     def are_current(self) -> bool:
-        for source, age in self._lists.values():
-            if source.last_change != age:
-                return False
-        age_of = self._cluster.age
-        return all([age_of(key) == age for key, age in self._objects.items()])  # noqa: C419  every pod asks
+        """Every pod asks, so nothing of it is a loop in Python."""
+        return list(map(_last_change, self._sources.values())) == self._ages and list(
+            map(self._cluster.age, self._objects)
+        ) == list(self._objects.values())
 
     def _note(self, resource: str, namespace: str, name: str) -> None:
         key = self._cluster.key(resource, namespace, name)

@@ -43,8 +43,8 @@ class Shortcuts:
         """Whether admission has nothing to say to such a write, whatever is written."""
         return (
             self._is_on
-            and self._webhooks.is_idle(self._cluster)
             and self._admission.is_idle(kind.group_resource, preview, self._cluster)
+            and self._webhooks.is_idle(self._cluster)
         )
 
     def create_key(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Hashable | None:

@@ -5,14 +5,13 @@ claim outlives its use; the allocation and the reservation are written together;
 made for it. A claim that somebody has allocated or deleted meanwhile is left alone, and the pod is tried again.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.resource_claims import CLAIMS, EXTENDED_RESOURCE_ANNOTATION, FINALIZER, ResourceClaim
-from doorman.base.clock import Clock
+from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
 from doorman.client.actions import Create, Delete, Patch, PatchType
@@ -75,7 +74,7 @@ class ClaimBinder:
                     await self.give_up(waiting)
                 name = waiting.metadata.name if waiting is not None else ""
                 return f'running PreBind plugin "DynamicResources": device binding timeout: claim={name}'
-            await asyncio.sleep(BINDING_POLL_SECONDS)
+            await sleep(self._clock, BINDING_POLL_SECONDS)
 
     async def give_back(self, placed: Placed) -> None:
         """The pod is not bound after all: it uses its claims no longer."""

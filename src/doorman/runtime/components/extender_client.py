@@ -54,6 +54,8 @@ class ExtenderCaller:
         self._documents = documents
         self._find_pod = find_pod
         self._clients: dict[Extender, httpx2.AsyncClient] = {}
+        self.in_flight = 0
+        """Calls that are not answered yet."""
 
     async def opinion(self, ask_extenders: AskExtenders) -> Opinion | str:
         """Of all that are interested; a text when one failed that must not."""
@@ -188,6 +190,7 @@ class ExtenderCaller:
         import httpx2
 
         url = f"{extender.url_prefix.rstrip('/')}/{verb}"
+        self.in_flight += 1
         try:
             client = self._client(extender)
             headers = {"Content-Type": "application/json"}
@@ -201,6 +204,8 @@ class ExtenderCaller:
             raise ExtenderError(f"Post {quote(url)}: context deadline exceeded") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise ExtenderError(f"Post {quote(url)}: {error}") from error
+        finally:
+            self.in_flight -= 1
         if answer.status_code != 200:
             raise ExtenderError(f"failed {verb} with extender at URL {url}, code {answer.status_code}")
         try:

@@ -1,17 +1,18 @@
 """The client in process: the same registry and rules as over HTTP, without the bytes in between."""
 
 import logging
-from collections.abc import Awaitable
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
+from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
-from doorman.base.clock import Clock
+from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.registry.cache.stored_object import Stored
@@ -74,6 +75,12 @@ class LoopbackClient:
         self._guard = guard
         self._requests = requests
         self._caller = Caller(user=user, manager=manager)
+        self._may_act: Callable[[], bool] | None = None
+
+    def while_(self, may_act: Callable[[], bool] | None) -> Self:
+        """The same client, which writes only as long as whoever acts may: it holds a lease, or did before it slept."""
+        self._may_act = may_act
+        return self
 
     @property
     def user(self) -> User:
@@ -147,20 +154,7 @@ class LoopbackClient:
 
     async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
         caller = msgspec.structs.replace(self._caller, is_apply=True, manager=action.manager or self._caller.manager)
-        manager = Manager(
-            name=caller.manager, operation="Apply", api_version=kind.group_version, subresource=action.subresource
-        )
-        plan = ApplyPlan(
-            self._registry.schema,
-            self._registry.kinds,
-            kind,
-            patch,
-            manager,
-            force=True,
-            name=action.name,
-            validation="Ignore",
-            warnings=[],
-        )
+        plan = self._apply_plan(kind, patch, caller.manager, action.name, subresource=action.subresource)
         written = await self._registry.update(
             kind,
             action.namespace,
@@ -170,6 +164,53 @@ class LoopbackClient:
             subresource=action.subresource,
         )
         return written.stored
+
+    async def apply(self, kind: Kind, namespace: str, doc: Document, now: Instant) -> Stored:
+        """Server-side apply that takes fields over from other managers; what is not there is created."""
+        name = doc["metadata"]["name"]
+        info = self._authorize("patch", kind, namespace, name)
+        patch = PatchBody(type=str(PatchType.APPLY), body=Body(doc))
+        plan = self._apply_plan(kind, patch, self._caller.manager, name, validation="Strict")
+
+        async def created() -> Document:
+            self._authorize("create", kind, namespace)
+            return plan.on(None, now)
+
+        def merged(live: Document) -> Document:
+            return plan.on(live, now)
+
+        caller = msgspec.structs.replace(self._caller, is_apply=True)
+        transform = self._guard.on(kind, namespace, merged, caller.user)
+        work = self._registry.update(kind, namespace, name, transform, caller, create=created)
+        return (await self._requests.counted(info, 200, work)).stored
+
+    def _apply_plan(
+        self,
+        kind: Kind,
+        patch: PatchBody,
+        manager: str,
+        name: str,
+        *,
+        subresource: str = "",
+        validation: str = "Ignore",
+    ) -> ApplyPlan:
+        return ApplyPlan(
+            self._registry.schema,
+            self._registry.kinds,
+            kind,
+            patch,
+            Manager(name=manager, operation="Apply", api_version=kind.group_version, subresource=subresource),
+            force=True,
+            name=name,
+            validation=validation,
+            warnings=[],
+        )
+
+    async def evict(self, namespace: str, name: str) -> None:
+        """As `kubectl drain` asks for it: a budget may refuse with 429."""
+        info = self._authorize("create", self._kind("pods"), namespace, name, "eviction")
+        eviction: Document = {"metadata": {"name": name, "namespace": namespace}}
+        await self._requests.counted(info, 201, self._pods.evict(namespace, name, eviction, self._caller))
 
     async def delete(self, action: Delete) -> None:
         kind = self._kind(action.resource)
@@ -197,6 +238,8 @@ class LoopbackClient:
 
     def _authorize(self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> RequestInfo:
         """What is asked, if it may be."""
+        if self._may_act is not None and not self._may_act():
+            raise ApiError(500, "", "leader election lost")
         user = self._caller.user
         info = self._info(verb, kind, namespace, name, subresource)
         decision = self._authorizer.decide(user, info)

@@ -8,13 +8,12 @@ from typing import Any, Final
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIMS
-from doorman.base.clock import Clock
+from doorman.base.clock import Alarm, Clock
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
 from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordEvent
-from doorman.client.client import Client
+from doorman.client.client import Client, Recorder
 from doorman.client.controller_contract import ObjectChange
-from doorman.client.recorder import EventRecorder
 from doorman.runtime.components.claim_binder import ClaimBinder
 from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError
 from doorman.scheduler.devices.device_state import DEVICE_KINDS
@@ -27,6 +26,7 @@ PODS_PER_TURN_MAX: Final = 64
 """After so many decisions the loop gets a turn."""
 
 BINDS_IN_FLIGHT_MAX: Final = 512
+WAKE_SECONDS_MIN: Final = 0.001
 
 WATCHED: Final = (
     "namespaces", "poddisruptionbudgets.policy", "services", "replicationcontrollers", "replicasets.apps",
@@ -59,7 +59,7 @@ class SchedulerRunner:
         self,
         scheduler: Scheduler,
         client: Client,
-        recorder: EventRecorder,
+        recorder: Recorder,
         clock: Clock,
         stopwatch: Callable[[], float] = float,
         *,
@@ -78,7 +78,7 @@ class SchedulerRunner:
         self._loop = asyncio.get_running_loop()
         self._is_turn_due = False
         self._is_stopped = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Alarm | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopwatch = stopwatch
         self._changes = 0
@@ -137,8 +137,7 @@ class SchedulerRunner:
             self._timer = None
         due = self.scheduler.next_wake()
         if due is not None and not self._is_stopped:
-            when = self._loop.time() + max(due - self._clock.now(), 0.001)
-            self._timer = self._loop.call_at(when, self.soon)
+            self._timer = self._clock.call_at(max(due, self._clock.now() + WAKE_SECONDS_MIN), self.soon)
 
     def _carry_out(self, outcome: Outcome) -> None:
         match outcome:

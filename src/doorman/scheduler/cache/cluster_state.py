@@ -183,7 +183,7 @@ class ClusterState:
         if row is None:
             row = self._new_row(name)
             self._fill(row, None, node)
-            self.order.add(name, node.metadata.labels)
+            self.order.add(name, node.metadata.labels, node.metadata.creation_timestamp)
             self._rank_is_stale = True
             self.membership_version += 1
             for record in self._homeless.pop(name, {}).values():

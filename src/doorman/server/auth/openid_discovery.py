@@ -32,4 +32,4 @@ class OpenIdDiscovery:
 
 
 def _public(body: bytes, content_type: str) -> Response:
-    return Response(body=body, content_type=content_type, headers=[("Cache-Control", "public, max-age=3600")])
+    return Response(body=body, content_type=content_type, cache_control="public, max-age=3600")

@@ -74,11 +74,13 @@ class Discovery:
         return out
 
     def _aggregated(self, root: str, request: Request) -> Response:
-        body, etag = self._bytes(root, self.kinds.edition)
-        headers = [("ETag", f'"{etag}"'), ("Vary", "Accept"), ("Cache-Control", "public")]
+        status, (body, etag) = 200, self._bytes(root, self.kinds.edition)
+        headers = [("ETag", f'"{etag}"'), ("Vary", "Accept")]
         if request.headers.get("if-none-match") == f'"{etag}"':
-            return Response(status=304, content_type=AGGREGATED_DISCOVERY, headers=headers)
-        return Response(content_type=AGGREGATED_DISCOVERY, headers=headers, body=body)
+            body, status = b"", 304
+        return Response(
+            status=status, content_type=AGGREGATED_DISCOVERY, headers=headers, cache_control="public", body=body
+        )
 
     def _encoded(self, root: str, edition: int) -> tuple[bytes, str]:  # noqa: ARG002  a key of the cache
         items = []

@@ -98,9 +98,10 @@ class OpenApi:
             location = ("Location", f"/openapi/v3/{place}?hash={digest}")
             return Response(status=301, headers=[location])
         headers = [("Etag", f'"{digest}"'), ("Vary", "Accept")]
+        response = Response(body=body, headers=headers)
         if wanted:
-            headers += [("Cache-Control", "public, immutable")]
-        return Response(body=body, headers=headers)
+            response.cache_control = "public, immutable"
+        return response
 
     def _document(self, group: str, version: str) -> tuple[bytes, str]:
         rows = self._kinds.in_version(group, version)

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.coordination import Lease
+from doorman.api.views.coordination import Lease, LeaseSpec
+from doorman.api.views.meta import Condition
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.base.instants import to_micro_time, to_time
@@ -16,6 +17,7 @@ from doorman.controllers.node.node_health import (
     grace_seconds,
     observe,
     remember,
+    resume,
     unknown_conditions,
 )
 from support.objects import pod
@@ -116,3 +118,29 @@ def test_pod_of_a_silent_node_is_not_ready(conditions: list[dict[str, Any]], mar
             "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": to_time(100.0)}]
         }
         assert (event.type, event.reason, event.message) == ("Warning", "NodeNotReady", "Node is not ready")
+
+
+@pytest.mark.parametrize(
+    ("renewed", "probed"),
+    [
+        pytest.param(999.0, 1000.0, id="seen-by-the-pass-of-now"),
+        pytest.param(993.0, 995.0, id="seen-by-the-pass-after-it"),
+        pytest.param(960.0, 965.0, id="silent-for-a-while"),
+        pytest.param(1000.0, 1005.0, id="given-just-now-is-seen-by-the-next"),
+        pytest.param(1003.0, 1005.0, id="a-clock-that-is-ahead"),
+    ],
+)
+def test_node_of_a_cluster_that_goes_on_was_seen_when_its_lease_says(renewed: float, probed: float) -> None:
+    memory = remember(node("True"), "", 1000.0)
+    found = lease(renewed)
+    resume(memory, found, 1000.0, 5.0)
+    assert memory.probed == pytest.approx(probed)
+    observe(memory, memory.node, found, 1002.0)
+    assert memory.probed == pytest.approx(probed), "the same lease is no new sign of life"
+
+
+def test_node_whose_times_cannot_be_read_counts_as_seen_now() -> None:
+    memory = remember(node("True"), "", 1000.0)
+    memory.ready = Condition(type="Ready", status="True", last_heartbeat_time="?")
+    resume(memory, Lease(spec=LeaseSpec(renew_time="?")), 1000.0, 5.0)
+    assert memory.probed == 1000.0

@@ -11,7 +11,8 @@ from doorman.api.views.meta import ObjectMeta
 from doorman.base.errors import ApiError, GroupResource, stale
 from doorman.client.actions import Delete, Patch, Renew
 from doorman.client.informer_cache import InformerCache
-from doorman.controllers.node.node_lifecycle import NodeLifecycleController, NodeLifecycleSettings
+from doorman.controllers.node.node_lifecycle import NodeLifecycleController
+from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import NodeProfile, simulated_node

@@ -14,12 +14,12 @@ from doorman.base.instants import to_time
 from doorman.client.actions import Create, Delete, Patch
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.cluster.disruption import DisruptionController, WorkloadScales
+from doorman.controllers.taint_eviction.eviction_timers import decide_persistent_eviction
 from doorman.controllers.taint_eviction.taint_eviction import (
     SOURCES,
     EvictionTimers,
     TaintEvictionController,
     TaintEvictionSettings,
-    decide_persistent_eviction,
 )
 from doorman.semantics.taints.taint_records import ANNOTATION, TaintRecord, to_annotation
 from support.objects import node, pod, taint, taints, toleration

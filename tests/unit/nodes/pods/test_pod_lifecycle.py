@@ -12,9 +12,11 @@ from doorman.nodes.pods.critical_pod_preemption import preempted_body
 from doorman.nodes.pods.kubelet_pod_status import disrupted_body, failed_body, refused_body, stopped_body
 from doorman.nodes.pods.pod_lifecycle import (
     Life,
+    PodLives,
     decide_next,
     decide_start,
     decide_stop,
+    deleted_at,
     life_of,
 )
 from doorman.nodes.pods.pressure_eviction import eviction_body
@@ -49,6 +51,20 @@ def view(**more: Any) -> Pod:
 )
 def test_life_of_annotations(metadata: dict[str, Any], expected: Life) -> None:
     assert life_of(view(metadata=metadata)) == expected
+
+
+def test_lives_are_of_pods_that_do_not_say() -> None:
+    slow = PodLives(startup_seconds=20.0, termination_seconds=30.0, job_run_seconds=None)
+    assert life_of(view(), slow) == Life(startup_seconds=20.0, termination_seconds=30.0)
+    assert life_of(view(metadata=JOB), slow).runs_for_seconds is None
+    says = {"annotations": {"doorman.dev/startup": "1s", "doorman.dev/termination": "0s"}}
+    assert life_of(view(metadata=says), slow) == Life(startup_seconds=1.0)
+
+
+def test_deletion_is_as_long_ago_as_the_grace_period_has_passed() -> None:
+    going = {"deletionTimestamp": "1970-01-01T00:02:00Z", "deletionGracePeriodSeconds": 30}
+    assert deleted_at(view(metadata=going), 100.0) == 90.0
+    assert deleted_at(view(metadata=going), 80.0) == 80.0, "not later than now"
 
 
 def test_start_posts_pending_only_if_it_takes_time() -> None:

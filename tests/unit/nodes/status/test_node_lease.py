@@ -4,8 +4,9 @@ import pytest
 
 from doorman.api.views.coordination import Lease, LeaseSpec
 from doorman.api.views.meta import ObjectMeta, OwnerReference
+from doorman.base.instants import to_micro_time
 from doorman.client.actions import Create, Patch
-from doorman.nodes.status.node_lease import SLOTS, decide_renewal, is_in_order, next_instant, slot_of
+from doorman.nodes.status.node_lease import SLOTS, decide_renewal, is_fresh, is_in_order, next_instant, slot_of
 
 NODE = ObjectMeta(name="n1", uid="u1")
 
@@ -74,3 +75,10 @@ def test_next_instant_of_a_slot_is_after_now_and_within_a_period() -> None:
         instant = next_instant(7, 10.0, now)
         assert now < instant <= now + 10.0
         assert next_instant(7, 10.0, instant) == instant + 10.0
+
+
+def test_lease_is_fresh_until_its_slot_comes_again() -> None:
+    renewed = Lease(spec=LeaseSpec(renew_time=to_micro_time(100.0)))
+    assert is_fresh(renewed, 110.0, 10.0)
+    assert not is_fresh(renewed, 110.5, 10.0)
+    assert not is_fresh(Lease(spec=LeaseSpec(renew_time="soon")), 110.5, 10.0)

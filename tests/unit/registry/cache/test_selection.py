@@ -69,3 +69,10 @@ def test_pin_is_the_one_value_a_field_must_have() -> None:
     selection = Selection(storage="pods", fields=(FieldTerm("metadata.name", "p", True), FieldTerm("a", "b", False)))
     assert (selection.pin("metadata.name"), selection.pin("a"), selection.pin("c")) == ("p", None, None)
     assert not selection.is_everything
+
+
+def test_superset_keeps_what_an_index_answers() -> None:
+    by_node = FieldTerm("spec.nodeName", "n", True)
+    fields = (by_node, FieldTerm("metadata.name", "p", False), FieldTerm("status.phase", "Failed", True))
+    selection = Selection(storage="pods", namespace="ns", labels=parse_selector("!app"), fields=fields)
+    assert selection.superset == Selection(storage="pods", namespace="ns", fields=(by_node,))

@@ -10,6 +10,7 @@ from doorman.api.views.pods import NodeSelector
 SLICES: Final = "resourceslices.resource.k8s.io"
 CLASSES: Final = "deviceclasses.resource.k8s.io"
 TAINT_RULES: Final = "devicetaintrules.resource.k8s.io"
+RESOURCE_VERSION: Final = "resource.k8s.io/v1"
 
 DeviceId = tuple[str, str, str]
 """Driver, pool and name: what tells a device from all others."""

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from doorman.api.well_known import AGGREGATED_DISCOVERY
-from doorman.client.http_client import HttpClient
+from doorman.client.api_client import ApiClient
 
 
 class ServedResource(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class NoSuchResource(Exception):
     """The server has nothing of that name."""
 
 
-def resources(client: HttpClient) -> list[ServedResource]:
+def resources(client: ApiClient) -> list[ServedResource]:
     """All of them, preferred versions first."""
     found: list[ServedResource] = []
     for root in ("/api", "/apis"):
@@ -50,7 +50,7 @@ def resources(client: HttpClient) -> list[ServedResource]:
     return found
 
 
-def find_resource(client: HttpClient, typed: str) -> ServedResource:
+def find_resource(client: ApiClient, typed: str) -> ServedResource:
     wanted, _, group = typed.lower().partition(".")
     served = resources(client)
     for resource in served:
@@ -62,7 +62,7 @@ def find_resource(client: HttpClient, typed: str) -> ServedResource:
     raise NoSuchResource(f'the server doesn\'t have a resource type "{typed}"{hint}')
 
 
-def resource_of_kind(client: HttpClient, api_version: str, kind: str) -> ServedResource:
+def resource_of_kind(client: ApiClient, api_version: str, kind: str) -> ServedResource:
     for resource in resources(client):
         if resource.api_version == api_version and resource.kind == kind:
             return resource

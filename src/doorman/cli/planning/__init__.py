@@ -1,0 +1,1 @@
+"""Commands that ask before anything is done: snapshots, plans, failover times."""

@@ -1,0 +1,42 @@
+"""What the agent of simulated nodes can be told."""
+
+from typing import Final
+
+import msgspec
+
+from doorman.base.clock import Instant
+from doorman.nodes.pods.pod_lifecycle import PodLives
+
+LEASE_RENEW_SECONDS_MIN: Final = 0.25
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    comparison_operators: bool = True
+    lease_duration_seconds: int = 40
+    lease_renew_seconds: float = 10.0
+    status_report_seconds: float = 300.0
+    pod_lives: PodLives = PodLives()
+    resumed_at: Instant | None = None
+    """The cluster was taken up as it was at this instant: nothing begins anew then, neither leases nor terminations."""
+
+
+def agent_settings_for(
+    monitor_grace_seconds: float,
+    *,
+    comparison_operators: bool,
+    pod_lives: PodLives | None = None,
+    resumed_at: Instant | None = None,
+) -> AgentSettings:
+    """Leases are renewed four times in the time in which nodes must be heard of, or they would be given up for lost.
+
+    >>> agent_settings_for(4.0, comparison_operators=True).lease_renew_seconds
+    1.0
+    """
+    usual = AgentSettings(
+        comparison_operators=comparison_operators, pod_lives=pod_lives or PodLives(), resumed_at=resumed_at
+    )
+    if monitor_grace_seconds >= usual.lease_duration_seconds:
+        return usual
+    renew_seconds = max(monitor_grace_seconds / 4, LEASE_RENEW_SECONDS_MIN)
+    duration_seconds = max(1, round(4 * renew_seconds))
+    return msgspec.structs.replace(usual, lease_renew_seconds=renew_seconds, lease_duration_seconds=duration_seconds)

@@ -1,0 +1,1 @@
+"""Plans and failover times for people to read."""
