@@ -32,7 +32,7 @@ _COMMANDS: Final = {
     "backup": ("doorman.cli.storage.backup_command:backup_command", "Copy what a server keeps to a file."),
     "restore": ("doorman.cli.storage.backup_command:restore_command", "Make a data directory of a backup."),
     "completion": ("doorman.cli.shell_completion", "Print the completion of a shell."),
-    "version": ("doorman.cli.server_version", "Print the versions of client and server."),
+    "version": ("doorman.cli.print_versions", "Print the versions of client and server."),
     "store": ("doorman.cli.storage.store_command", "Move what is stored between a directory and etcd."),
 }
 

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from doorman.api.well_known import STRATEGIC_MERGE_PATCH
+from doorman.base.clock import spent
 from doorman.base.errors import ApiError
 from doorman.cli.flag_types import GoDuration
 from doorman.cli.nodes.drain_decisions import DrainOptions, decide_departure
@@ -108,7 +109,7 @@ def _mark(client: HttpClient, names: Sequence[str], selector: str, *, is_cordone
 
 def _evict_all(client: HttpClient, pods: Sequence[tuple[str, str]], grace_period: int, timeout: float) -> None:
     """Ask for each until it is granted, then wait until all are gone."""
-    ends = time.monotonic() + timeout if timeout else float("inf")
+    ends = spent() + timeout if timeout else float("inf")
     waiting = list(pods)
     leaving: list[tuple[str, str]] = []
     for namespace, name in waiting:
@@ -121,7 +122,7 @@ def _evict_all(client: HttpClient, pods: Sequence[tuple[str, str]], grace_period
         for _, name in gone:
             click.echo(f"pod/{name} evicted")
         leaving = [pod for pod in leaving if pod not in gone]
-        if (waiting or leaving) and time.monotonic() >= ends:
+        if (waiting or leaving) and spent() >= ends:
             where = ", ".join(f"{namespace}/{name}" for namespace, name in (*waiting, *leaving))
             told = f"error: drain did not complete within {timeout:g}s: {where}"
             fail(f"{told}\nhint: a budget may hold them: doorman get pdb -A")

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-MIRROR: Final = "kubernetes.io/config.mirror"
+from doorman.api.well_known import MIRROR_POD_ANNOTATION
+
 _DAEMON_SETS: Final = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 _EMPTY_DIRS: Final = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
 _UNMANAGED: Final = "cannot delete Pods that declare no controller (use --force to override)"
@@ -48,7 +49,7 @@ def decide_departure(pods: Iterable[Mapping[str, Any]], options: DrainOptions) -
         where = f"{metadata['namespace']}/{metadata['name']}"
         has_ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
         owner = next((one["kind"] for one in metadata.get("ownerReferences") or () if one.get("controller")), "")
-        if MIRROR in (metadata.get("annotations") or {}):
+        if MIRROR_POD_ANNOTATION in (metadata.get("annotations") or {}):
             continue
         if owner == "DaemonSet" and not has_ended:
             if options.ignores_daemon_sets:

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from doorman.base.clock import spent
 from doorman.cli.paths import default_data_dir
 
 DEFAULT: Final = "default"
@@ -91,9 +92,9 @@ def stop(server: BackgroundServer) -> bool:
     """Whether it has ended in time."""
     if server.is_running:
         os.kill(server.pid, signal.SIGTERM)
-        ends = time.monotonic() + STOP_SECONDS_MAX
+        ends = spent() + STOP_SECONDS_MAX
         while server.is_running:
-            if time.monotonic() > ends:
+            if spent() > ends:
                 return False
             time.sleep(_STEP_SECONDS)
     return True
