@@ -26,6 +26,9 @@ QUIET_PASSES: Final = 3
 """So many looks at all nodes, after the grace in which a silent node may still speak, without anything new."""
 
 
+MOMENT_SECONDS: Final = 1e-6
+
+
 @runtime_checkable
 class TimedEvictions(Protocol):
     """A controller that evicts pods later."""
@@ -109,6 +112,8 @@ class _Run:
         trail.begin()
         self._progress("letting it settle", 0.0)
         await copy.settle()
+        # Whatever comes now comes after the snapshot: nothing of it was under way then.
+        await copy.sleep_until(self._clock.now() + MOMENT_SECONDS)
         runner = ActionRunner(copy.plane, copy.client, self._clock, redacts=self._redacts)
         try:
             await self._follow(copy, trail, runner)
