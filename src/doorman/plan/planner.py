@@ -151,13 +151,10 @@ class _Run:
         """Whether nothing more can happen but what always does."""
         settings = self._options.settings.node_lifecycle
         patience = settings.node_monitor_grace_period_seconds + QUIET_PASSES * settings.node_monitor_period_seconds
+        if runner.is_busy or self._clock.now() - trail.changed_at <= patience:
+            return False
         timers = copy.plane.find(has_eviction_timers)
-        return (
-            not runner.is_busy
-            and not trail.is_waiting()
-            and (timers is None or timers.timers_pending == 0)
-            and self._clock.now() - trail.changed_at > patience
-        )
+        return not trail.is_waiting() and (timers is None or timers.timers_pending == 0)
 
 
 def _step_words(step: Step) -> str:

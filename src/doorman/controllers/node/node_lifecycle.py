@@ -143,9 +143,7 @@ class NodeLifecycleController:
         self._behind: tuple[str, int] | None = None
         """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
         self._started: Instant = 0.0
-        self._evictions = Counter(
-            "node_collector_evictions_total", "Nodes given a NoExecute taint.", ["zone"], registry=None
-        )
+        self._evictions = Counter("node_collector_evictions_total", "Nodes tainted NoExecute.", ["zone"], registry=None)
         self._health = Gauge("node_collector_zone_health", "Percent of healthy nodes.", ["zone"], registry=None)
         self._sizes = Gauge("node_collector_zone_size", "Nodes of a zone.", ["zone"], registry=None)
         self._unhealthy = Gauge(
@@ -232,13 +230,14 @@ class NodeLifecycleController:
         not_ready: dict[str, int] = {}
         for node in nodes:
             memory = self._memories[node.metadata.name]
-            if memory.is_settled and memory.node is node and self._is_alive(memory, now):
+            if memory.is_settled and memory.node is node and (memory.is_passed_over or self._is_alive(memory, now)):
                 if memory.is_counted:
                     ready[memory.zone] = ready.get(memory.zone, 0) + 1
                 continue
             current = self._observe(node, memory, now, wakes)
             memory.is_counted = EXCLUDE_LABEL not in node.metadata.labels
             memory.is_settled = current == "True" and not has_no_execute(node)
+            memory.is_passed_over = memory.is_settled and self._settings.is_alive_for_certain(node)
             if memory.is_counted:
                 counted = ready if current == "True" else not_ready
                 counted[memory.zone] = counted.get(memory.zone, 0) + 1
@@ -326,6 +325,8 @@ class NodeLifecycleController:
     def _observe(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
         """The node's Ready status as it is, or as it will be once the node is marked."""
         name = node.metadata.name
+        if memory.is_passed_over:
+            resume(memory, self._leases.get(memory.lease_key), now, self._settings.node_monitor_period_seconds)
         observe(memory, node, self._leases.get(memory.lease_key), now)
         if self._is_overdue(node, memory, now) and unknown_conditions(node, now):
             if self._has_newer_lease(memory):
