@@ -1,9 +1,11 @@
 """Run the conformance kit against fresh Doormen, several side by side.
 
-    scripts/conformance [SUITE ...] [--jobs N] [--update] [--kubectl PATH]
+    scripts/conformance [SUITE ...] [--jobs N] [--update] [--kubectl PATH] [--etcd]
 
 Each suite gets a Doorman of its own on a free port with no nodes. Prints passes and failures per suite. Fails when a
 case that is listed in tests/conformance-passing.txt fails; --update lists what passes now.
+
+With --etcd each Doorman keeps everything in an etcd of its own.
 
 The suite `corpus` replays recorded requests. Of each group at least as many must pass as tests/corpus-passing.json
 says; --update raises the numbers.
@@ -11,6 +13,7 @@ says; --update raises the numbers.
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import shutil
@@ -20,6 +23,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from support.etcd import EtcdMember  # noqa: E402
+
 KIT = ROOT / "tests" / "conformance"
 PASSING = ROOT / "tests" / "conformance-passing.txt"
 CORPUS = "corpus"
@@ -35,18 +41,23 @@ LIFECYCLE_FLAGS = [
 def run_suite(suite: str, options: argparse.Namespace) -> list[dict]:
     cases = KIT / "cases" / (suite if (KIT / "cases" / suite).is_dir() else f"{suite}.json")
     command = [str(KIT / "kit"), "--kubectl", options.kubectl, "--only", options.only, str(cases)]
-    return against_a_doorman(suite, LIFECYCLE_FLAGS, command)
+    return against_a_doorman(suite, LIFECYCLE_FLAGS, command, on_etcd=options.etcd)
 
 
 def run_corpus() -> dict:
     return against_a_doorman(CORPUS, CORPUS_FLAGS, [str(KIT / "corpus-replay"), str(KIT / CORPUS)])
 
 
-def against_a_doorman(suite: str, more_flags: list[str], command: list[str]):
+def against_a_doorman(suite: str, more_flags: list[str], command: list[str], *, on_etcd: bool = False):
     """What a command of the kit wrote as its results, run against a fresh Doorman."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with contextlib.ExitStack() as stack:
+        scratch = stack.enter_context(tempfile.TemporaryDirectory())
         kubeconfig, out = f"{scratch}/kubeconfig", pathlib.Path(scratch) / "results.json"
-        flags = ["--nodes", "0", "--in-memory", "--secure-port", "0", "--kubeconfig-out", kubeconfig, *more_flags]
+        place = ["--in-memory"]
+        if on_etcd:
+            member = stack.enter_context(EtcdMember(pathlib.Path(scratch), "--unsafe-no-fsync"))
+            place = ["--etcd-servers", member.url, "--data-dir", f"{scratch}/data"]
+        flags = ["--nodes", "0", *place, "--secure-port", "0", "--kubeconfig-out", kubeconfig, *more_flags]
         server = subprocess.Popen(
             [sys.executable, "-m", "doorman", "up", *flags], stdout=subprocess.PIPE, text=True, stderr=sys.stderr
         )
@@ -86,6 +97,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--update", action="store_true", help="list what passes now in tests/conformance-passing.txt")
     parser.add_argument("--kubectl", default="kubectl")
+    parser.add_argument("--etcd", action="store_true", help="keep everything in etcd")
     parser.add_argument("--only", default="", help="run the cases whose title contains this text")
     parser.add_argument("--errors", action="store_true", help="print why each case failed")
     options = parser.parse_args()

@@ -89,7 +89,7 @@ def test_who_may_not_is_refused(server: Server) -> None:
 
 def test_stores_of_the_two_kinds_of_clock_do_not_mix(tmp_path: Path) -> None:
     with Server(tmp_path, "--nodes", "1", "--clock=virtual", in_memory=False) as first:
-        then = first.doorman("clock", "advance", "48h").stdout
+        then = first.doorman("clock", "advance", "10m").stdout
     refused = up("--data-dir", str(tmp_path / "data"))
     assert refused.returncode == 2
     assert "was written on a virtual clock" in refused.stderr
@@ -120,6 +120,12 @@ def test_clocks_that_are_none(value: str) -> None:
     refused = up(f"--clock={value}")
     assert refused.returncode == 2
     assert "is no clock" in refused.stderr
+
+
+def test_clock_and_etcd_exclude_each_other() -> None:
+    refused = up("--clock=virtual", "--etcd-servers=http://127.0.0.1:1")
+    assert refused.returncode == 2
+    assert "--clock and --etcd-servers exclude each other" in refused.stderr
 
 
 def up(*flags: str) -> "subprocess.CompletedProcess[str]":

@@ -59,8 +59,7 @@ def answer(*request: Any, **more: Any) -> tuple[int, Any]:
             ("PATCH", MAPS + "/a?fieldManager=m", {**MAP, "bogus": 1}),
             APPLY,
             500,
-            "failed to create typed patch object (default/a; /v1, Kind=ConfigMap): "
-            ".bogus: field not declared in schema",
+            "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .bogus: field not declared in schema",
             id="apply-of-an-unknown-field",
         ),
         pytest.param(

@@ -23,16 +23,19 @@ def test_watch_over_https_shows_what_the_test_brings_about() -> None:
     with Cluster(nodes=1) as cluster:
         client = HttpClient(cluster.kubeconfig)
         seen: list[str] = []
+        is_watching = threading.Event()
 
         def watch() -> None:
             for event in client.watch("/api/v1/nodes", query={}):
                 ready = next(one for one in event["object"]["status"]["conditions"] if one["type"] == "Ready")
                 seen.append(ready["status"])
+                is_watching.set()
                 if ready["status"] == "Unknown":
                     return
 
         watcher = threading.Thread(target=watch)
         watcher.start()
+        assert is_watching.wait(30)
         cluster.fail("node-1")
         cluster.advance("5m")
         watcher.join(30)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doorman.testing import ApiError, Cluster
+from doorman.testing import ApiError, Cluster, PlanError
 
 POD = """
 apiVersion: v1
@@ -126,3 +126,64 @@ def test_one_seed_gives_one_run() -> None:
 def test_settings_that_make_no_sense(flags: dict[str, object], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         Cluster(**flags)  # type: ignore[arg-type]  # that is the point
+
+
+def test_plan_says_what_then_happens_and_changes_nothing() -> None:
+    with Cluster(nodes=3) as cluster:
+        cluster.apply(POD)
+        node = cluster.get("pod/web")["spec"]["nodeName"]
+        before = cluster.pods()
+        planned = cluster.plan("taint", node, "k=v:NoExecute")
+        assert cluster.pods() == before
+        assert planned["kind"] == "Plan"
+        assert [(pod["name"], pod["node"], pod["atSeconds"]) for pod in planned["pods"]] == [("web", node, 60.0)]
+        cluster.taint(node, "k=v:NoExecute")
+        cluster.run_until("pod/web", "delete")
+        assert cluster.elapsed == 60
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "options"),
+    [
+        pytest.param("drain", ("node-1",), {}, id="drain"),
+        pytest.param("lose", (), {"zone": "a", "span": "10m"}, id="lose"),
+        pytest.param("apply", (), {"manifests": POD}, id="apply"),
+    ],
+)
+def test_plans_of_every_kind(verb: str, arguments: tuple[str, ...], options: dict[str, str]) -> None:
+    with Cluster(nodes=2, zones=["a", "b"]) as cluster:
+        assert cluster.plan(verb, *arguments, **options)["summary"]["pending"] == 0  # type: ignore[arg-type]  # texts
+
+
+def test_plans_that_cannot_be_made() -> None:
+    with Cluster(nodes=1) as cluster:
+        for verb, arguments, told in (
+            ("explode", ("node-1",), "cannot be planned"),
+            ("drain", (), "which nodes"),
+            ("taint", ("node-1", "k:Nope"), "invalid taint effect"),
+        ):
+            with pytest.raises(ValueError, match=told):
+                cluster.plan(verb, *arguments)
+        with pytest.raises(PlanError, match='no node "node-9"'):
+            cluster.plan("drain", "node-9")
+        with pytest.raises(PlanError, match="horizon"):
+            cluster.plan("drain", "node-1", horizon=0)
+
+
+@pytest.mark.parametrize("replicas", [2, 5])
+def test_planned_loss_is_what_then_happens_to_a_deployment(replicas: int) -> None:
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": template}
+    with Cluster(nodes=6, zones=["a", "b", "c"]) as cluster:
+        cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}, "spec": spec})
+        cluster.advance("1m")
+        before = {pod["metadata"]["name"] for pod in cluster.pods()}
+        lost = cluster.pods()[0]["spec"]["nodeName"]
+        (planned,) = cluster.plan("lose", lost)["pods"]
+        began = cluster.elapsed
+        cluster.fail(lost)
+        cluster.run_until(f"pod/{planned['name']}", "jsonpath={.metadata.deletionTimestamp}")
+        assert round(cluster.elapsed - began, 6) == planned["atSeconds"]
+        cluster.run_until(lambda: {pod["metadata"]["name"] for pod in cluster.pods()} - before)
+        (new,) = (pod for pod in cluster.pods() if pod["metadata"]["name"] not in before)
+        assert new["spec"]["nodeName"] == planned["replacement"]["node"]

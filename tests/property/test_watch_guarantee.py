@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from doorman.api.views.view_types import VIEWS
 from doorman.registry.cache import watch_cache as watchcache
+from doorman.registry.cache.collection import TooOld
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.watch_cache import TooOld, WatchCache
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.store.memory_store import MemoryStore
 from doorman.store.store_contract import ABSENT, Write
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorman.api.views.meta import Object
+from doorman.registry.cache.collection import PAST_VIEWS_MAX, Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import CacheChange
-from doorman.registry.cache.watch_cache import PAST_VIEWS_MAX, Collection
 from doorman.store.store_contract import Entry
 
 DECODE = msgspec.json.Decoder(Object).decode

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from email.message import Message
 from pathlib import Path
 from types import TracebackType
@@ -19,9 +20,11 @@ import yaml
 class Server:
     """`with Server(tmp_path, "--nodes", "1") as server: ...`"""
 
-    def __init__(self, folder: Path, *flags: str, in_memory: bool = True) -> None:
+    def __init__(self, folder: Path, *flags: str, in_memory: bool = True, place: Sequence[str] | None = None) -> None:
+        """`place` is where it keeps everything, when the flags say it."""
         self.kubeconfig = folder / "kubeconfig"
-        place = ["--in-memory"] if in_memory else ["--data-dir", str(folder / "data")]
+        if place is None:
+            place = ["--in-memory"] if in_memory else ["--data-dir", str(folder / "data")]
         command = [
             sys.executable,
             "-m",

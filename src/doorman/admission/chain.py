@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.admission.admission_configuration import LimitedResource
+from doorman.admission.class_defaults import DefaultIngressClass, DefaultStorageClass
 from doorman.admission.plugin_contract import (
     AdmissionPlugin,
     Attributes,
@@ -76,8 +77,10 @@ ORDER: Final[Mapping[str, Callable[[AdmissionSettings], AdmissionPlugin]]] = {
         defaults=settings.default_tolerations, whitelist=settings.toleration_whitelist
     ),
     "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
+    "DefaultStorageClass": lambda _: DefaultStorageClass(),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
     "RuntimeClass": lambda _: RuntimeClass(),
+    "DefaultIngressClass": lambda _: DefaultIngressClass(),
     "PodTopologyLabels": lambda _: PodTopologyLabels(),
     "ResourceClaimAccess": lambda settings: ResourceClaimAccess(settings.authorize),
     "DedicatedNodes": lambda _: DedicatedNodesPlugin(),
@@ -91,7 +94,7 @@ ORDER: Final[Mapping[str, Callable[[AdmissionSettings], AdmissionPlugin]]] = {
 WITHOUT_EFFECT: Final = frozenset(
     {
         "CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
-        "DefaultIngressClass", "DefaultStorageClass", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
+        "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
         "NodeDeclaredFeatureValidator", "PersistentVolumeClaimResize", "PodGroupProtection", "PodResizeValidator",
         "ValidatingAdmissionWebhook",
     }

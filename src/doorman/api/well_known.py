@@ -15,6 +15,7 @@ BATCH_V1: Final = "batch/v1"
 JOBS: Final = "jobs.batch"
 CONTROLLER_REVISIONS: Final = "controllerrevisions.apps"
 CERTIFICATE_SIGNING_REQUESTS: Final = "certificatesigningrequests.certificates.k8s.io"
+CONTROL_PLANE_TAINT: Final = "node-role.kubernetes.io/control-plane"
 ZONE_LABEL: Final = "topology.kubernetes.io/zone"
 REQUIRED_TERMS: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED_TERMS: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -36,3 +37,9 @@ SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 
 FILES_API_VERSION: Final = "doorman.dev/v1alpha1"
 """Of documents that Doorman writes into files and reads again: snapshots, plans, scripts."""
+
+INGRESS_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
+"""By which an Ingress named its class before it had a member for it."""
+
+SYSTEM_NAMESPACE: Final = "kube-system"
+"""Where the control plane has what is its own."""

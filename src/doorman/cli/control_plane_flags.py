@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar
 import click
 
 from doorman.admission.admission_configuration import ConfigurationError, Configurations, read_configuration
-from doorman.base.durations import parse_duration
-from doorman.base.gates import FeatureGates, GateError, parse_gates
+from doorman.base.gates import FeatureGates
+from doorman.cli.flag_types import Gates, GoDuration, NameList
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.pods.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction.taint_eviction import EvictionTimers, TaintEvictionSettings
@@ -27,45 +27,6 @@ F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any functi
 _POSITIVE: Final = ("node_monitor_period", "node_monitor_grace_period", "node_startup_grace_period")
 _NOT_NEGATIVE: Final = ("node_eviction_rate", "secondary_node_eviction_rate", "eviction_rate")
 _PATH: Final = click.Path(path_type=Path)
-
-
-class GoDuration(click.ParamType[float]):
-    """`50s`, `1m30s`."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        try:
-            return parse_duration(value)
-        except ValueError as error:
-            self.fail(f'{error}\nhint: durations look like "50s", "1m30s" or "2h"', param, ctx)
-
-
-class Gates(click.ParamType[FeatureGates]):
-    """`A=true,B=false`."""
-
-    name = "A=true,B=false"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> FeatureGates:
-        if isinstance(value, FeatureGates):
-            return value
-        try:
-            return parse_gates(value)
-        except GateError as error:
-            self.fail(f"{error}\nhint: gates look like TaintTolerationComparisonOperators=false", param, ctx)
-
-
-class NameList(click.ParamType[tuple[str, ...]]):
-    """A list with commas."""
-
-    name = "list"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ARG002
-        if isinstance(value, tuple):
-            return value
-        return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
 _FLAGS: Final = (

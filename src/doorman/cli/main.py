@@ -20,7 +20,11 @@ _COMMANDS: Final = {
     "clock": ("doorman.cli.move_clock", "Show or move the clock of `doorman up --clock=virtual`."),
     "device": ("doorman.cli.simulated_device", "Taint, untaint, fail or recover devices of simulated nodes."),
     "why": ("doorman.cli.why", "Say why a pod is where it is, is not placed, or is gone."),
+    "lint": ("doorman.cli.lint.lint_command", "Find tolerations, taints and budgets that do not do what they say."),
     "delete": ("doorman.cli.delete", "Delete objects by name or from a file."),
+    "backup": ("doorman.cli.storage.backup_command:backup_command", "Copy what a server keeps to a file."),
+    "restore": ("doorman.cli.storage.backup_command:restore_command", "Make a data directory of a backup."),
+    "store": ("doorman.cli.storage.store_command", "Move what is stored between a directory and etcd."),
 }
 
 
@@ -33,7 +37,8 @@ class _LazyGroup(click.Group):
         if found is None:
             return None
         with loading():
-            command: click.Command = importlib.import_module(found[0]).command
+            module, _, name = found[0].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name or "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -10,8 +10,10 @@ import msgspec
 import yaml
 
 from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
+from doorman.cli.flag_types import ClockRate
 from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
+from doorman.cli.storage.etcd_flags import etcd_options, etcd_settings_of
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings
 from doorman.store.store_contract import Entry, Unusable
@@ -20,27 +22,7 @@ if TYPE_CHECKING:
     from doorman.runtime.kubeconfig_file import WrittenKubeconfig
 
 NODES_DEFAULT: Final = 3
-CLOCK_RATE_MAX: Final = 10_000.0
 _PATH: Final = click.Path(path_type=Path)
-
-
-class ClockRate(click.ParamType[float | None]):
-    """`real` (None), `virtual` (0) or how many times as fast as real time."""
-
-    name = "clock"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
-        if value is None or isinstance(value, float):
-            return value
-        if value in ("real", "virtual"):
-            return None if value == "real" else 0.0
-        try:
-            rate = float(value.removesuffix("x")) if value.endswith("x") else 0.0
-        except ValueError:
-            rate = 0.0
-        if not 0 < rate <= CLOCK_RATE_MAX:
-            self.fail(f'"{value}" is no clock\nhint: real, virtual, or a speed up to 10000x such as 60x', param, ctx)
-        return rate
 
 
 @click.command("up", context_settings={"show_default": True, "max_content_width": 100})
@@ -55,6 +37,7 @@ class ClockRate(click.ParamType[float | None]):
     help="Where everything is kept.  [default: in the user's state folder]",
 )
 @click.option("--in-memory", is_flag=True, help="Keep nothing: everything is gone when the process ends.")
+@etcd_options
 @click.option(
     "--kubeconfig-out",
     type=click.Path(path_type=Path),
@@ -132,6 +115,11 @@ def settings_of(flags: dict[str, Any]) -> Settings:
     in_memory = flags["in_memory"]
     if in_memory and flags["data_dir"] is not None:
         raise click.UsageError("--in-memory and --data-dir exclude each other\nhint: leave one of them out")
+    if flags["clock"] is not None and flags["etcd_servers"] is not None:
+        raise click.UsageError(
+            "--clock and --etcd-servers exclude each other: others write the same etcd in real time\n"
+            "hint: leave one of them out"
+        )
     if flags["nodes_config"] is not None and flags["nodes"] != NODES_DEFAULT:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
     if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] != NODES_DEFAULT):
@@ -142,6 +130,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         bind_address=flags["bind_address"],
         secure_port=flags["secure_port"],
         data_dir=None if in_memory else flags["data_dir"] or default_data_dir(),
+        etcd=etcd_settings_of(flags),
         kubeconfig_out=flags["kubeconfig_out"],
         max_requests_inflight=flags["max_requests_inflight"],
         max_mutating_requests_inflight=flags["max_mutating_requests_inflight"],

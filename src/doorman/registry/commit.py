@@ -2,6 +2,7 @@
 else was faster.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
@@ -58,12 +59,22 @@ class Committer:
         propose: Propose[R],
         caller: Caller,
         *,
+        key: str = "",
         lost: Lost = _try_again,
         is_waited_for: bool = True,
     ) -> Committed | R:
-        """Write what `propose` gives. Who does not wait for it writes something else afterwards, and waits for that."""
+        """Write what `propose` gives. Who does not wait for it writes something else afterwards, and waits for that.
+
+        `key` is what is proposed upon, if anything: where others write too, a refusal counts only when what was read is
+        the newest there is.
+        """
         for _ in range(TRIES_MAX):
-            proposed = await propose()
+            try:
+                proposed = await propose()
+            except ApiError:
+                if not (key and self._store.is_shared and await self._was_behind(key)):
+                    raise
+                continue
             if not isinstance(proposed, Proposed):
                 return proposed
             try:
@@ -76,7 +87,8 @@ class Committer:
                 if value is not None:
                     value = bounded(kind, value, is_apply=caller.is_apply)
                 write = Write(proposed.key, value, proposed.expected)
-                event = await self._store.commit(write) if is_waited_for else self._store.take(write)
+                is_taken = not is_waited_for and not self._store.is_shared
+                event = self._store.take(write) if is_taken else await self._store.commit(write)
             except (ApiError, Conflict) as error:
                 if proposed.undo is not None:
                     proposed.undo()
@@ -87,13 +99,25 @@ class Committer:
             return Committed(proposed, event)
         raise stale(kind.named, name)
 
-    async def commit_together(self, proposals: Sequence[Proposed]) -> list[StoreEvent]:
-        """Write what was proposed in this very turn of the loop, upon what was read in it: nobody can be faster."""
+    async def commit_together(self, proposals: Sequence[Proposed]) -> list[StoreEvent | None]:
+        """Write what was proposed in this very turn of the loop, upon what was read in it. None: somebody else, who
+        writes to the same store, was faster.
+        """
         writes = [Write(proposed.key, proposed.value, proposed.expected) for proposed in proposals]
-        try:
+        if not self._store.is_shared:
             return list(await self._store.commit_all(writes))
-        except Conflict as conflict:
-            raise AssertionError("what was read in this very turn has not changed") from conflict
+        return await asyncio.gather(*map(self._commit_or_none, writes))
+
+    async def _commit_or_none(self, write: Write) -> StoreEvent | None:
+        try:
+            return await self._store.commit(write)
+        except Conflict:
+            return None
+
+    async def _was_behind(self, key: str) -> bool:
+        before = self._store.peek(key)
+        newest = await self._store.refresh(key)
+        return newest != before
 
     def _check(self, proposed: Proposed) -> None:
         """What the store would say to it."""

@@ -93,7 +93,7 @@ class KindRules:
         return CEL_COST_MAX if found is not None and found.has_rules else weight_bytes
 
     def _validator(self, kind: Kind) -> Validator:
-        return custom_validator(self._structural(kind)) if kind.is_custom else validator_of(kind.storage)
+        return custom_validator(self._structural(kind), kind.scale) if kind.is_custom else validator_of(kind.storage)
 
     def _structural(self, kind: Kind) -> Structural:
         found = self._schema.structural(kind.type_name)

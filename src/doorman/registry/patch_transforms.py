@@ -10,10 +10,10 @@ from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.decode_errors import DecodeError, json_type
 from doorman.api.machinery.map_conversion import conversion_fault, converted
 from doorman.api.machinery.schema import Document, Schema
-from doorman.api.patch.field_paths import FieldWalker
+from doorman.api.patch.field_paths import FieldWalker, KeylessError
 from doorman.api.patch.json_patch import json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
-from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_empty_lists
+from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_zeros
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.patch.typed_config import config_faults
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
@@ -176,7 +176,11 @@ class ApplyPlan:
         if live is None and uid:
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise conflict(self._kind.named, self._name, why)
-        merged = self._applier.apply(self._kind, shown, self.config, self._manager, force=self._force, now=now)
+        try:
+            merged = self._applier.apply(self._kind, shown, self.config, self._manager, force=self._force, now=now)
+        except KeylessError as error:
+            text = f"associative list with keys has an element that omits key field {quote(str(error))}"
+            raise ApiError(500, "", f"failed to create typed live object: {text}") from error
         annotations = merged["metadata"].get("annotations", {})
         if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
             applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}
@@ -241,17 +245,13 @@ def checked_config(
     else:
         walker = FieldWalker(schema)
         cleaned, unknown = _read_config(schema, walker, kind, config, where)
-        if unknown and not kind.is_custom:
-            raise _untyped(where, config_faults(schema, walker, config, kind.type_name))
-        if unknown:
-            fields = [problem.removeprefix('unknown field "').rstrip('"') for problem in unknown]
-            listed = [f".{field}: field not declared in schema" for field in fields]
-            raise _untyped(where, listed)
+        if (unknown or kind.is_custom) and (faults := config_faults(schema, walker, config, kind.type_name)):
+            raise _untyped(where, faults)
         faults = walker.repeated(cleaned, kind.type_name)
         if faults:
             raise _untyped(where, faults)
         if not kind.is_custom:
-            cleaned = with_empty_lists(walker, kind.type_name, cleaned, config)
+            cleaned = with_zeros(walker, kind.type_name, cleaned, config)
     out = {member: value for member, value in cleaned.items() if member not in ("kind", "apiVersion")}
     out["metadata"] = {**out.get("metadata", {}), "name": metadata.get("name", name)}
     return out

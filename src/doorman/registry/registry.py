@@ -23,10 +23,11 @@ from doorman.base.loop_turns import in_turn
 from doorman.registry.admission.admission_phases import AdmissionPhases
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.admission.admission_versions import FormsOf
+from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.compaction import Compaction
 from doorman.registry.cache.object_reader import ObjectReader, object_key
 from doorman.registry.cache.stored_object import Stored, Unreadable, store_key, to_kept_bytes, unstored
-from doorman.registry.cache.watch_cache import Collection, WatchCache
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
 from doorman.registry.commit import Committed, Committer, Proposed
 from doorman.registry.custom.custom_versions import CustomVersions
@@ -112,6 +113,15 @@ class Registry:
         self.lease_renewals = LeaseRenewals(self.reader, self._committer, self.shortcuts)
 
     # Reading
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others write to the same store: what is read here may be behind."""
+        return self._store.is_shared
+
+    async def catch_up(self) -> None:
+        """Read on until all that was written before is known here."""
+        await self._store.catch_up()
 
     def get(self, kind: Kind, namespace: str, name: str) -> Stored:
         return self.reader.get(kind, namespace, name)
@@ -200,7 +210,7 @@ class Registry:
                 value = to_kept_bytes(proposed)
             return Proposed(entry.key, value, entry.revision, undo)
 
-        committed = await self._committer.commit(kind, name, propose, caller)
+        committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
         if isinstance(committed, Written):
             return committed
         return Written(self._written(committed, kind, namespace, name, last_words))
@@ -245,7 +255,7 @@ class Registry:
             change(before, pod_bytes)
             return Proposed(entry.key, pod_bytes.kept(), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller)
+        committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
         return self._written(committed, kind, namespace, name)
 
     async def patch_pod_status(
@@ -280,7 +290,8 @@ class Registry:
                 return None if is_changed is None else before
             return Proposed(entry.key, pod_bytes.kept(), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller, is_waited_for=is_waited_for)
+        key = store_key(kind, namespace, name)
+        committed = await self._committer.commit(kind, name, propose, caller, key=key, is_waited_for=is_waited_for)
         if isinstance(committed, Committed):
             return self._written(committed, kind, namespace, name)
         return committed
@@ -321,7 +332,7 @@ class Registry:
                 case Mark(marked):
                     return Proposed(entry.key, _marked_bytes(marked, pod_bytes), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller)
+        committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
         if isinstance(committed, Deleted):
             return committed
         if committed.proposed.value is None:

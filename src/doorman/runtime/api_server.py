@@ -12,9 +12,9 @@ from doorman.admission.plugin_contract import GroupVersionForm
 from doorman.admission.policies.mutating_policies import MutatingPolicies
 from doorman.admission.webhooks.webhook_dispatch import Webhooks
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
-from doorman.api.kinds import Kinds, builtin_kinds, type_table
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Document
 from doorman.api.patch.server_side_apply import Applier
+from doorman.api.scheme import Scheme, builtin_scheme
 from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import API_SERVER_USER, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
@@ -59,15 +59,16 @@ from doorman.store.store_contract import Store
 
 
 class ApiServer:
-    def __init__(self, store: Store, settings: Settings, clock: Clock) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: Clock, scheme: Scheme | None = None) -> None:
+        scheme = scheme or builtin_scheme()
         self._store = store
         self._settings = settings
         self._clock = clock
         self._rng = random.Random(_seed_at(settings.seed, store.revision))
         self._names = NameGenerator(random.Random(self._rng.random()))
-        self.kinds = Kinds(builtin_kinds().rows)
+        self.kinds = scheme.kinds
         self.cache = WatchCache(store, VIEWS)
-        schema = Schema(type_table())
+        schema = scheme.schema
         self._rbac = RbacAuthorizer(self.cache)
         self.authorizer = Authorizer((NodeAuthorizer(self.cache, node_rules()), self._rbac))
         self._applier = Applier(schema, self.kinds)

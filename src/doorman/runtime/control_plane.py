@@ -13,11 +13,13 @@ from typing import Final, TypeGuard, TypeVar
 from doorman.admission.plugins.quota_admission import total_in_scope
 from doorman.api.identity import MASTERS
 from doorman.api.machinery.schema import Document
+from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.well_known import API_SERVER_USER
 from doorman.base.clock import Clock, Instant
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
+from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
@@ -53,6 +55,8 @@ from doorman.server.pipeline import Pipeline
 from doorman.store.store_contract import Store
 
 HOST: Final = "doorman"
+SCHEDULED_BY: Final = ("nodes", *WATCHED, "pods")
+"""Kinds that the scheduler follows, in the order in which it is told of them."""
 T = TypeVar("T")
 
 NODES_AT_ONCE: Final = 100
@@ -60,12 +64,20 @@ NODES_AT_ONCE: Final = 100
 
 
 class ControlPlane:
-    def __init__(self, store: Store, settings: Settings, clock: Clock, *, recorder: Recorder | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        clock: Clock,
+        *,
+        scheme: Scheme | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
         """`recorder` takes what components have to tell; None: it is written as events."""
         self._settings = settings
         self._clock = clock
         self._recorder = recorder
-        self.api = ApiServer(store, settings, clock)
+        self.api = ApiServer(store, settings, clock, scheme)
         self.cache, self.kinds, self.registry = self.api.cache, self.api.kinds, self.api.registry
         self.authorizer, self.client_as = self.api.authorizer, self.api.client_as
         self.informers = Informers(self.cache, self.kinds)
@@ -75,7 +87,16 @@ class ControlPlane:
         self.runners = self._controllers.runners
         self.scheduler: SchedulerRunner | None = None
         self._extenders: ExtenderCaller | None = None
-        self._kubelets = KubeletClient(self.cache, self.api.kubelet_client, self.registry.lease_renewals)
+        self._elects = store.is_shared
+        self._kubelets = KubeletClient(
+            self.cache,
+            lambda node: self.api.kubelet_client(node).while_(self._while_leading("controllers")),
+            self.registry.lease_renewals,
+        )
+        self._elected: list[ControllerRunner] = []
+        """Controllers that act because the lease is held here."""
+        self._parts: Parts | None = None
+        self._may_act: dict[str, Callable[[], bool]] = {}
 
     async def prepare(self, *, port: int, ca_certificate: bytes, ca_key: bytes = b"") -> None:
         """What must be there before the first request is answered, and the controllers that will run."""
@@ -92,20 +113,58 @@ class ControlPlane:
             own_service=api_service(self._settings.bind_address, port),
             now=self._clock.now,
         )
+        self._parts = parts
         for controller, account in enabled_controllers(parts):
-            self._controllers.add(controller, *self._client_of(account))
+            if not self._elects or account.is_api_server:
+                self._controllers.add(controller, *self._client_of(account))
 
     def start(self) -> None:
-        """Start controllers, scheduler and simulated nodes."""
-        self.scheduler = self._make_scheduler()
-        for resource in ("nodes", *WATCHED, "pods"):
-            self.informers.of(resource).listen(self.scheduler.changed, "scheduler")
+        """Start controllers, scheduler and simulated nodes; where others serve the same store, only those whose work
+        is every API server's own: the rest act where the leases are (`lead_controllers`, `lead_scheduling`).
+        """
+        for resource in SCHEDULED_BY:
+            self.informers.of(resource)
+        if not self._elects:
+            self.scheduler = self._make_scheduler()
+            for resource in SCHEDULED_BY:
+                self.informers.of(resource).listen(self.scheduler.changed, "scheduler")
         self.api.custom_kinds.listen(self._controllers.follow_kind)
         for informer in self.informers.all():
             informer.start()
         for informer in self.informers.all():
             informer.announce()
         self._controllers.start()
+
+    def lead_controllers(self, may_act: Callable[[], bool]) -> None:
+        """This process holds the lease of controllers: they start, and act as long as it may."""
+        assert self._parts is not None, "it is prepared"
+        self._may_act["controllers"] = may_act
+        for controller, account in enabled_controllers(self._parts):
+            if not account.is_api_server:
+                self._controllers.join(controller, *self._client_of(account))
+                self._elected.append(self.runners[-1])
+
+    def resign_controllers(self) -> None:
+        """Somebody else holds the lease, or may: they stop."""
+        for runner in self._elected:
+            self._controllers.leave(runner)
+        self._elected.clear()
+
+    def lead_scheduling(self, may_act: Callable[[], bool]) -> None:
+        """The same for the scheduler."""
+        self._may_act["scheduler"] = may_act
+        self.scheduler = self._make_scheduler()
+        for resource in SCHEDULED_BY:
+            informer = self.informers.of(resource)
+            informer.listen(self.scheduler.changed, "scheduler")
+            informer.announce("scheduler")
+
+    def resign_scheduling(self) -> None:
+        if self.scheduler is not None:
+            self.scheduler.stop()
+            self.scheduler = None
+        for resource in SCHEDULED_BY:
+            self.informers.of(resource).forget("scheduler")
 
     def pipeline(
         self,
@@ -180,7 +239,7 @@ class ControlPlane:
             faults=self.cache.faults,
             device_gates=DeviceGates(taints=gates.device_taints, rules=gates.device_taint_rules),
         )
-        client = self.client_as("system:kube-scheduler", "kube-scheduler")
+        client = self.client_as("system:kube-scheduler", "kube-scheduler").while_(self._while_leading("scheduler"))
         recorder = self._recorder or EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         extenders = settings.extenders
         self._extenders = ExtenderCaller(self.api.newest, scheduler.pod_on) if extenders else None
@@ -194,7 +253,12 @@ class ControlPlane:
             return self._kubelets, self._kubelets
         if account.is_api_server:
             return self.api.system_client(), None
-        return self.client_as(account.user, "kube-controller-manager"), None
+        client = self.client_as(account.user, "kube-controller-manager")
+        return client.while_(self._while_leading("controllers")), None
+
+    def _while_leading(self, component: str) -> Callable[[], bool] | None:
+        """Says whether the component may act, where there is a lease to hold."""
+        return (lambda: self._may_act[component]()) if self._elects else None
 
     def _instances(self, definition: str) -> list[Object]:
         """All objects of a custom kind."""

@@ -56,6 +56,26 @@ class ControllerManager:
             self._informers.of(resource).listen(runner.listener(resource), controller.name)
         self.runners.append(runner)
 
+    def join(self, controller: Controller, client: Client, renewer: Renewer | None = None) -> None:
+        """The same while the others run: it is told of all that is there, and starts."""
+        self.add(controller, client, renewer)
+        runner = self.runners[-1]
+        for resource in self._followed:
+            self._follow(runner, resource)
+        for resource in dict.fromkeys((*(source.resource for source in controller.sources), *self._followed)):
+            informer = self._informers.of(resource)
+            if not informer.is_following:
+                informer.start()
+            informer.announce(controller.name)
+        runner.start()
+
+    def leave(self, runner: ControllerRunner) -> None:
+        """It acts no more, and hears of nothing."""
+        runner.stop()
+        self.runners.remove(runner)
+        for informer in self._informers.all():
+            informer.forget(runner.controller.name)
+
     def start(self) -> None:
         for runner in self.runners:
             runner.start()
@@ -73,13 +93,16 @@ class ControllerManager:
         informer = self._informers.of(resource)
         if informer.is_following:
             return
-        namespaced = self._kinds.named(resource).namespaced
         for runner in self.runners if resource not in self._followed else ():
-            controller = runner.controller
-            if isinstance(controller, KindFollower):
-                for source in controller.add_kind(resource, informer.cache, namespaced=namespaced):
-                    runner.follow(source)
-                    informer.listen(runner.listener(resource), controller.name)
+            self._follow(runner, resource)
         self._followed[resource] = None
         informer.start()
         informer.announce()
+
+    def _follow(self, runner: ControllerRunner, resource: str) -> None:
+        controller, informer = runner.controller, self._informers.of(resource)
+        if isinstance(controller, KindFollower):
+            namespaced = self._kinds.named(resource).namespaced
+            for source in controller.add_kind(resource, informer.cache, namespaced=namespaced):
+                runner.follow(source)
+                informer.listen(runner.listener(resource), controller.name)

@@ -290,7 +290,6 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         ),
         API_SERVER,
     ),
-    (lambda p: EventTtlController(p.informers.live("events")), API_SERVER),
     (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
     (
         lambda p: SimulatedNodes(
@@ -318,3 +317,5 @@ def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
             yield build(parts), account_of(name)
     for build, account in SERVERS_OWN:
         yield build(parts), account
+    if parts.settings.etcd is None:  # which forgets events by itself
+        yield EventTtlController(parts.informers.live("events")), API_SERVER

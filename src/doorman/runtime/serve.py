@@ -10,10 +10,11 @@ import tempfile
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import uvloop
 
+from doorman.api.scheme import builtin_scheme
 from doorman.base.clock import Clock, SystemClock
 from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.process_memory import keep_memory
@@ -28,11 +29,13 @@ from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.front_process import Front
 from doorman.runtime.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
+from doorman.runtime.leadership import Leadership
+from doorman.runtime.open_store import open_store
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
-from doorman.store.memory_store import MemoryStore
-from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Entry, Store, Unusable, Write
+
+T = TypeVar("T")
 
 FILES_MAX: Final = 65_536
 ENTRIES_AT_ONCE: Final = 1000
@@ -86,19 +89,23 @@ async def _serve(
         check_kubeconfig(settings.kubeconfig_out)
     wall = SystemClock()
     clock, clock_file = _open_clock(settings, wall)
-    store = await _open_store(settings)
+    scheme = builtin_scheme()
+    store = await _unless(stop, open_store(settings, scheme, wall))
+    if store is None:
+        return
     try:
         await fill(store, initial)
         # Clients look at certificates, and live in real time.
         credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
-        cluster = ControlPlane(store, settings, clock)
+        cluster = ControlPlane(store, settings, clock, scheme=scheme)
         service = _clock_service(clock, cluster, store)
+        leadership = Leadership(cluster, clock) if store.is_shared else None
     except BaseException:
         await store.close()
         raise
     audit = _open_audit_log(settings, wall, loop)
     try:
-        is_started = await _unless(stop, _start(cluster, credentials, audit, service, scratch, front, port))
+        is_started = await _unless(stop, _start(cluster, credentials, audit, service, leadership, scratch, front, port))
         if is_started:
             address = f"https://{_host(settings.bind_address)}:{port}"
             file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
@@ -109,6 +116,8 @@ async def _serve(
             await stop.wait()
     finally:
         await front.stop()
+        if leadership is not None:
+            await leadership.stop()
         await cluster.stop()
         if audit is not None:
             audit.close()
@@ -144,27 +153,31 @@ async def _start(
     credentials: Credentials,
     audit: AuditLog | None,
     clock: ClockService,
+    leadership: Leadership | None,
     scratch: Path,
     front: Front,
     port: int,
-) -> None:
+) -> bool:
     await cluster.prepare(port=port, ca_certificate=credentials.ca_certificate, ca_key=credentials.ca_key)
     cluster.start()
-    await cluster.add_nodes()
+    if leadership is not None:
+        leadership.start()
+    else:
+        await cluster.add_nodes()
     await front.begin(cluster.pipeline(credentials, audit, clock), credentials, scratch)
+    return True
 
 
-async def _unless(stop: asyncio.Event, work: Coroutine[object, object, None]) -> bool:
-    """Do the work, unless it is stopped: a disk that does not answer must not keep a server from ending."""
+async def _unless(stop: asyncio.Event, work: Coroutine[object, object, T]) -> T | None:
+    """What the work gives, unless it is stopped: a disk that does not answer must not keep a server from ending."""
     doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
     await asyncio.wait((doing, stopping), return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not doing.done():
         doing.cancel()
         await asyncio.wait((doing,))
-        return False
-    doing.result()
-    return True
+        return None
+    return doing.result()
 
 
 def _open_audit_log(settings: Settings, clock: Clock, loop: asyncio.AbstractEventLoop) -> AuditLog | None:
@@ -179,18 +192,10 @@ def _open_audit_log(settings: Settings, clock: Clock, loop: asyncio.AbstractEven
         ) from error
 
 
-async def _open_store(settings: Settings) -> Store:
-    if settings.data_dir is None:
-        return MemoryStore()
-    return await SqliteStore.open(settings.data_dir)
-
-
 async def fill(store: Store, initial: Sequence[Entry]) -> None:
     """Give an empty store what it begins with. Raises `Unusable` when it is not empty."""
-    if initial and store.revision != 0:
-        raise Unusable(
-            "the data directory holds a cluster already", "give another --data-dir, or --in-memory, with --from"
-        )
+    if initial and any(True for _ in store.entries()):
+        raise Unusable("the store holds a cluster already", "give another --data-dir, or --in-memory, with --from")
     for start in range(0, len(initial), ENTRIES_AT_ONCE):
         some = initial[start : start + ENTRIES_AT_ONCE]
         await store.commit_all([Write(entry.key, entry.value, ABSENT) for entry in some])

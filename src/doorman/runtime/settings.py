@@ -15,6 +15,7 @@ from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionSetti
 from doorman.nodes.fleet import Fleet
 from doorman.nodes.pods.pod_lifecycle import PodLives
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
+from doorman.store.etcd.etcd_settings import EtcdSettings
 
 CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "clusterrole-aggregation": "clusterrole-aggregation-controller",
@@ -53,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """0: a free one."""
     data_dir: Path | None = None
     """None: nothing is kept."""
+    etcd: EtcdSettings | None = None
+    """Where everything is kept instead; the directory has keys and certificates only."""
     kubeconfig_out: Path | None = None
     gates: FeatureGates = FeatureGates()
     controllers: tuple[str, ...] = ("*",)

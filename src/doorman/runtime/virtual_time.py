@@ -22,7 +22,6 @@ class VirtualLoop(IdleLoop):
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._epoch = clock.now()
-        self._last: list[Callable[[], None]] = []
         super().__init__(_PassingSelector(self))
 
     def time(self) -> float:
@@ -38,17 +37,6 @@ class VirtualLoop(IdleLoop):
         except Exception as error:  # noqa: BLE001  it is for whoever awaits it
             future.set_exception(error)
         return future
-
-    def call_last(self, callback: Callable[[], None]) -> None:
-        """When nothing else is to be done at the present instant, before anybody who waits for that is woken."""
-        self._last.append(callback)
-
-    def run_last(self) -> bool:
-        """Whether something was left for this moment, when nothing is ready."""
-        callbacks, self._last = self._last, []
-        for callback in callbacks:
-            self.call_soon(callback)
-        return bool(callbacks)
 
     def advance(self, seconds: float) -> None:
         """By that much, and by something in any case: less than the clock can show would be no time at all."""

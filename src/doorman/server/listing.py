@@ -22,9 +22,9 @@ from doorman.base.errors import (
 )
 from doorman.base.go_format import quote
 from doorman.base.loop_turns import Turn
+from doorman.registry.cache.collection import Collection, TooOld
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
-from doorman.registry.cache.watch_cache import Collection, TooOld
 from doorman.registry.registry import Registry
 from doorman.server.request import Query
 

@@ -38,6 +38,7 @@ from doorman.server.warning_headers import warning_headers
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _ONLY_POSTED: Final = ("create",)
 _READING: Final = ("GET", "HEAD")
+_READING_VERBS: Final = ("get", "list", "watch", "deletecollection")
 
 PlainHandler = Callable[[Request], Awaitable[Response]]
 """Answers a path that is no resource. Raises ApiError."""
@@ -169,6 +170,8 @@ class Pipeline:
         call = RequestContext(
             request=request, info=info, user=user, kind=kind, warnings=warnings, annotations=annotations
         )
+        if self._registry.is_shared and _reads_the_newest(info, request):
+            await self._registry.catch_up()
         response = await self._handlers.handle(call, renderer)
         if response.stream is not None:
             response.stream = self._flow.counted(user, response.stream)
@@ -257,6 +260,11 @@ def _page_not_found() -> Response:
         headers=[("X-Content-Type-Options", "nosniff")],
         body=b"404 page not found\n",
     )
+
+
+def _reads_the_newest(info: RequestInfo, request: Request) -> bool:
+    """Whether what is read must be no older than the request; `resourceVersion=0` takes what is there."""
+    return info.verb in _READING_VERBS and request.query.get("resourceVersion") != "0"
 
 
 def _wants_pretty(request: Request) -> bool:

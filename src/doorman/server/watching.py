@@ -10,9 +10,9 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.base.errors import ApiError, FieldError, expired, forbidden, invalid_object, not_supported
 from doorman.base.loop_turns import Turn
+from doorman.registry.cache.collection import TooOld
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
-from doorman.registry.cache.watch_cache import TooOld
 from doorman.registry.registry import Registry
 from doorman.server.codec.rendering import Renderer
 from doorman.server.listing import parse_revision, parse_selection, too_new

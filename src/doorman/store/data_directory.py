@@ -7,8 +7,11 @@ something, such as its write-ahead log.
 """
 
 import contextlib
+import fcntl
 import os
 import stat
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +21,9 @@ DATABASE: Final = "store.db"
 MARK: Final = "store.db-revision"
 PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
+FAREWELL_STEPS: Final = 50
+FAREWELL_STEP_SECONDS: Final = 0.01
+"""How long the directory may still be held: the writer of a server that was killed is at its last group."""
 MARK_BYTES: Final = 20
 """As many digits as a revision can have."""
 
@@ -73,3 +79,45 @@ def check_mark(directory: Path, revision: int) -> None:
             f"but revision {acknowledged} was acknowledged{lost}",
             f"restore {DATABASE} and {DATABASE}-wal from a backup, or remove {MARK} to start without what is lost",
         )
+
+
+def hold(directory: Path) -> int:
+    """Lock the directory for this process and its writer; the lock goes when they do, however they end."""
+    try:
+        make_private(directory)
+        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, PRIVATE_FILE)
+    except OSError as error:
+        raise Unusable(
+            f"cannot use the data directory {directory}: {error.strerror}",
+            "give a directory you may write to with --data-dir, or use --in-memory",
+        ) from error
+    for attempt in range(FAREWELL_STEPS + 1):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if attempt < FAREWELL_STEPS:
+                time.sleep(FAREWELL_STEP_SECONDS)
+                continue
+            holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            raise Unusable(
+                f"the data directory {directory} is in use by process {holder}",
+                "stop that process, or give another directory with --data-dir",
+            ) from error
+        else:
+            break
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor
+
+
+@contextlib.contextmanager
+def held(directory: Path) -> Iterator[None]:
+    """The same for as long as the block takes."""
+    descriptor = hold(directory)
+    try:
+        yield
+    finally:
+        os.close(descriptor)

@@ -10,7 +10,7 @@ durable; readers see it). The memory store does both at once, the SQLite store p
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import takewhile
 
 from doorman.base.reader_faults import ReaderFaults
 from doorman.store.store_contract import ABSENT, Compacted, Conflict, Entry, StoreEvent, Write
@@ -39,6 +39,7 @@ class KeyIndex:
         self._history_bytes_max = history_bytes_max
         self.oldest = revision
         """Events after this revision are kept."""
+        self.epoch = 0
         self._wakers: list[Callable[[], None]] = []
         self.faults = ReaderFaults()
 
@@ -78,6 +79,33 @@ class KeyIndex:
             self.unpublished.popleft()
             self._history.append(event)
             self._history_bytes += _weight(event)
+        self._wake()
+
+    def follow(self, events: Sequence[StoreEvent], revision: int) -> None:
+        """Show what somebody else has ordered. Revisions rise, with gaps; several events may share one. `revision` is
+        how far that is known to be all.
+        """
+        for event in events:
+            if event.entry is None:
+                self.newest.pop(event.key, None)
+            else:
+                self.newest[event.key] = event.entry
+            self._history.append(event)
+            self._history_bytes += _weight(event)
+        if revision > self.revision:
+            self.revision = revision
+        self._wake()
+
+    def replace(self, entries: Iterable[Entry], revision: int) -> None:
+        """What there is was read anew, because what happened in between is not known."""
+        self.newest = {entry.key: entry for entry in entries}
+        self._history.clear()
+        self._history_bytes = 0
+        self.revision = self.oldest = revision
+        self.epoch += 1
+        self._wake()
+
+    def _wake(self) -> None:
         for waker in self._wakers:
             try:
                 waker()
@@ -98,11 +126,7 @@ class KeyIndex:
     def events_after(self, revision: int) -> Sequence[StoreEvent]:
         if revision < self.oldest:
             raise Compacted(revision, self.oldest)
-        wanted = self.revision - revision
-        if wanted <= 0:
-            return ()
-        # Revisions are dense, so the newest `wanted` events are the ones asked for.
-        newest = list(islice(reversed(self._history), wanted))
+        newest = list(takewhile(lambda event: event.revision > revision, reversed(self._history)))
         newest.reverse()
         return newest
 
@@ -133,6 +157,20 @@ class KeyIndexReader:
     @property
     def faults(self) -> ReaderFaults:
         return self._index.faults
+
+    @property
+    def epoch(self) -> int:
+        return self._index.epoch
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    async def catch_up(self) -> None:
+        """Nobody else writes."""
+
+    async def refresh(self, key: str) -> Entry | None:
+        return self.peek(key)
 
     @property
     def is_well(self) -> bool:

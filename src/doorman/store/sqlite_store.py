@@ -7,14 +7,12 @@ after that everything that is read is read from memory.
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
 import socket
 import sqlite3
 import subprocess  # nosec B404
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -23,7 +21,7 @@ import msgspec
 
 from doorman.base.errors import internal
 from doorman.store import database
-from doorman.store.data_directory import DATABASE, PRIVATE_FILE, check_mark, make_private
+from doorman.store.data_directory import DATABASE, check_mark, hold
 from doorman.store.database import OtherFormat, Row
 from doorman.store.key_index import KeyIndex, KeyIndexReader
 from doorman.store.store_contract import Entry, Failed, StoreEvent, Unusable, Write
@@ -40,9 +38,6 @@ ANSWER_SECONDS_MAX: Final = 2.0
 CLOSE_SECONDS_MAX: Final = 5.0
 END_STEPS: Final = 100
 END_STEP_SECONDS: Final = 0.01
-FAREWELL_STEPS: Final = 50
-FAREWELL_STEP_SECONDS: Final = 0.01
-"""How long the directory may still be held: the writer of a server that was killed is at its last group."""
 
 
 _log: Final = logging.getLogger("doorman.store")
@@ -90,7 +85,7 @@ class SqliteStore(KeyIndexReader):
     @classmethod
     async def open(cls, directory: Path) -> "SqliteStore":
         """Raises `Unusable` when the directory is held, not writable or corrupt."""
-        lock_file = _hold(directory)
+        lock_file = hold(directory)
         try:
             writer = _Writer(lock_file)
             try:
@@ -300,38 +295,6 @@ class _Writer(asyncio.Protocol):
         self._lost.set()
         if not self._is_closing:
             self.on_answer("the process that writes has ended")
-
-
-def _hold(directory: Path) -> int:
-    """Lock the directory for this process and its writer; the lock goes when they do, however they end."""
-    try:
-        make_private(directory)
-        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-        with contextlib.suppress(PermissionError):
-            os.fchmod(descriptor, PRIVATE_FILE)
-    except OSError as error:
-        raise Unusable(
-            f"cannot use the data directory {directory}: {error.strerror}",
-            "give a directory you may write to with --data-dir, or use --in-memory",
-        ) from error
-    for attempt in range(FAREWELL_STEPS + 1):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if attempt < FAREWELL_STEPS:
-                time.sleep(FAREWELL_STEP_SECONDS)
-                continue
-            holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip() or "unknown"
-            os.close(descriptor)
-            raise Unusable(
-                f"the data directory {directory} is in use by process {holder}",
-                "stop that process, or give another directory with --data-dir",
-            ) from error
-        else:
-            break
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    return descriptor
 
 
 class _Found(msgspec.Struct, frozen=True):

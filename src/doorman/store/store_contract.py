@@ -95,6 +95,24 @@ class Store(Protocol):
         """The newest published revision."""
         ...
 
+    @property
+    def epoch(self) -> int:
+        """Another number when everything was read anew: what happened before that is not known without gaps."""
+        ...
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others write to the same place: what is published here may be behind, and `take` is not for it."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Return when all that was written anywhere before this call is published here."""
+        ...
+
+    async def refresh(self, key: str) -> Entry | None:
+        """What the key holds, wherever it was written; `peek` gives the same from then on."""
+        ...
+
     def peek(self, key: str) -> Entry | None: ...
 
     def pending(self) -> Iterable[StoreEvent]:

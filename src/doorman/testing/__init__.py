@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from doorman.base.errors import ApiError
+    from doorman.plan.plan_actions import PlanError
     from doorman.testing.cluster import Cluster
 
-__all__ = ["ApiError", "Cluster"]
+__all__ = ["ApiError", "Cluster", "PlanError"]
 
 
 def __getattr__(name: str) -> Any:  # a class
@@ -30,4 +31,8 @@ def __getattr__(name: str) -> Any:  # a class
         from doorman.base.errors import ApiError
 
         return ApiError
+    if name == "PlanError":
+        from doorman.plan.plan_actions import PlanError
+
+        return PlanError
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
+
 from doorman.base.clock import VIRTUAL_START
 from doorman.base.durations import format_duration, parse_duration
 from doorman.base.errors import ApiError
@@ -15,16 +17,21 @@ from doorman.client.resource_lookup import NoSuchResource, ServedResource, find_
 from doorman.client.taint_patch import changed_taints, patch_taints
 from doorman.nodes.node_commands import cut_off, not_ready, recover
 from doorman.nodes.node_orders import Order, chosen_nodes, give_order
+from doorman.plan.plan_options import PlanOptions
+from doorman.plan.planner import plan
 from doorman.runtime.clock.quiet_time import QUIET_SECONDS
 from doorman.semantics.taints.taint_spec import check_conflicts, parse_taint_change
 from doorman.testing.cluster_settings import Nodes, cluster_settings
 from doorman.testing.hosted_plane import HostedControlPlane
 from doorman.testing.loop_thread import LoopThread
 from doorman.testing.pipeline_client import PipelineClient
+from doorman.testing.planned_steps import planned_steps
 from doorman.testing.wait_conditions import parse_wait
 
 Document = dict[str, Any]
 """An object as Kubernetes' JSON."""
+Manifests = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]
+"""A file, a folder, a text, an object or several."""
 Span = str | float
 """Of cluster time: `5m`, or seconds."""
 
@@ -60,6 +67,16 @@ class Cluster:
         self._client: PipelineClient
 
     def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """What `with` does: for frameworks with a set-up and a tear-down."""
         self._thread = LoopThread()
         try:
             self._plane = self._thread.call(self._started())
@@ -67,11 +84,8 @@ class Cluster:
             self._thread.stop()
             raise
         self._client = PipelineClient(self._thread, self._plane.pipeline, self._plane.credentials.admin_token)
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def stop(self) -> None:
         try:
             self._thread.call(self._plane.stop())
         finally:
@@ -126,7 +140,7 @@ class Cluster:
         self._settle()
         return answer
 
-    def apply(self, manifests: str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Document]:
+    def apply(self, manifests: Manifests) -> list[Document]:
         """Server-side apply of a file, a folder, a text in YAML or JSON, an object or several. Gives what is stored."""
         applied = [apply_manifest(self._client, dict(one), force=True).after for one in _manifests(manifests)]
         self._settle()
@@ -196,6 +210,30 @@ class Cluster:
     def recover(self, node: str | Iterable[str] = (), *, zone: str = "", selector: str = "") -> list[str]:
         """Whatever was ordered is over."""
         return self._order(node, zone, selector, lambda _: recover())
+
+    # What if
+
+    def plan(
+        self,
+        verb: str,
+        *arguments: str,
+        manifests: Manifests = (),
+        zone: str = "",
+        selector: str = "",
+        span: str = "",
+        overwrite: bool = False,
+        horizon: Span = "1h",
+    ) -> Document:
+        """What would happen, without it happening: the document that `doorman plan -o json` prints.
+
+        `plan("taint", "node-1", "k=v:NoExecute")`, `plan("drain", "node-1")`, `plan("lose", zone="b", span="10m")`,
+        `plan("apply", manifests="deploy/")`. The copy has this cluster's settings. Raises PlanError and ValueError.
+        """
+        options = {"zone": zone, "selector": selector, "span": span, "overwrite": overwrite}
+        steps = planned_steps(verb, arguments, _manifests(manifests) if manifests else (), options)
+        settings = PlanOptions(settings=self._settings, horizon_seconds=_seconds(horizon))
+        made: Document = msgspec.to_builtins(plan(self._thread.call(self._plane.captured()), steps, settings))
+        return made
 
     # Operators under test
 
@@ -267,7 +305,7 @@ def _names(nodes: str | Iterable[str]) -> list[str]:
     return [nodes] if isinstance(nodes, str) else list(nodes)
 
 
-def _manifests(given: str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+def _manifests(given: Manifests) -> Iterable[Mapping[str, Any]]:
     if isinstance(given, Mapping):
         return given["items"] if str(given.get("kind", "")).endswith("List") and "items" in given else [given]
     if not isinstance(given, str | Path):

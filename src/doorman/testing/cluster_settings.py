@@ -34,11 +34,9 @@ OWN: Final = frozenset(
 
 def cluster_settings(nodes: Nodes, zones: Sequence[str], seed: int | None, flags: Mapping[str, object]) -> Settings:
     """Raises ValueError for flags that `doorman up` would not take."""
-    known = {parameter.name for parameter in up.params} - OWN
+    known = {name for parameter in up.params if (name := parameter.name or "") not in OWN and "etcd" not in name}
     if unknown := sorted(flags.keys() - known):
-        raise ValueError(
-            f"{unknown[0]} is no setting of a cluster; hint: one of {', '.join(sorted(filter(None, known)))}"
-        )
+        raise ValueError(f"{unknown[0]} is no setting of a cluster; hint: one of {', '.join(sorted(known))}")
     arguments = ["--in-memory", "--secure-port=0"]
     for name, value in flags.items():
         arguments += _argument(f"--{name.replace('_', '-')}", value)

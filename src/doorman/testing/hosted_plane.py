@@ -16,6 +16,8 @@ from doorman.runtime.kubeconfig_file import own_config, write_kubeconfig
 from doorman.runtime.serve import listen
 from doorman.runtime.settings import Settings
 from doorman.server.pipeline import Pipeline
+from doorman.snapshot.cluster_capture import captured
+from doorman.snapshot.snapshot_format import Snapshot
 from doorman.store.memory_store import MemoryStore
 
 ADDRESS = "127.0.0.1"
@@ -44,6 +46,10 @@ class HostedControlPlane:
         await self.cluster.add_nodes()
         self.pipeline = self.cluster.pipeline(credentials, clock=ClockService(self.clock, self.driver, self.quiet))
         await self.driver.settle()
+
+    async def captured(self) -> Snapshot:
+        """Everything that decides, as it is now."""
+        return captured(self.cluster.cache, self.clock.now())
 
     async def serve(self, folder: Path) -> Path:
         """Over HTTPS, from now on. Gives the kubeconfig."""

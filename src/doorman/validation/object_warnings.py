@@ -5,13 +5,13 @@ import re
 from typing import Final
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import INGRESS_CLASS_ANNOTATION
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
 from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.pods.pod_warnings import claim_warnings, label_warning
 
 _PEM_BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
-_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
 _MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"
 
 
@@ -48,10 +48,10 @@ def secret(doc: Document, _old: Document | None) -> list[str]:
 
 
 def ingress(doc: Document, old: Document | None) -> list[str]:
-    is_old_way = _INGRESS_CLASS in (doc["metadata"].get("annotations") or {})
+    is_old_way = INGRESS_CLASS_ANNOTATION in (doc["metadata"].get("annotations") or {})
     if old is not None or not is_old_way or (doc.get("spec") or {}).get("ingressClassName") is not None:
         return []
-    return [f"annotation {quote(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"]
+    return [f"annotation {quote(INGRESS_CLASS_ANNOTATION)} is deprecated, please use 'spec.ingressClassName' instead"]
 
 
 def network_policy(doc: Document, _old: Document | None) -> list[str]:

@@ -7,6 +7,7 @@ from doorman.api.machinery.schema import Document
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
 from doorman.validation import object_warnings
+from doorman.validation.apiextensions.definition_warnings import definition_warnings
 from doorman.validation.core.service import TOPOLOGY_HINTS, TOPOLOGY_MODE
 from doorman.validation.pods.pod_warnings import claim_warnings, pod_warnings, term_warnings
 
@@ -144,6 +145,7 @@ WARNINGS: Final[Mapping[str, Warn]] = {
     "jobs.batch": _all(object_warnings.job_name, _template("spec", "template")),
     "cronjobs.batch": _all(object_warnings.job_name, _template("spec", "jobTemplate", "spec", "template")),
     "nodes": object_warnings.node,
+    "customresourcedefinitions.apiextensions.k8s.io": definition_warnings,
     "secrets": object_warnings.secret,
     "endpoints": object_warnings.endpoints,
     "serviceaccounts": object_warnings.service_account,

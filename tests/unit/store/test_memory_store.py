@@ -2,12 +2,12 @@
 
 import pytest
 
-from conformance_store import StoreSuite
+from conformance_store import LocalStoreSuite
 from doorman.store.key_index import KeyIndex
 from doorman.store.memory_store import MemoryStore
 
 
-class TestMemoryStore(StoreSuite):
+class TestMemoryStore(LocalStoreSuite):
     @pytest.fixture
     async def store(self) -> MemoryStore:
         return MemoryStore()

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from conformance_store import StoreSuite
+from conformance_store import LocalStoreSuite
 from doorman.store import sqlite_store as sqlite_module
 from doorman.store.key_index import KeyIndex
 from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Failed, Unusable, Write
 
 
-class TestSqliteStore(StoreSuite):
+class TestSqliteStore(LocalStoreSuite):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[SqliteStore]:
         store = await SqliteStore.open(tmp_path)

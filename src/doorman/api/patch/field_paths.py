@@ -196,8 +196,11 @@ class FieldWalker:
         self, new: Json, old: Json, field: FieldType, element: str, changed: FieldSet, removed: FieldSet
     ) -> None:
         shape = shape_of(new, field)
-        if shape is FieldShape.LEAF or shape is not shape_of(old, field):
+        before = shape_of(old, field)
+        if shape is FieldShape.LEAF or shape is not before:
             changed[element] = {}
+            if before is not FieldShape.LEAF and (gone := self._held(old, field)):
+                removed[element] = {name: {} for name in gone}
             return
         if shape is FieldShape.STRUCT:
             inner = self._diff_members(new, old, field.struct)

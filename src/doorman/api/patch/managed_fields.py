@@ -14,6 +14,7 @@ from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import Difference, FieldWalker, KeylessError
 from doorman.api.patch.field_set import FieldSet, difference, union, without_below
+from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 
@@ -28,6 +29,13 @@ _NEVER_RECORDED: Final[FieldSet] = {
         "f:managedFields": {}, "f:resourceVersion": {}, "f:deletionTimestamp": {}, "f:deletionGracePeriodSeconds": {},
     },
 }  # fmt: skip
+
+
+_RESET: Final[dict[tuple[str, str], FieldSet]] = {
+    (CERTIFICATE_SIGNING_REQUESTS, "status"): {"f:status": {"f:conditions": {}}},
+    (CERTIFICATE_SIGNING_REQUESTS, "approval"): {"f:status": {"f:certificate": {}}},
+}
+"""Of a kind and a subresource: what is not its to write, so that nobody owns it for having sent it there."""
 
 
 class Manager(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,6 +156,7 @@ class ManagedFields:
             new["metadata"].pop("managedFields", None)
             return
         written = differences.own
+        written.changed = without_below(written.changed, _RESET.get((kind.storage, manager.subresource)))
         if written.changed is None and written.removed is None:
             return
         entries = entries_of(new)

@@ -129,7 +129,8 @@ class Applier:
     def _merge_struct(self, type_name: str | None, live: Document, config: Document) -> Document:
         out = dict(live)
         for name, value in config.items():
-            out[name] = self._merge(self._field(type_name, name), out.get(name), value)
+            if value is not None or name not in out:
+                out[name] = self._merge(self._field(type_name, name), out.get(name), value)
         return out
 
     def _merge(self, field: FieldType, live: Json, value: Json) -> Json:
@@ -240,20 +241,25 @@ def _unmanaged(doc: Document) -> Document:
     return {**doc, "metadata": {name: value for name, value in doc["metadata"].items() if name not in hidden}}
 
 
-def with_empty_lists(walker: FieldWalker, type_name: str | None, cleaned: Document, config: Document) -> Document:
-    """`cleaned` with the empty lists of a configuration that count as a whole: who applies one means it."""
+def with_zeros(walker: FieldWalker, type_name: str | None, cleaned: Document, config: Document) -> Document:
+    """`cleaned` with what a configuration says although it says nothing: who applies it means it.
+
+    An empty list that counts as a whole, false, zero and the empty text take the place of what is there; null leaves
+    it, and is owned all the same.
+    """
     out = dict(cleaned)
     for name, value in config.items():
         field = walker.field(type_name, name)
-        if value == [] and field.shape is FieldShape.LEAF:
-            out[name] = []
+        if value is None or (field.shape is FieldShape.LEAF and value in ([], "", 0)):
+            if name not in out and name not in ("metadata", "kind", "apiVersion"):
+                out[name] = value
         elif field.shape is FieldShape.STRUCT and isinstance(value, dict):
-            if inner := with_empty_lists(walker, field.struct, out.get(name, {}), value):
+            if inner := with_zeros(walker, field.struct, out.get(name, {}), value):
                 out[name] = inner
         elif field.shape is FieldShape.KEYED and isinstance(value, list) and len(out.get(name) or ()) == len(value) > 0:
             # An empty one says nothing: there is no element that somebody could own.
             pairs = zip(out[name], value, strict=True)
-            out[name] = [with_empty_lists(walker, field.struct, *pair) for pair in pairs]
+            out[name] = [with_zeros(walker, field.struct, *pair) for pair in pairs]
     return out
 
 
@@ -261,7 +267,9 @@ def _unheeded(kind: Kind, subresource: str) -> tuple[str, ...]:
     """Members that an endpoint leaves as they are, whatever is applied through it: nobody owns them for that."""
     if subresource == "status":
         return ("spec",)
-    return ("status",) if not subresource and kind.has_status else ()
+    if subresource:
+        return ()
+    return kind.unowned if "status" in kind.unowned or not kind.has_status else (*kind.unowned, "status")
 
 
 def _but(config: Document, members: tuple[str, ...]) -> Document:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Schema
-from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker
+from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, element_key
 from doorman.api.patch.field_set import written
 
 Json = Any  # any JSON value
@@ -11,8 +11,8 @@ Json = Any  # any JSON value
 _EXPECTED: Final = {
     "string": ("string", (str,)),
     "bytes": ("string", (str,)),
-    "time": ("string", (str,)),
-    "microtime": ("string", (str,)),
+    "time": ("any scalar", (str, int, float, bool)),
+    "microtime": ("any scalar", (str, int, float, bool)),
     "int32": ("numeric (int or float)", (int, float)),
     "int64": ("numeric (int or float)", (int, float)),
     "double": ("numeric (int or float)", (int, float)),
@@ -23,6 +23,10 @@ _EXPECTED: Final = {
 """What a scalar type is called there, and what JSON gives for it."""
 
 
+_NULLS: Final = {
+    FieldShape.KEYED: "associative list with keys may not have a null element",
+    FieldShape.SET: "associative list without keys has an element that's an explicit null",
+}
 _GO_TYPES: Final = {
     str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}", int: "int64",
     float: "float64",
@@ -47,7 +51,8 @@ class _Walk:
             spec = fields.get(name)
             at = f"{path}.{name}"
             if spec is None:
-                faults.append(f"{at}: field not declared in schema")
+                if not self._schema.row(type_name).get("keepsUnknown"):
+                    faults.append(f"{at}: field not declared in schema")
             elif member is not None:
                 expression = spec["t"] if isinstance(spec, dict) else spec
                 faults += self._value(member, expression, self._walker.field(type_name, name), at)
@@ -81,6 +86,7 @@ class _Walk:
         if type(value) is not list:
             return [_unexpected(path, "list", value)]
         faults: list[str] = []
+        seen: set[str] = set()
         for index, item in enumerate(value):
             at = f"{path}[{index}]"
             if field.shape is FieldShape.SET and type(item) in (dict, list):
@@ -89,11 +95,19 @@ class _Walk:
                     f"{path}: element {index}: associative list without keys has an element that's a {kind} type"
                 )
                 continue
+            if item is None and field.shape in _NULLS:
+                faults.append(f"{path}: element {index}: {_NULLS[field.shape]}")
+                continue
             if field.shape is FieldShape.KEYED:
                 if type(item) is not dict:
                     faults.append(f"{path}: element {index}: associative list with keys may not have non-map elements")
                     continue
                 at = path + written(self._walker.key(item, field))
+            if field.shape in (FieldShape.KEYED, FieldShape.SET):
+                key = at.removeprefix(path) if field.shape is FieldShape.KEYED else written(element_key(item))
+                if key in seen:
+                    faults.append(f"{path}: duplicate entries for key {key}")
+                seen.add(key)
             if item is not None:
                 faults += self._value(item, inner, field, at)
         return faults

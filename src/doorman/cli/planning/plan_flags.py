@@ -8,7 +8,8 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 
-from doorman.cli.control_plane_flags import GoDuration, check_names, control_plane_flags, control_plane_settings
+from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
+from doorman.cli.flag_types import GoDuration
 from doorman.cli.planning.cluster_source import ProgressLine, bad_input, snapshot_from
 from doorman.cli.server_connection import ClusterChoice, kubeconfig_option
 from doorman.nodes.pods.pod_lifecycle import PodLives

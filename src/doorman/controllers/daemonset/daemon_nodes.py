@@ -10,6 +10,8 @@ Rules
 4. A NoSchedule or NoExecute taint that is not tolerated keeps new pods off; one with NoExecute also ends those there.
    Seconds do not matter here, nor does anything else about the node.
 5. A daemon pod is pinned to its node by a required affinity of the node's name, in place of the template's own terms.
+6. On a node that reports OutOfDisk, as kubelets before 1.13 did, a pod of a system priority class tolerates the taint
+   that goes with it (NoSchedule), as in those versions. Later kubelets report no such condition, so nothing is added.
 """
 
 from collections.abc import Mapping
@@ -22,6 +24,7 @@ from doorman.api.taints import (
     MEMORY_PRESSURE,
     NETWORK_UNAVAILABLE,
     NOT_READY,
+    OUT_OF_DISK,
     PID_PRESSURE,
     UNREACHABLE,
     UNSCHEDULABLE,
@@ -37,9 +40,11 @@ from doorman.controllers.pods.controller_revisions import HASH_LABEL
 from doorman.controllers.pods.pod_control import Body, pod_body
 from doorman.controllers.pods.pod_state import toleration_body
 from doorman.semantics.pods.node_selectors import selects_node
+from doorman.semantics.taints.condition_taints import LEGACY_CONDITION
 from doorman.semantics.taints.matching import EVICTS, NO_ADMITTANCE, first_untolerated_or_none
 from doorman.semantics.taints.toleration_lists import add_or_update_toleration
 
+_SYSTEM_CLASSES: Final = ("system-node-critical", "system-cluster-critical")
 GENERATION_LABEL: Final = "pod-template-generation"
 _ALWAYS: Final = (
     (NOT_READY, Effect.NO_EXECUTE),
@@ -62,9 +67,11 @@ NOWHERE: Final = Placement(False, False)
 HERE: Final = Placement(True, True)
 
 
-def daemon_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
-    """Rule 1."""
-    wanted = [*_ALWAYS, (NETWORK_UNAVAILABLE, Effect.NO_SCHEDULE)] if spec.host_network else _ALWAYS
+def daemon_tolerations(spec: PodSpec, *, reports_out_of_disk: bool = False) -> tuple[Toleration, ...]:
+    """Rules 1 and 6."""
+    wanted = [*_ALWAYS, (NETWORK_UNAVAILABLE, Effect.NO_SCHEDULE)] if spec.host_network else [*_ALWAYS]
+    if reports_out_of_disk and spec.priority_class_name.startswith(_SYSTEM_CLASSES):
+        wanted.append((OUT_OF_DISK, Effect.NO_SCHEDULE))
     tolerations: tuple[Toleration, ...] = spec.tolerations
     for key, effect in wanted:
         toleration = Toleration(key=key, operator=TolerationOperator.EXISTS.value, effect=effect.value)
@@ -96,16 +103,21 @@ def daemon_pod(
     hash_: str,
     *,
     owner: Mapping[str, Any],  # an owner reference as JSON
+    reports_out_of_disk: bool = False,
 ) -> Body:
-    """Rules 1 and 5."""
+    """Rules 1, 5 and 6."""
     template = daemon_set.spec.template
     labels = {HASH_LABEL: hash_}
     generation = daemon_set.metadata.annotations.get(TEMPLATE_GENERATION_ANNOTATION)
     if generation:
         labels[GENERATION_LABEL] = generation
-    tolerations = daemon_tolerations(template_spec(template))
+    tolerations = daemon_tolerations(template_spec(template), reports_out_of_disk=reports_out_of_disk)
     spec = {"tolerations": [toleration_body(one) for one in tolerations], "affinity": _pinned(template, node_name)}
     return pod_body(template, owner=owner, generate_name=f"{daemon_set.metadata.name}-", labels=labels, spec=spec)
+
+
+def reports_out_of_disk(node: Node) -> bool:
+    return node.status.condition(LEGACY_CONDITION) is not None
 
 
 def _pinned(template: Template, node_name: str) -> Body:
@@ -124,6 +136,7 @@ class Placements:
         self.template = daemon_set.spec.template
         self._spec = template_spec(self.template)
         self._tolerations = daemon_tolerations(self._spec)
+        self._legacy_tolerations = daemon_tolerations(self._spec, reports_out_of_disk=True)
         self._operators = comparison_operators
         self._known: dict[str, tuple[Node, Placement]] = {}
 
@@ -135,7 +148,8 @@ class Placements:
         if known is not None and _is_alike(known[0], node):
             placement = known[1]
         else:
-            placement = decide_placement(self._spec, self._tolerations, node, comparison_operators=self._operators)
+            tolerations = self._legacy_tolerations if reports_out_of_disk(node) else self._tolerations
+            placement = decide_placement(self._spec, tolerations, node, comparison_operators=self._operators)
         self._known[name] = (node, placement)
         return placement
 
@@ -144,4 +158,5 @@ class Placements:
 
 
 def _is_alike(one: Node, other: Node) -> bool:
-    return one.spec.taints == other.spec.taints and one.metadata.labels == other.metadata.labels
+    is_same = one.spec.taints == other.spec.taints and one.metadata.labels == other.metadata.labels
+    return is_same and reports_out_of_disk(one) == reports_out_of_disk(other)

@@ -23,7 +23,7 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.daemonset.daemon_nodes import Placements, daemon_pod
+from doorman.controllers.daemonset.daemon_nodes import Placements, daemon_pod, reports_out_of_disk
 from doorman.controllers.daemonset.daemon_rollout import (
     DaemonPodPlan,
     EndedDaemonPod,
@@ -200,6 +200,10 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
             plan.delete.extend(rollout.delete)
         return plan
 
+    def _is_legacy(self, name: str) -> bool:
+        node = self._nodes.get(name)
+        return node is not None and reports_out_of_disk(node)
+
     def _wakes(
         self,
         owner: Owner,
@@ -211,7 +215,10 @@ class DaemonSetController(PodOwnerController[DaemonSet]):
         now: Instant,
     ) -> list[tuple[str, Instant]]:
         names = plan.create[:PODS_PER_SYNC_MAX]
-        bodies = [daemon_pod(daemon_set, name, hash_, owner=reference) for name in names]
+        bodies = [
+            daemon_pod(daemon_set, name, hash_, owner=reference, reports_out_of_disk=self._is_legacy(name))
+            for name in names
+        ]
         wakes = self._control.create(owner, bodies, now)
         wakes += self._control.delete(owner, plan.delete[:PODS_PER_SYNC_MAX], now)
         available = next_available(pods, daemon_set.spec.min_ready_seconds, now)

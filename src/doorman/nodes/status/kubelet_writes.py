@@ -14,13 +14,14 @@ COMPONENT: Final = "kubelet"
 
 
 def missing_status(node: Node) -> dict[str, Any]:  # part of a node's status as JSON
-    """What a node that was made by hand lacks."""
+    """What a node that was made by hand lacks, or has been given since."""
     status = node.status
     missing: dict[str, Any] = {}  # JSON
     if not status.capacity:
         missing |= {"capacity": DEFAULT_CAPACITY, "allocatable": DEFAULT_CAPACITY}
-    elif not status.allocatable:
-        missing["allocatable"] = status.capacity
+    elif status.capacity.keys() - status.allocatable.keys():
+        # What somebody says there is, such as a resource of a device, may be used.
+        missing["allocatable"] = {**status.capacity, **status.allocatable}
     if not status.addresses:
         missing["addresses"] = node_addresses(node.metadata.name)
     if not status.node_info.kubelet_version:

@@ -8,11 +8,11 @@ from doorman.admission.plugin_contract import Docs, Unconvertible, Weigh
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
 from doorman.api.machinery.schema import Document
+from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Unreadable, store_key
 from doorman.registry.cache.usage_totals import UsageTotals
-from doorman.registry.cache.watch_cache import Collection
 from doorman.registry.custom.custom_versions import CustomVersions
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.store.store_contract import ABSENT

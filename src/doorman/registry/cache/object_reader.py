@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import not_found
+from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.stored_object import Stored, store_key
-from doorman.registry.cache.watch_cache import Collection, WatchCache
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.store.store_contract import Entry, Store, StoreEvent
 
 

@@ -30,7 +30,7 @@ from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.registry.admission.admission_reader import AdmissionReader
-from doorman.registry.cache.watch_cache import Collection
+from doorman.registry.cache.collection import Collection
 from doorman.semantics.pods.pod_resources import Amounts
 
 PODS: Final = "pods"

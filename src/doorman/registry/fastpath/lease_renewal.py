@@ -87,8 +87,13 @@ class LeaseRenewals:
             value = b"".join((form.head, managed_at, form.between, renewed, form.tail))
             proposals.append(Proposed(key, value, entry.revision))
             forms.append(form)
-        for form, event in zip(forms, await self._committer.commit_together(proposals), strict=True):
-            form.revision = event.revision
+        for form, proposed, event in zip(
+            forms, proposals, await self._committer.commit_together(proposals), strict=True
+        ):
+            if event is None:
+                others.append(proposed.key.rpartition("/")[2])
+            else:
+                form.revision = event.revision
         return others
 
     def _form(self, node: str, entry: Entry | None) -> _Form | None:

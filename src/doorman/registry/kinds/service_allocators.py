@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
+from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
-from doorman.registry.cache.watch_cache import Collection
 from doorman.semantics.service_ranges import (
     HEADLESS,
     NODE_PORTS,

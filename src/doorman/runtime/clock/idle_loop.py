@@ -13,6 +13,7 @@ class IdleLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         self._idle: list[asyncio.Future[None]] = []
+        self._last: list[Callable[[], None]] = []
         self._executing = 0
         self.awaits_others: Callable[[], bool] = lambda: False
         """Whether something is on its way from another process: a disk's answer, a webhook's."""
@@ -23,6 +24,17 @@ class IdleLoop(asyncio.SelectorEventLoop):
         future = self.create_future()
         self._idle.append(future)
         await future
+
+    def call_last(self, callback: Callable[[], None]) -> None:
+        """When nothing else is to be done at the present instant, before anybody who waits for that is woken."""
+        self._last.append(callback)
+
+    def run_last(self) -> bool:
+        """Whether something was left for this moment, when nothing is ready."""
+        callbacks, self._last = self._last, []
+        for callback in callbacks:
+            self.call_soon(callback)
+        return bool(callbacks)
 
     def wake_idle(self) -> bool:
         """Whether somebody waited for this moment, when nothing is ready."""
@@ -55,6 +67,6 @@ class _WatchingSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(0)
-        if ready or timeout == 0 or self._loop.wake_idle():
+        if ready or timeout == 0 or self._loop.run_last() or self._loop.wake_idle():
             return ready
         return super().select(timeout)

@@ -14,10 +14,11 @@ from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import Indexer, InformerCache
 from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
 from doorman.controllers.devices.resource_claim_controller import BY_CLAIM, BY_TEMPLATE, templates_of
+from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
-from doorman.registry.cache.watch_cache import Collection, WatchCache
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.semantics.devices.pod_claims import claim_keys_of
 
 Listener = Callable[[ObjectChange], None]
@@ -83,6 +84,10 @@ class Informer:
         """`reader` is whose faults they are should it not be able to take a change."""
         self._listeners.append((listener, reader))
 
+    def forget(self, reader: str) -> None:
+        """Its listeners hear no more."""
+        self._listeners = [pair for pair in self._listeners if pair[1] != reader]
+
     @property
     def is_following(self) -> bool:
         return self._stream is not None and not self._stream.is_closed
@@ -94,10 +99,11 @@ class Informer:
         collection.read(READER, lambda stored: self.cache.put(stored.key, stored.view))
         self._stream.on_event(self._soon)
 
-    def announce(self) -> None:
-        """Tell listeners of everything that is already there, as additions."""
+    def announce(self, reader: str = "") -> None:
+        """Tell listeners, or only those of one who came later, of everything that is already there, as additions."""
+        listeners = [pair for pair in self._listeners if not reader or pair[1] == reader]
         for view in self.cache.list():
-            self._tell(ObjectChange(self.resource, None, view))
+            self._tell(ObjectChange(self.resource, None, view), listeners)
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -139,8 +145,8 @@ class Informer:
         collection.read(READER, self._put)
         self._stream.on_event(self._soon)
 
-    def _tell(self, change: ObjectChange) -> None:
-        for listener, reader in self._listeners:
+    def _tell(self, change: ObjectChange, listeners: Sequence[tuple[Listener, str]] | None = None) -> None:
+        for listener, reader in self._listeners if listeners is None else listeners:
             try:
                 listener(change)
             except Exception as error:  # noqa: BLE001  the others hear of it all the same

@@ -1,8 +1,8 @@
 """The client in process: the same registry and rules as over HTTP, without the bytes in between."""
 
 import logging
-from collections.abc import Awaitable
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
@@ -75,6 +75,12 @@ class LoopbackClient:
         self._guard = guard
         self._requests = requests
         self._caller = Caller(user=user, manager=manager)
+        self._may_act: Callable[[], bool] | None = None
+
+    def while_(self, may_act: Callable[[], bool] | None) -> Self:
+        """The same client, which writes only as long as whoever acts may: it holds a lease, or did before it slept."""
+        self._may_act = may_act
+        return self
 
     @property
     def user(self) -> User:
@@ -232,6 +238,8 @@ class LoopbackClient:
 
     def _authorize(self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> RequestInfo:
         """What is asked, if it may be."""
+        if self._may_act is not None and not self._may_act():
+            raise ApiError(500, "", "leader election lost")
         user = self._caller.user
         info = self._info(verb, kind, namespace, name, subresource)
         decision = self._authorizer.decide(user, info)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 NO_OVERLOAD: Final = "no such overload"
-SHOWN_CHARS_MAX: Final = 500
+SHOWN_CHARS_MAX: Final = 16384
 TOO_EXPENSIVE: Final = "operation cancelled: actual cost limit exceeded"
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from doorman.semantics.cel import static_types as types
 from doorman.semantics.cel import syntax_tree as tree
-from doorman.semantics.cel.cel_errors import CompileError
+from doorman.semantics.cel.cel_errors import CompileError, all_of
 from doorman.semantics.cel.library.functions import FUNCTIONS, METHODS, TYPE_NAMES
 from doorman.semantics.cel.library.strings import pattern_fault
 from doorman.semantics.cel.program import namespaced
@@ -40,13 +40,13 @@ _DIFFERENCES: Final = {
 
 def check(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
     """The type of the value. Raises CompileError."""
-    return _Checker(text, fields).type_of(node, dict(names))
+    return _Checker(text, fields).check(node, dict(names))
 
 
 def types_of(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fields | None = None) -> dict[int, Type]:
     """The types of all nodes of a tree, by `id`. Raises CompileError."""
     checker = _Checker(text, fields)
-    checker.type_of(node, dict(names))
+    checker.check(node, dict(names))
     return checker.found
 
 
@@ -59,6 +59,17 @@ class _Checker:
         self._text = text
         self._fields = fields if fields is not None else _no_fields
         self.found: dict[int, Type] = {}
+        self._undeclared: list[CompileError] = []
+
+    def check(self, node: tree.Node, names: dict[str, Type]) -> Type:
+        """Raises what is wrong: every name that nobody knows, and what made it impossible to go on."""
+        try:
+            found = self.type_of(node, names)
+        except CompileError as error:
+            raise all_of([*self._undeclared, error]) from error
+        if self._undeclared:
+            raise all_of(self._undeclared)
+        return found
 
     def type_of(self, node: tree.Node, names: dict[str, Type]) -> Type:
         found = self.found[id(node)] = self._type_of(node, names)
@@ -101,7 +112,8 @@ class _Checker:
             return names[node.name]
         if node.name in TYPE_NAMES:
             return Type("type")
-        raise self._fault(node.at, f"undeclared reference to '{node.name}' (in container '')")
+        self._undeclared.append(self._fault(node.at, f"undeclared reference to '{node.name}' (in container '')"))
+        return DYN  # nothing more is said of what is made of it
 
     def _field(self, operand: Type, field: str, at: int) -> Type:
         if operand.schema:

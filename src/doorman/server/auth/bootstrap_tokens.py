@@ -9,13 +9,13 @@ from typing import Final
 
 from doorman.api.identity import AUTHENTICATED, User
 from doorman.api.views.core import Secret
+from doorman.api.well_known import SYSTEM_NAMESPACE
 from doorman.base.clock import Clock
 from doorman.base.instants import from_time
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.server.auth.service_account_tokens import TokenClaims
 
 TYPE: Final = "bootstrap.kubernetes.io/token"
-NAMESPACE: Final = "kube-system"
 GROUP: Final = "system:bootstrappers"
 _TOKEN: Final = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})", re.ASCII)
 _EXTRA_GROUP: Final = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]", re.ASCII)
@@ -31,7 +31,7 @@ class BootstrapTokens:
         found = _TOKEN.fullmatch(token)
         if found is None:
             return None
-        stored = self._cache.collection("secrets").get(f"{NAMESPACE}/bootstrap-token-{found[1]}")
+        stored = self._cache.collection("secrets").get(f"{SYSTEM_NAMESPACE}/bootstrap-token-{found[1]}")
         if stored is None:
             return None
         groups = self._groups(stored.view, found[1], found[2])

@@ -15,7 +15,7 @@ import msgspec
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
-from doorman.api.kinds import data_file
+from doorman.api.kinds import builtin_kinds, data_file
 from doorman.api.machinery.schema import Document
 from doorman.base.instants import to_micro_time, to_time
 
@@ -60,6 +60,9 @@ def _message_name(api_version: str, kind: str) -> str:
     if kind in _OPTIONS:
         return f"meta.v1.{kind}"
     group, _, version = api_version.rpartition("/")
+    known = builtin_kinds().of_kind(group, version, kind)
+    if known is not None and known.type_name in _table()["messages"]:
+        return known.type_name  # versions that look the same share a message
     return f"{_SHORT_GROUPS.get(group, group.split('.')[0])}.{version}.{kind}"
 
 

@@ -162,7 +162,7 @@ def _scalar(event: events.ScalarEvent) -> tuple[Json, bool]:
     if event.tag is None or event.tag == "!":
         if event.style or event.tag == "!" or not event.implicit[0]:
             return text, False
-        return _plain(text), text == _MERGE
+        return plain_scalar(text), text == _MERGE
     tag = event.tag.removeprefix(_CORE)
     if tag in ("str", "timestamp"):
         return text, False
@@ -170,7 +170,7 @@ def _scalar(event: events.ScalarEvent) -> tuple[Json, bool]:
         return _binary(text), False
     if tag == "merge" and text == _MERGE:
         return text, True
-    value = _plain(text)
+    value = plain_scalar(text)
     is_fit = {
         "null": value is None,
         "bool": isinstance(value, bool),
@@ -182,7 +182,12 @@ def _scalar(event: events.ScalarEvent) -> tuple[Json, bool]:
     return (float(value) if tag == "float" else value), False
 
 
-def _plain(text: str) -> Json:
+def plain_scalar(text: str) -> Json:
+    """What a word without quotes means.
+
+    >>> [plain_scalar(text) for text in ("yes", "=", "0950", "1e3", "2026-01-01", "~")]
+    [True, '=', 950, 1000.0, '2026-01-01', None]
+    """
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC_START:

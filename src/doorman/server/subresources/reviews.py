@@ -61,15 +61,15 @@ class Reviews:
             case "SelfSubjectRulesReview":
                 return {**answered, "spec": {}, "status": self._rules(spec, user)}
             case "SelfSubjectAccessReview":
-                _check(kind, [*_selector_errors(spec), *_metadata_errors(doc), *_attribute_errors(spec)])
+                _check(kind, [*_attribute_errors(spec), *_selector_errors(spec), *_metadata_errors(doc)])
             case "SubjectAccessReview":
                 errors = [*_subject_errors(spec), *_selector_errors(spec), *_metadata_errors(doc)]
-                _check(kind, [*errors, *_attribute_errors(spec)])
+                _check(kind, [*_attribute_errors(spec), *errors])
             case _:
                 assert kind.kind == "LocalSubjectAccessReview", f"not a review: {kind.kind}"
                 own = _metadata_errors(doc, " except for namespace", allowed="namespace")
                 errors = [*_subject_errors(spec), *_selector_errors(spec), *own, *_local_errors(spec, namespace)]
-                _check(kind, [*errors, *_attribute_errors(spec)])
+                _check(kind, [*_attribute_errors(spec), *errors])
                 answered["metadata"]["namespace"] = namespace
         if kind.kind != "SelfSubjectAccessReview":
             user = _subject(spec)

@@ -8,6 +8,7 @@ from doorman.base.bounds import SCHEMA_DEPTH_MAX
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
 from doorman.validation.apiextensions.custom_rule_checks import rule_check_errors
 from doorman.validation.apiextensions.custom_rule_costs import rule_cost_errors
+from doorman.validation.apiextensions.list_extensions import list_extension_errors
 from doorman.validation.apiextensions.structural import pattern_fault, value_errors
 
 Json = Any  # any JSON value
@@ -18,15 +19,15 @@ _NO_TYPE_INSIDE: Final = ("allOf", "anyOf", "oneOf", "not")
 def definition_schema_errors(schema: Mapping[str, Json], path: str, *, is_unchanged: bool = False) -> list[FieldError]:
     """`is_unchanged`: it is stored already, so what its rules cost is not held against it."""
     found = schema.get("type", "")
-    if not found:
-        return [required(f"{path}.type", "must not be empty at the root")]
-    if found != "object":
+    if found and found != "object":
         unknown = [] if found in _TYPES else [not_supported(f"{path}.type", found, _TYPES)]
         return [invalid(f"{path}.type", found, "must be object at the root"), *unknown]
     errors: list[FieldError] = []
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     _schema_errors(schema, path, errors, depth=0)
+    if not found:
+        errors.append(required(f"{path}.type", "must not be empty at the root"))
     if not errors:
         _default_errors(schema, path, errors)
         structural = compile_schema(dict(schema))
@@ -57,7 +58,7 @@ def _schema_errors(schema: Mapping[str, Json], path: str, errors: list[FieldErro
         parts.append((f"{path}.additionalProperties", additional))
     if isinstance(items, dict):
         parts.append((f"{path}.items", items))
-    elif items is not None:
+    elif items:
         errors.append(forbidden(f"{path}.items", "items must be a schema object and not an array"))
     for place, part in parts:
         if not isinstance(part, dict):
@@ -67,6 +68,7 @@ def _schema_errors(schema: Mapping[str, Json], path: str, errors: list[FieldErro
             what = "array items" if place.endswith(".items") else "object fields"
             errors.append(required(f"{place}.type", f"must not be empty for specified {what}"))
         _schema_errors(part, place, errors, depth=depth + 1)
+    errors += list_extension_errors(schema, path)
 
 
 def _may_lack_type(schema: Mapping[str, Json]) -> bool:
@@ -90,23 +92,11 @@ def _own_errors(schema: Mapping[str, Json], path: str, errors: list[FieldError])
         errors.append(
             forbidden(f"{path}.additionalProperties", "additionalProperties and properties are mutual exclusive")
         )
-    if found == "array" and schema.get("items") is None:
+    if found == "array" and not isinstance(schema.get("items"), dict) and not schema.get("items"):
         errors.append(required(f"{path}.items", "must be specified"))
     pattern = schema.get("pattern")
     if pattern and pattern_fault(pattern):
         errors.append(invalid(f"{path}.pattern", pattern, "must be a valid regular expression"))
-    if schema.get("x-kubernetes-list-type") and found != "array":
-        text = "must be array if x-kubernetes-list-type is specified"
-        errors.append(invalid(f"{path}.type", found, text) if found else required(f"{path}.type", text))
-    if schema.get("x-kubernetes-list-type") == "map":
-        keys = schema.get("x-kubernetes-list-map-keys", [])
-        if not keys:
-            errors.append(
-                required(f"{path}.x-kubernetes-list-map-keys", "must not be empty if x-kubernetes-list-type is map")
-            )
-        if len(set(keys)) != len(keys):
-            text = "must not contain duplicate entries"
-            errors.append(invalid(f"{path}.x-kubernetes-list-map-keys", keys, text))
     for member in _NO_TYPE_INSIDE:
         parts = schema.get(member, [])
         for index, part in enumerate(parts if isinstance(parts, list) else (parts,)):

@@ -13,6 +13,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import msgspec
+
+from doorman.api.kinds import ScalePaths
 from doorman.api.machinery.schema import Document
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import (
@@ -31,27 +34,39 @@ from doorman.base.instants import from_time
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.semantics.regular_expressions import PatternError, compile_pattern
 from doorman.validation.apiextensions.custom_rules import rule_errors
+from doorman.validation.apiextensions.scale_paths import scale_errors
 from doorman.validation.context import Context, Validator, distinct
-from doorman.validation.metadata import validate_metadata, validate_metadata_update
+from doorman.validation.metadata import validate_metadata, validate_metadata_update, with_any_finalizer
 
 Json = Any  # any JSON value
 Source = dict[str, Json]
 
 
-def custom_validator(schema: Structural) -> Validator:
+def custom_validator(schema: Structural, scale: ScalePaths | None = None) -> Validator:
     def create(doc: Document, _context: Context) -> list[FieldError]:
         found = [*validate_metadata(doc, _name_faults), *validate_values(doc, schema)]
+        found += scale_errors(doc, scale, is_status=False)
         return [*found, *rule_errors(doc, None, schema, found)]
 
-    def update(new: Document, old: Document, _context: Context) -> list[FieldError]:
+    def update(new: Document, old: Document, context: Context) -> list[FieldError]:
         found = [*validate_metadata_update(new, old), *validate_metadata(new, _name_faults)]
         # What was wrong before and was not touched is let be, so that a stricter definition locks nobody out.
         before = {str(error) for error in validate_values(old, schema)}
         found += [error for error in validate_values(new, schema) if str(error) not in before]
+        if context.subresource == "status":
+            found = [_in_status(error) for error in found]
+        found += scale_errors(new, scale, is_status=context.subresource == "status")
         found += rule_errors(new, old, schema, found)
         return distinct(found)
 
-    return Validator(create=create, update=update)
+    return with_any_finalizer(Validator(create=create, update=update))
+
+
+def _in_status(error: FieldError) -> FieldError:
+    """A status that is written alone is called the body itself."""
+    named = f": {error.field} in body"
+    inner = error.field.removeprefix("status").removeprefix(".")
+    return msgspec.structs.replace(error, body=error.body.replace(named, f": {inner} in body", 1))
 
 
 def _name_faults(name: str) -> list[str]:
@@ -76,13 +91,15 @@ def value_errors(value: Json, source: Source, path: str) -> list[FieldError]:
 def _check(value: Json, source: Source, path: str, errors: list[FieldError]) -> None:
     if value is None and (source.get("nullable") or not source.get("type")):
         return
-    if not _has_type(value, source):
+    has_type = _has_type(value, source)
+    if not has_type:
         wanted = source.get("type") or "integer,string"
         shown = type_name(value)
         errors.append(type_invalid(path, shown, f'{path} in body must be of type {wanted}: "{shown}"'))
-        return
     if "enum" in source and value not in source["enum"]:
         errors.append(not_supported(path, value, [_enum_text(member) for member in source["enum"]]))
+    if not has_type:
+        return
     if isinstance(value, str):
         _check_string(value, source, path, errors)
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -146,6 +163,13 @@ def _check_string(value: str, source: Source, path: str, errors: list[FieldError
 
 
 def _check_number(value: float, source: Source, path: str, errors: list[FieldError]) -> None:
+    factor = source.get("multipleOf")
+    if factor and isinstance(value, int):
+        factor = int(factor)  # an integer is held against whole numbers
+    if factor is not None and factor <= 0:
+        errors.append(invalid(path, factor, f"factor MultipleOf declared for {path} must be positive: {factor}"))
+    elif factor and not math.isclose(math.remainder(value, factor), 0.0, abs_tol=1e-9):
+        errors.append(invalid(path, value, f"{path} in body should be a multiple of {_number_text(factor)}"))
     for bound, exclusive, sign, words in (
         ("minimum", "exclusiveMinimum", 1, "greater than"),
         ("maximum", "exclusiveMaximum", -1, "less than"),
@@ -157,9 +181,6 @@ def _check_number(value: float, source: Source, path: str, errors: list[FieldErr
         if sign * value < sign * limit or (is_strict and value == limit):
             text = words if is_strict else f"{words} or equal to"
             errors.append(invalid(path, value, f"{path} in body should be {text} {_number_text(limit)}"))
-    factor = source.get("multipleOf")
-    if factor and not math.isclose(math.remainder(value, factor), 0.0, abs_tol=1e-9):
-        errors.append(invalid(path, value, f"{path} in body should be a multiple of {_number_text(factor)}"))
     if source.get("format") == "int32" and not -(2**31) <= value < 2**31:
         errors.append(invalid(path, value, f"{path} in body should be an int32"))
 

@@ -32,13 +32,22 @@ _Spec = Mapping[str, Any]  # the spec of a service
 
 
 def _service_create(doc: Document, _context: Context) -> list[FieldError]:
-    return [*validate_metadata(doc, dns_label_faults), *_service_errors(doc, {})]
+    unassignable = _unassignable(doc, {})
+    return unassignable or [*validate_metadata(doc, dns_label_faults), *_service_errors(doc, {})]
+
+
+def _unassignable(doc: Document, old: Document) -> list[FieldError]:
+    """Addresses are assigned before anything else is looked at: what is wrong with the wish for them comes alone."""
+    spec = doc.get("spec") or {}
+    return _address_errors(spec, old.get("spec") or {}) if spec.get("type") != "ExternalName" else []
 
 
 def _service_update(new: Document, old: Document, context: Context) -> list[FieldError]:
     errors = validate_metadata_update(new, old)
     if context.subresource:
         return [*errors, *_load_balancer_errors(new, old)]
+    if unassignable := _unassignable(new, old):
+        return unassignable
     after, before = new.get("spec") or {}, old.get("spec") or {}
     if "ExternalName" not in (before.get("type"), after.get("type")):
         errors += _address_change_errors(after, before)

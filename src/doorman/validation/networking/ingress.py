@@ -3,6 +3,7 @@
 from typing import Final
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import INGRESS_CLASS_ANNOTATION
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required, too_long
 from doorman.semantics.addresses import address_or_none, ip_faults
 from doorman.semantics.name_syntax import dns_label_faults, path_segment_faults, port_name_faults, subdomain_faults
@@ -21,7 +22,6 @@ from doorman.validation.faults import (
 )
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 
-_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 _FORBIDDEN_IN_PATHS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _FORBIDDEN_AT_THE_END: Final = ("/..", "/.")
@@ -32,11 +32,11 @@ _NOT_AN_IP: Final = "must be a DNS name, not an IP address"
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
     errors = [*validate_metadata(doc), *_spec_errors(doc.get("spec") or {})]
-    annotation = (doc["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
+    annotation = (doc["metadata"].get("annotations") or {}).get(INGRESS_CLASS_ANNOTATION)
     wanted = (doc.get("spec") or {}).get("ingressClassName")
     if annotation is not None and wanted is not None and annotation != wanted:
         text = "must match `ingressClassName` when both are specified"
-        errors.append(invalid(f"annotations.{_CLASS_ANNOTATION}", annotation, text))
+        errors.append(invalid(f"annotations.{INGRESS_CLASS_ANNOTATION}", annotation, text))
     return errors
 
 

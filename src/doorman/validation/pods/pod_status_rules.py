@@ -42,6 +42,8 @@ def status_errors(
     errors.extend(_restart_errors(after, before, "ephemeralContainerStatuses", "Never"))
     for field in ("podIPs", "hostIPs"):
         if (addresses := after.get(field)) and addresses != before.get(field):
+            if field == "hostIPs" and (first := addresses[0].get("ip", "")) != after.get("hostIP", ""):
+                errors.append(invalid("status.hostIPs[0].ip", first, "must be equal to `hostIP`"))
             errors.extend(_address_errors(addresses, before.get(field) or (), f"status.{field}"))
     return errors
 

@@ -14,6 +14,7 @@ from doorman.controllers.daemonset.daemon_nodes import (
     daemon_pod,
     daemon_tolerations,
     decide_placement,
+    reports_out_of_disk,
 )
 from support.objects import node, toleration
 
@@ -80,3 +81,18 @@ def test_generation_annotation_becomes_a_label() -> None:
     document = {"metadata": {"name": "d", "annotations": {"deprecated.daemonset.template.generation": "3"}}}
     made = daemon_pod(msgspec.convert(document, DaemonSet), "n1", "h", owner={})
     assert made["metadata"]["labels"] == {"controller-revision-hash": "h", "pod-template-generation": "3"}
+
+
+@pytest.mark.parametrize(
+    ("priority", "condition", "tolerated"),
+    [
+        pytest.param("system-node-critical", "OutOfDisk", True, id="rule-6-critical-on-an-old-node"),
+        pytest.param("", "OutOfDisk", False, id="rule-6-not-critical"),
+        pytest.param("system-node-critical", "DiskPressure", False, id="rule-6-node-of-today"),
+    ],
+)
+def test_out_of_disk(priority: str, condition: str, tolerated: bool) -> None:
+    status = {"conditions": [{"type": condition, "status": "True"}]}
+    view = msgspec.convert({"metadata": {"name": "n1"}, "status": status}, Node)
+    found = daemon_tolerations(spec(priorityClassName=priority), reports_out_of_disk=reports_out_of_disk(view))
+    assert (f"{K8S}out-of-disk" in [one.key for one in found]) is tolerated

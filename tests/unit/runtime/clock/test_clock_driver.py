@@ -86,3 +86,22 @@ def test_moving_until_something_holds_stops_there_or_at_the_limit() -> None:
         assert not await driver.move_to(1000.0, real_seconds_max=0.0)
 
     run(main)
+
+
+def test_last_calls_come_when_nothing_else_happens_at_the_instant_and_before_it_is_over() -> None:
+    async def main(driver: ClockDriver) -> None:
+        loop, order = asyncio.get_running_loop(), []
+        assert isinstance(loop, IdleLoop)
+        loop.call_last(lambda: order.append("last"))
+
+        async def work() -> None:
+            for step in range(3):
+                await asyncio.sleep(0)
+                order.append(str(step))
+
+        task = asyncio.create_task(work())
+        await driver.settle()
+        assert order == ["0", "1", "2", "last"]
+        await task
+
+    run(main)

@@ -36,7 +36,7 @@ RESTARTED = "status.containerStatuses[0].state: Forbidden: may not be transition
             {"podIPs": [{"ip": "x"}], "phase": "Q"}, {"podIPs": [{"ip": "x"}]}, "Always", [], id="kept-as-it-was"
         ),
         pytest.param(
-            {"hostIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]},
+            {"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]},
             {},
             "Always",
             [
@@ -44,6 +44,13 @@ RESTARTED = "status.containerStatuses[0].state: Forbidden: may not be transition
                 "may specify no more than one IP for each IP family"
             ],
             id="two-addresses-of-a-family",
+        ),
+        pytest.param(
+            {"hostIP": "10.0.0.2", "hostIPs": [{"ip": "10.0.0.1"}]},
+            {},
+            "Always",
+            ['status.hostIPs[0].ip: Invalid value: "10.0.0.1": must be equal to `hostIP`'],
+            id="another-first-address",
         ),
         pytest.param(
             {"qosClass": "Guaranteed"},

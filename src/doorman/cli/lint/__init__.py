@@ -1,0 +1,1 @@
+"""`doorman lint`."""

@@ -1,0 +1,15 @@
+"""How to reach an etcd cluster and how to use it: kube-apiserver's `--etcd-*` flags."""
+
+import msgspec
+
+from doorman.store.etcd.etcd_tls import EtcdTls
+
+
+class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
+    servers: tuple[str, ...]
+    prefix: str = "/registry"
+    tls: EtcdTls = EtcdTls()
+    compaction_seconds: float = 300.0
+    """0: this server compacts nothing."""
+    event_seconds: int = 3600
+    lease_reuse_seconds: int = 60

@@ -1,0 +1,50 @@
+"""All collections, fed from one store, and fed anew when the store does not know what came between."""
+
+from doorman.registry.cache.selection import Selection
+from doorman.registry.cache.watch_cache import WatchCache
+from doorman.store.key_index import KeyIndex
+from doorman.store.memory_store import MemoryStore
+from doorman.store.store_contract import ABSENT, Entry, StoreEvent, Write
+
+MAPS = Selection(storage="configmaps")
+
+
+def kept(name: str) -> bytes:
+    return b'"name":"%s","namespace":"d"}}' % name.encode()
+
+
+def entry(name: str, revision: int) -> Entry:
+    return Entry(f"configmaps/d/{name}", kept(name), revision, revision)
+
+
+async def test_writes_reach_the_collection_of_their_kind() -> None:
+    store = MemoryStore()
+    cache = WatchCache(store, {})
+    event = await store.commit(Write("configmaps/d/a", kept("a"), ABSENT))
+    assert [one.name for one in cache.collection("configmaps").select(MAPS)] == ["a"]
+    assert list(cache.collection("secrets").select(Selection(storage="secrets"))) == []
+    assert cache.revision == event.revision
+
+
+def test_revisions_may_have_gaps_and_be_shared() -> None:
+    index = KeyIndex()
+    cache = WatchCache(MemoryStore(index), {})
+    stream = cache.collection("configmaps").follow(MAPS, None)
+    index.follow([StoreEvent(7, entry(name, 7).key, entry(name, 7), None) for name in "ab"], 7)
+    index.follow([], 12)
+    assert cache.revision == 12, "nothing of ours happened until then"
+    index.follow([StoreEvent(20, entry("a", 7).key, None, entry("a", 7))], 20)
+    assert [(one.object.name, one.object.revision) for one in stream.take()] == [("a", 7), ("b", 7), ("a", 20)]
+    assert [event.revision for event in index.events_after(6)] == [7, 7, 20]
+    assert [event.revision for event in index.events_after(7)] == [20]
+
+
+def test_store_that_was_read_anew_ends_all_streams() -> None:
+    index = KeyIndex()
+    cache = WatchCache(MemoryStore(index), {})
+    index.follow([StoreEvent(3, entry("a", 3).key, entry("a", 3), None)], 3)
+    stream = cache.collection("configmaps").follow(MAPS, None)
+    index.replace([entry("b", 9)], 10)
+    assert stream.is_closed
+    assert [one.name for one in cache.collection("configmaps").select(MAPS)] == ["b"]
+    assert (cache.revision, cache.collection("configmaps").oldest) == (10, 10)

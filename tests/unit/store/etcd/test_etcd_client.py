@@ -1,0 +1,48 @@
+"""The client moves on from members that do not answer, and says what etcd said."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
+from support.etcd import EtcdMember, free_ports
+
+
+async def test_member_that_is_not_there_is_left_for_the_next(member: EtcdMember) -> None:
+    nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
+    client = EtcdClient([nobody, member.url])
+    answer = await client.range(b"k")
+    assert answer.header.revision > 0
+    assert client.current == member.url.removeprefix("http://")
+    await client.close()
+
+
+async def test_member_that_hangs_is_left_for_the_next(member: EtcdMember, tmp_path: Path) -> None:
+    with EtcdMember(tmp_path, "--unsafe-no-fsync") as hanging:
+        client = EtcdClient([hanging.url, member.url])
+        await client.range(b"k")
+        hanging.signal(signal.SIGSTOP)
+        assert (await client.range(b"k", seconds=2.0)).header.revision > 0
+        assert client.current == member.url.removeprefix("http://")
+        await client.close()
+
+
+async def test_nobody_there_is_undecided(tmp_path: Path) -> None:
+    client = EtcdClient([f"http://127.0.0.1:{free_ports(1)[0]}"])
+    with pytest.raises(EtcdError) as error:
+        await client.range(b"k", seconds=0.3)
+    assert error.value.is_undecided
+    assert not await client.is_alive()
+    await client.close()
+
+
+async def test_what_etcd_refuses_is_told_in_its_words(member: EtcdMember) -> None:
+    client = EtcdClient([member.url])
+    with pytest.raises(EtcdError, match="request is too large") as error:
+        await client.swap(b"k", b"x" * 2_000_000, 0)
+    assert not error.value.is_undecided
+    assert str(error.value).startswith("rpc error: code = InvalidArgument desc = etcdserver")
+    assert await client.is_alive()
+    assert len(await client.versions()) == 1
+    await client.close()

@@ -1,0 +1,21 @@
+"""The messages are those of etcd's wire format."""
+
+from doorman.store.etcd.etcd_messages import BY_MOD_REVISION, EQUAL, MESSAGES
+
+
+def test_comparison_with_nothing_says_so_on_the_wire() -> None:
+    """A revision of zero means that the key is absent: it must be sent."""
+    compare = MESSAGES["Compare"](result=EQUAL, target=BY_MOD_REVISION, key=b"k", mod_revision=0)
+    assert compare.SerializeToString() == b"\x10\x02\x1a\x01k\x30\x00"
+
+
+def test_members_nobody_asks_for_are_passed_over() -> None:
+    answer = MESSAGES["ResponseHeader"].FromString(b"\x18\x07\x20\x03")  # revision 7, raft term 3
+    assert answer.revision == 7
+
+
+def test_watch_that_is_created_has_its_number_eleven_for_events() -> None:
+    event = MESSAGES["Event"](type=1, kv=MESSAGES["KeyValue"](key=b"k", mod_revision=2))
+    again = MESSAGES["WatchResponse"].FromString(MESSAGES["WatchResponse"](events=[event]).SerializeToString())
+    assert (again.events[0].kv.key, again.events[0].type) == (b"k", 1)
+    assert again.SerializeToString()[0] == 11 << 3 | 2

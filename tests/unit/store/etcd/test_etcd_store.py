@@ -1,0 +1,168 @@
+"""The store on a real etcd: the contract, what others write, compaction, leases."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+
+import pytest
+
+from conformance_store import StoreSuite
+from doorman.base.clock import ManualClock
+from doorman.store.etcd.etcd_client import EtcdClient
+from doorman.store.etcd.etcd_leases import EtcdLeases
+from doorman.store.etcd.etcd_messages import MESSAGES
+from doorman.store.etcd.etcd_store import EtcdStore, ObjectCodec
+from doorman.store.store_contract import ABSENT, Conflict, Write
+from support.etcd import EtcdMember
+
+_prefixes = itertools.count()
+
+
+class PlainCodec:
+    """Keys and values as they are; what begins with `unknown` is of no kind."""
+
+    first = "definitions/"
+
+    def to_etcd_key(self, key: str) -> str:
+        return key
+
+    def from_etcd_key(self, key: str) -> str | None:
+        return None if key.startswith("unknown") else key
+
+    def to_value(self, key: str, kept: bytes) -> bytes:
+        return b"value:" + kept
+
+    def to_kept(self, key: str, value: bytes) -> bytes:
+        return value.removeprefix(b"value:")
+
+    def seconds_to_live(self, key: str) -> int:
+        return 3600 if key.startswith("events/") else 0
+
+
+async def opened(member: EtcdMember, prefix: str, codec: ObjectCodec | None = None) -> EtcdStore:
+    client = EtcdClient([member.url])
+    return await EtcdStore.open(client, codec or PlainCodec(), prefix, EtcdLeases(client, ManualClock(0.0)))
+
+
+@pytest.fixture
+def prefix() -> str:
+    return f"/test-{next(_prefixes)}"
+
+
+@pytest.fixture
+async def store(member: EtcdMember, prefix: str) -> AsyncIterator[EtcdStore]:
+    one = await opened(member, prefix)
+    yield one
+    await one.close()
+
+
+@pytest.fixture
+async def other(member: EtcdMember, prefix: str) -> AsyncIterator[EtcdStore]:
+    one = await opened(member, prefix)
+    yield one
+    await one.close()
+
+
+@pytest.fixture
+async def client(member: EtcdMember) -> AsyncIterator[EtcdClient]:
+    one = EtcdClient([member.url])
+    yield one
+    await one.close()
+
+
+class TestEtcdStore(StoreSuite):
+    @pytest.fixture
+    async def small_history_store(self, store: EtcdStore) -> EtcdStore:
+        store._index._history_events_max = 4
+        return store
+
+
+async def test_what_others_write_is_read_when_it_is_asked_for(store: EtcdStore, other: EtcdStore) -> None:
+    event = await other.commit(Write("pods/a", b"1", ABSENT))
+    await store.catch_up()
+    assert store.peek("pods/a") == event.entry
+    assert [one.key for one in store.events_after(event.revision - 1)] == ["pods/a"]
+
+
+async def test_writer_who_was_behind_is_told_what_is_there(store: EtcdStore, other: EtcdStore) -> None:
+    first = await other.commit(Write("pods/a", b"1", ABSENT))
+    with pytest.raises(Conflict) as lost:
+        await store.commit(Write("pods/a", b"2", ABSENT))
+    assert lost.value.current == first.entry
+    assert store.peek("pods/a") == first.entry, "the next attempt begins there"
+    second = await store.commit(Write("pods/a", b"2", first.revision))
+    await other.catch_up()
+    assert other.peek("pods/a") == second.entry
+
+
+async def test_two_who_write_one_key_at_once_do_so_one_after_the_other(store: EtcdStore, other: EtcdStore) -> None:
+    async def count(one: EtcdStore) -> None:
+        for _ in range(25):
+            while True:
+                entry = one.peek("pods/n")
+                number = int(entry.value) if entry is not None else 0
+                write = Write("pods/n", str(number + 1).encode(), entry.revision if entry is not None else ABSENT)
+                try:
+                    await one.commit(write)
+                except Conflict:
+                    continue
+                break
+
+    await asyncio.gather(count(store), count(store), count(other), count(other))
+    found = await store.refresh("pods/n")
+    assert found is not None
+    assert found.value == b"100"
+
+
+async def test_reopened_store_has_everything(member: EtcdMember, store: EtcdStore, prefix: str) -> None:
+    for name in ("pods/b", "pods/a", "definitions/d"):
+        await store.commit(Write(name, b"1", ABSENT))
+    again = await opened(member, prefix)
+    assert [entry.key for entry in again.entries()] == ["definitions/d", "pods/a", "pods/b"]
+    assert list(again.entries()) == list(store.entries())
+    await again.close()
+
+
+async def test_revisions_of_others_are_no_reason_to_wait(store: EtcdStore, client: EtcdClient, prefix: str) -> None:
+    await client.swap(b"elsewhere" + prefix.encode(), b"x", 0)
+    await client.swap(f"{prefix}/unknown/x".encode(), b"x", 0)
+    await store.catch_up()
+    assert list(store.entries()) == []
+    await store.commit(Write("pods/a", b"1", ABSENT))
+    await client.swap(b"elsewhere-too" + prefix.encode(), b"x", 0)
+    await store.catch_up()
+    assert len(list(store.entries())) == 1
+
+
+async def test_everything_is_read_anew_when_etcd_has_forgotten_what_came_between(
+    store: EtcdStore, other: EtcdStore, client: EtcdClient
+) -> None:
+    kept = await store.commit(Write("pods/kept", b"1", ABSENT))
+    gone = await store.commit(Write("pods/gone", b"1", ABSENT))
+    epoch = store.epoch
+    store._index.revision = kept.revision  # as one that has not heard anything since
+    for task in store._tasks:
+        task.cancel()
+    await other.catch_up()
+    await other.commit(Write("pods/gone", None, gone.revision))
+    last = await other.commit(Write("pods/new", b"1", ABSENT))
+    await client.compact(last.revision)
+    store._tasks.append(asyncio.create_task(store._follow()))
+    assert await store._seen(last.revision, 5)
+    assert store.epoch == epoch + 1
+    assert [entry.key for entry in store.entries()] == ["pods/kept", "pods/new"]
+
+
+async def test_events_go_with_their_lease(store: EtcdStore, client: EtcdClient, prefix: str) -> None:
+    await store.commit(Write("events/e", b"1", ABSENT))
+    await store.commit(Write("pods/p", b"1", ABSENT))
+    answer = await client.range(f"{prefix}/".encode(), f"{prefix}0".encode())
+    leases = {kv.key.decode().removeprefix(f"{prefix}/"): kv.lease for kv in answer.kvs}
+    assert leases["pods/p"] == 0
+    assert leases["events/e"] != 0
+    revoke = MESSAGES["LeaseGrantRequest"](
+        TTL=leases["events/e"]
+    )  # both messages have the number in their first member
+    await client._once("Lease/LeaseRevoke", revoke, "LeaseGrantResponse", 2.0)
+    await store.catch_up()
+    assert [entry.key for entry in store.entries()] == ["pods/p"]
