@@ -51,7 +51,7 @@ from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdo
 from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
 from doorman.nodes.status.node_annotations import SHUTDOWN, SIMULATED, is_simulated
 from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, last_instant, next_instant, slot_of
-from doorman.nodes.status.node_status import change_events, next_report, status_body, wanted_statuses
+from doorman.nodes.status.node_status import change_events, last_report, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
 from doorman.nodes.status.unwritten_leases import renews_unwritten
 from doorman.semantics.pods.pod_resources import pod_requests
@@ -215,9 +215,11 @@ class SimulatedNodes:
         actions.extend(self._warnings.about_node(node, health.error))
         if health.silent:
             if not self._settings.writes_leases and name not in self._was_silent and not self._is_resuming(now):
-                # Until now it has renewed unwritten; here is what it came to.
-                last = last_instant(slot_of(name), self._settings.lease_renew_seconds, now)
-                actions.append(Renew(nodes=(name,), at=last))
+                # Until now it has given signs of life unwritten; here is the last.
+                slot = last_instant(slot_of(name), self._settings.lease_renew_seconds, now)
+                actions.append(
+                    Renew(nodes=(name,), at=max(slot, last_report(node, now, self._settings.status_report_seconds)))
+                )
             self._was_silent.add(name)
             wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
             return Result(actions=actions, wakes=wakes)
@@ -238,7 +240,8 @@ class SimulatedNodes:
         evicts_at = self._relieve(node, health, actions, now)
         plan = self._shutdowns.plan_of(name)
         off_at = plan.off if plan is not None else None
-        wakes.extend(_wake_at_first(f"node/{name}", due, health.changes_at, evicts_at, off_at))
+        reports_at = due if self._settings.writes_leases or not renews_unwritten(node) else None
+        wakes.extend(_wake_at_first(f"node/{name}", reports_at, health.changes_at, evicts_at, off_at))
         return Result(actions=actions, wakes=wakes, retry=RETRY)
 
     def _follow_shutdown(
