@@ -67,7 +67,9 @@ class Original:
             await self.settle()
 
     def pod_names(self) -> frozenset[str]:
-        return frozenset(pod.metadata.name for pod in self.plane.informers.lister("pods").list())
+        """Of pods that have a node: which of several pending ones is tried first, its scheduler alone remembers."""
+        pods = self.plane.informers.lister("pods").list()
+        return frozenset(pod.metadata.name for pod in pods if pod.spec.node_name)
 
     def snapshot(self) -> Snapshot:
         return captured(self.plane.cache, self.clock.now())

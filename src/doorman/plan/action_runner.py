@@ -40,8 +40,7 @@ GONE_POLL_SECONDS: Final = 1.0
 """How often kubectl drain looks whether the pods are gone."""
 NAMES_MAX: Final = 3
 REDACTED_NOTE: Final = (
-    "the snapshot is redacted, so changes of env, args and probes are not seen; "
-    "plan on the cluster, or save --no-redact"
+    "the snapshot is redacted: changes of env, args and probes are not seen; plan on the cluster, or save --no-redact"
 )
 
 

@@ -90,8 +90,8 @@ def _proposals(found: Sequence[Failover], target_seconds: float, settings: Setti
         if one.total_seconds is None:
             yield f"{one.workload}: no setting helps: {one.stuck}"
     if not late:
-        if found:
-            yield f"all others are whole within {target_seconds:g}s"
+        if any(one.total_seconds is not None for one in found):
+            yield "nothing needs to change: what can be whole again is so in time"
         return
     rest = {one.workload: _seconds(one, "rescheduling", "start", "termination") for one in late}
     worst = max(rest.values())

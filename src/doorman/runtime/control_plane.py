@@ -113,6 +113,7 @@ class ControlPlane:
             total_of=partial(total_in_scope, self.registry.cluster),
             instances=self._instances,
             own_service=api_service(self._settings.bind_address, port),
+            now=self._clock.now,
         )
         self._parts = parts
         for controller, account in enabled_controllers(parts):

@@ -10,6 +10,7 @@ from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.views.coordination import Lease
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
 from doorman.api.views.meta import Object
@@ -18,6 +19,7 @@ from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
+from doorman.base.clock import Instant
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
@@ -46,6 +48,7 @@ from doorman.controllers.job.ttl_after_finished import TtlAfterFinishedControlle
 from doorman.controllers.node.cloud_node import CloudNodeController
 from doorman.controllers.node.dedicated_nodes_controller import DedicatedNodesController
 from doorman.controllers.node.node_lifecycle import NodeLifecycleController
+from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.node.taint_expiry import TaintExpiryController
 from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
@@ -66,8 +69,9 @@ from doorman.controllers.volumes.pv_protection import PersistentVolumeProtection
 from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProtectionController
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.nodes.agent import SimulatedNodes
-from doorman.nodes.agent_settings import agent_settings_for
+from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
+from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
 from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings, is_enabled
 
@@ -92,9 +96,32 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """All objects of a custom kind."""
     own_service: Mapping[str, Document]
     """The API's own service and where it leads, by resource."""
+    now: Callable[[], Instant]
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)
+
+    def agent_settings(self) -> AgentSettings:
+        return agent_settings_for(
+            self.settings.node_lifecycle.node_monitor_grace_period_seconds,
+            comparison_operators=self.settings.gates.comparison_operators,
+            pod_lives=self.settings.pod_lives,
+            writes_leases=self.settings.writes_leases,
+            resumed_at=self.settings.resumed_at,
+        )
+
+    def node_lifecycle_settings(self) -> NodeLifecycleSettings:
+        settings = msgspec.structs.replace(self.settings.node_lifecycle, resumed_at=self.settings.resumed_at)
+        if self.settings.writes_leases:
+            return settings
+        return msgspec.structs.replace(settings, is_alive_for_certain=renews_unwritten)
+
+    def signs_of_life(self) -> ListerOf[Lease]:
+        """Leases, as the node-lifecycle-controller looks at them."""
+        if self.settings.writes_leases:
+            return self.lister(LEASES)
+        period_seconds = self.agent_settings().lease_renew_seconds
+        return UnwrittenLeases(self.lister(LEASES), self.lister("nodes"), period_seconds, self.now)
 
     def contents(self) -> Mapping[str, ListerOf[Any]]:
         """Listers of every namespaced kind that is stored."""
@@ -142,8 +169,8 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "node-lifecycle-controller": lambda p: NodeLifecycleController(
         p.lister("nodes"),
         p.lister("pods"),
-        p.lister(LEASES),
-        msgspec.structs.replace(p.settings.node_lifecycle, resumed_at=p.settings.resumed_at),
+        p.signs_of_life(),
+        p.node_lifecycle_settings(),
         live_leases=p.informers.live(LEASES) if p.settings.gates.lease_circuit_breaker else None,
         stopwatch=time.perf_counter,
     ),
@@ -271,12 +298,7 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
             p.lister("nodes"),
             p.lister("pods"),
             p.lister(LEASES),
-            agent_settings_for(
-                p.settings.node_lifecycle.node_monitor_grace_period_seconds,
-                comparison_operators=p.settings.gates.comparison_operators,
-                pod_lives=p.settings.pod_lives,
-                resumed_at=p.settings.resumed_at,
-            ),
+            p.agent_settings(),
         ),
         KUBELETS,
     ),

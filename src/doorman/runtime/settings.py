@@ -86,6 +86,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
     pod_lives: PodLives = PodLives()
     """What pods of simulated nodes do that do not say."""
+    writes_leases: bool = True
+    """False: leases of simulated nodes are not renewed in the store, but worked out by who looks for signs of life."""
     resumed_at: Instant | None = None
     """The store holds a cluster as it was at this instant: what was under way goes on from where it was."""
     seed: int | None = None
