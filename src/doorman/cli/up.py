@@ -29,6 +29,12 @@ _PATH: Final = click.Path(path_type=Path)
 @click.option(
     "--nodes", type=click.IntRange(min=0), default=NODES_DEFAULT, help="Simulated nodes node-1 … node-N; 0 for none."
 )
+@click.option(
+    "--components",
+    type=bool,
+    default=True,
+    help="false: the API server alone; `doorman scheduler`, `controllers` and `nodes` run against it.",
+)
 @click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
 @click.option("--secure-port", type=click.IntRange(0, 65535), default=6443, help="Port to listen on; 0 for a free one.")
 @click.option(
@@ -124,8 +130,11 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
     if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] != NODES_DEFAULT):
         raise click.UsageError("--from brings its own nodes\nhint: leave --nodes and --nodes-config out")
+    if not flags["components"] and (flags["nodes_config"] is not None or flags["nodes"] != NODES_DEFAULT):
+        raise click.UsageError("--components=false runs no nodes\nhint: give --nodes to `doorman nodes`")
     return msgspec.structs.replace(
         control_plane_settings(flags),
+        components=flags["components"],
         nodes=0 if flags["source"] is not None else flags["nodes"],
         bind_address=flags["bind_address"],
         secure_port=flags["secure_port"],

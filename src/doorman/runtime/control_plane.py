@@ -121,9 +121,10 @@ class ControlPlane:
         """Start controllers, scheduler and simulated nodes; where others serve the same store, only those whose work
         is every API server's own: the rest act where the leases are (`lead_controllers`, `lead_scheduling`).
         """
-        for resource in SCHEDULED_BY:
-            self.informers.of(resource)
-        if not self._elects:
+        if self._settings.components:
+            for resource in SCHEDULED_BY:
+                self.informers.of(resource)
+        if self._settings.components and not self._elects:
             self.scheduler = self._make_scheduler()
             for resource in SCHEDULED_BY:
                 self.informers.of(resource).listen(self.scheduler.changed, "scheduler")
@@ -202,6 +203,8 @@ class ControlPlane:
 
     async def add_nodes(self) -> None:
         """The simulated nodes of the settings that are not there yet."""
+        if not self._settings.components:
+            return
         client = self.client_as(API_SERVER_USER, "doorman", MASTERS)
         now = self._clock.now()
         fleet = self._settings.fleet

@@ -287,13 +287,20 @@ def account_of(name: str) -> Account:
     return Account(f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}")
 
 
-def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
-    """Every controller that is to run, with who it acts as, in the order in which they are started."""
+def managed_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+    """Those of them that are kube-controller-manager's work upstream, and ours that stand beside it."""
     for name, build in CONTROLLERS.items():
         is_possible = parts.settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
         if is_possible and is_enabled(name, parts.settings.controllers):
             yield build(parts), account_of(name)
+
+
+def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+    """Every controller that is to run, with who it acts as, in the order in which they are started."""
+    if parts.settings.components:
+        yield from managed_controllers(parts)
     for build, account in SERVERS_OWN:
-        yield build(parts), account
+        if parts.settings.components or account.is_api_server:
+            yield build(parts), account
     if parts.settings.etcd is None:  # which forgets events by itself
         yield EventTtlController(parts.informers.live("events")), API_SERVER

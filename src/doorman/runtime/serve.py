@@ -99,7 +99,7 @@ async def _serve(
         credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
         cluster = ControlPlane(store, settings, clock, scheme=scheme)
         service = _clock_service(clock, cluster, store)
-        leadership = Leadership(cluster, clock) if store.is_shared else None
+        leadership = Leadership(cluster, clock) if store.is_shared and settings.components else None
     except BaseException:
         await store.close()
         raise

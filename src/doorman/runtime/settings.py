@@ -49,6 +49,8 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 3
+    components: bool = True
+    """False: the API server alone. Scheduler, controllers and simulated nodes are processes of their own."""
     bind_address: str = "127.0.0.1"
     secure_port: int = 6443
     """0: a free one."""
