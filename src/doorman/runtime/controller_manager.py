@@ -11,8 +11,8 @@ from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_contract import Controller, KindFollower
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
+from doorman.client.informers import Informers
 from doorman.client.recorder import EventRecorder
-from doorman.runtime.components.informers import Informers
 from doorman.runtime.components.workqueue_names import QUEUE_NAMES
 
 T = TypeVar("T")

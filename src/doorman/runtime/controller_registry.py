@@ -20,6 +20,7 @@ from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
+from doorman.client.informers import Informers
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
@@ -68,7 +69,6 @@ from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProt
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
-from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
