@@ -128,7 +128,7 @@ def control_plane_settings(flags: dict[str, Any]) -> Settings:
             evictions_per_second=flags["eviction_rate"],
         ),
         pod_gc=PodGcSettings(terminated_pod_gc_threshold=flags["terminated_pod_gc_threshold"]),
-        scheduler=_scheduler_config(flags["config"]),
+        scheduler=scheduler_config(flags["config"]),
     )
 
 
@@ -174,7 +174,7 @@ def _check_numbers(flags: dict[str, Any]) -> None:  # what click has read
             raise click.UsageError(f"{flag} must be {words}\nhint: leave it out for kube-controller-manager's default")
 
 
-def _scheduler_config(file: Path | None) -> SchedulerConfig:
+def scheduler_config(file: Path | None) -> SchedulerConfig:
     if file is None:
         return SchedulerConfig()
     try:
