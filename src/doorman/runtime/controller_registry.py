@@ -84,6 +84,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     ca_certificate: bytes
     ca_key: bytes = b""
     """Empty: nothing is signed."""
+    signing_certificate: bytes = b""
+    """Of that key; empty: it is `ca_certificate`."""
     authorize: AccessCheck
     """Says who may do what."""
     total_of: TotalOf
@@ -206,7 +208,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
-        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.ca_certificate, p.ca_key
+        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.signing_certificate or p.ca_certificate, p.ca_key
     ),
     "certificatesigningrequest-approving-controller": lambda p: CertificateApprovingController(
         p.lister(CERTIFICATE_SIGNING_REQUESTS), p.authorize
@@ -250,6 +252,21 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 
 
+def simulated_nodes(p: Parts) -> SimulatedNodes:
+    """The kubelets of all simulated nodes."""
+    return SimulatedNodes(
+        p.lister("nodes"),
+        p.lister("pods"),
+        p.lister(LEASES),
+        agent_settings_for(
+            p.settings.node_lifecycle.node_monitor_grace_period_seconds,
+            comparison_operators=p.settings.gates.comparison_operators,
+            pod_lives=p.settings.pod_lives,
+            resumed_at=p.settings.resumed_at,
+        ),
+    )
+
+
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
     (lambda p: CustomResourceDefinitionController(p.lister(DEFINITIONS), p.instances), API_SERVER),
     (
@@ -264,20 +281,7 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         API_SERVER,
     ),
     (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
-    (
-        lambda p: SimulatedNodes(
-            p.lister("nodes"),
-            p.lister("pods"),
-            p.lister(LEASES),
-            agent_settings_for(
-                p.settings.node_lifecycle.node_monitor_grace_period_seconds,
-                comparison_operators=p.settings.gates.comparison_operators,
-                pod_lives=p.settings.pod_lives,
-                resumed_at=p.settings.resumed_at,
-            ),
-        ),
-        KUBELETS,
-    ),
+    (simulated_nodes, KUBELETS),
 )
 """Always on: what is the API server's own work upstream, and the simulated kubelets."""
 

@@ -63,7 +63,14 @@ def component_flags(*, qps: float, burst: int, port: int, lease: str) -> Callabl
 
 def _election_flags(lease: str) -> tuple[Callable[[F], F], ...]:
     return (
-        click.option("--leader-elect", type=bool, default=True, help="Act only while the lease is held."),
+        click.option(
+            "--leader-elect",
+            is_flag=False,
+            flag_value=True,
+            type=bool,
+            default=True,
+            help="Act only while the lease is held.",
+        ),
         click.option("--leader-elect-lease-duration", type=GoDuration(), default="15s", help="How long it is held."),
         click.option("--leader-elect-renew-deadline", type=GoDuration(), default="10s", help="Lost when not renewed."),
         click.option("--leader-elect-retry-period", type=GoDuration(), default="2s", help="How often it is tried."),

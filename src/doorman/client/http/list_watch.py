@@ -52,7 +52,7 @@ def decide_next(error: Exception, *, is_filled: bool) -> Next:
     >>> decide_next(ApiError(429, "TooManyRequests", ""), is_filled=True)
     <Next.FOLLOW: 'follow'>
     """
-    if isinstance(error, ApiError) and error.code == 404:
+    if isinstance(error, ApiError) and error.code in (404, 405):
         return Next.ABSENT
     if isinstance(error, ApiError) and error.code == 403:
         return Next.REFUSED
