@@ -12,6 +12,7 @@ _COMMANDS: Final = {
     "up": ("doorman.cli.up", "Start a control plane of your own."),
     "scheduler": ("doorman.cli.attached.scheduler_command", "Run the scheduler against an API server."),
     "controllers": ("doorman.cli.attached.controllers_command", "Run controllers against an API server."),
+    "nodes": ("doorman.cli.attached.nodes_command", "Run simulated nodes of an API server."),
     "taint": ("doorman.cli.taint", "Update the taints on one or more nodes, as kubectl taint does."),
     "plan": ("doorman.cli.planning.plan_command", "Ask before you act: what a taint, a drain or a lost zone will do."),
     "failover": ("doorman.cli.planning.failover_command", "Say how long a workload is not whole when a node dies."),

@@ -144,12 +144,12 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         max_requests_inflight=flags["max_requests_inflight"],
         max_mutating_requests_inflight=flags["max_mutating_requests_inflight"],
         audit_log_path=flags["audit_log_path"],
-        fleet=_fleet(flags["nodes_config"]),
+        fleet=read_fleet(flags["nodes_config"]),
         clock_rate=flags["clock"],
     )
 
 
-def _fleet(file: Path | None) -> Fleet | None:
+def read_fleet(file: Path | None) -> Fleet | None:
     if file is None:
         return None
     try:
