@@ -3,7 +3,7 @@
 import msgspec
 
 from doorman.api.views.resource.devices import DeviceTaintRule
-from doorman.cli.get_devices import device_rows
+from doorman.cli.objects.get_devices import device_rows
 from support.claims import a_claim, a_slice
 from support.devices import DRIVER, device, taint
 

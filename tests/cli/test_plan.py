@@ -227,7 +227,7 @@ def test_file_that_cannot_be_taken_up_is_one_line_with_a_hint(
 def test_data_directory_that_holds_a_cluster_is_not_written_over(file: Path, tmp_path: Path) -> None:
     with Server(tmp_path, in_memory=False):
         pass
-    with pytest.raises(AssertionError, match="the data directory holds a cluster already"):
+    with pytest.raises(AssertionError, match="the store holds a cluster already"):
         Server(tmp_path, "--from", str(file), in_memory=False)
 
 

@@ -172,3 +172,30 @@ def test_everything_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
 def test_zero_nodes_means_none(tmp_path: Path) -> None:
     with Server(tmp_path, "--nodes", "0") as server:
         assert json.loads(fetch(server, "GET", "/api/v1/nodes")[2])["items"] == []
+
+
+def test_scheduler_plugin_that_is_not_installed_exits_2_and_says_how(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {filter: {enabled: [{name: Elsewhere}]}}}]\n"
+    )
+    done = up("--in-memory", "--config", str(file))
+    assert done.returncode == 2
+    assert "plugin Elsewhere does not exist" in done.stderr
+    assert "hint: a plugin of somebody else must be installed" in done.stderr
+
+
+def test_nodes_that_were_removed_do_not_come_back(tmp_path: Path) -> None:
+    with Server(tmp_path, in_memory=False) as server:
+        assert names_of_nodes(server) == ["node-1", "node-2", "node-3"]
+        server.kubectl("delete", "node", "node-2")
+        server.doorman("node", "add", "other")
+    with Server(tmp_path, in_memory=False) as server:
+        assert names_of_nodes(server) == ["node-1", "node-3", "other"]
+    with Server(tmp_path, "--nodes", "2", in_memory=False) as server:
+        assert names_of_nodes(server) == ["node-1", "node-2", "node-3", "other"], "who asks for them gets them"
+
+
+def names_of_nodes(server: Server) -> list[str]:
+    return server.kubectl("get", "nodes", "-o", "name").stdout.replace("node/", "").split()

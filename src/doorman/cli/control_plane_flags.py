@@ -189,6 +189,20 @@ def check_names(settings: Settings) -> None:
         )
     except ValueError as error:
         raise click.UsageError(f"{error}\nhint: names look like PodTolerationRestriction") from error
+    if settings.scheduler != SchedulerConfig():
+        _check_plugins(settings)
+
+
+def _check_plugins(settings: Settings) -> None:
+    """Plugins of the scheduler that are not there."""
+    from doorman.scheduler.out_of_tree_plugins import find_plugins
+    from doorman.scheduler.scheduler import Scheduler
+
+    try:
+        Scheduler(settings.scheduler, comparison_operators=settings.gates.comparison_operators, plugins=find_plugins())
+    except (ValueError, ImportError) as error:
+        hint = "a plugin of somebody else must be installed beside Doorman: see docs/scheduler.md"
+        raise click.UsageError(f"--config: plugin {error}\nhint: {hint}") from error
 
 
 def _check_numbers(flags: dict[str, Any]) -> None:  # what click has read

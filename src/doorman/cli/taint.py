@@ -6,7 +6,7 @@ import click
 
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
-from doorman.cli.output import print_object
+from doorman.cli.objects.output import print_object
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
 from doorman.client.http_client import HttpClient, Unreachable
 from doorman.client.resource_lookup import NoSuchResource, find_resource

@@ -10,10 +10,10 @@ import msgspec
 import yaml
 
 from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
-from doorman.cli.etcd_flags import etcd_options, etcd_settings_of
 from doorman.cli.flag_types import ClockRate
 from doorman.cli.loading import loading
 from doorman.cli.paths import default_data_dir
+from doorman.cli.storage.etcd_flags import etcd_options, etcd_settings_of
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings
 from doorman.store.store_contract import Entry, Unusable
@@ -21,13 +21,14 @@ from doorman.store.store_contract import Entry, Unusable
 if TYPE_CHECKING:
     from doorman.runtime.kubeconfig_file import WrittenKubeconfig
 
-NODES_DEFAULT: Final = 3
 _PATH: Final = click.Path(path_type=Path)
 
 
 @click.command("up", context_settings={"show_default": True, "max_content_width": 100})
 @click.option(
-    "--nodes", type=click.IntRange(min=0), default=NODES_DEFAULT, help="Simulated nodes node-1 … node-N; 0 for none."
+    "--nodes",
+    type=click.IntRange(min=0),
+    help="Simulated nodes node-1 … node-N; 0 for none.  [default: 3 where nothing is stored yet]",
 )
 @click.option(
     "--components",
@@ -36,6 +37,9 @@ _PATH: Final = click.Path(path_type=Path)
     help="false: the API server alone; `doorman scheduler`, `controllers` and `nodes` run against it.",
 )
 @click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
+@click.option(
+    "--tls-san", multiple=True, metavar="NAME", help="A name or address the certificate is to be for, too. Repeatable."
+)
 @click.option("--secure-port", type=click.IntRange(0, 65535), default=6443, help="Port to listen on; 0 for a free one.")
 @click.option(
     "--data-dir",
@@ -126,17 +130,18 @@ def settings_of(flags: dict[str, Any]) -> Settings:
             "--clock and --etcd-servers exclude each other: others write the same etcd in real time\n"
             "hint: leave one of them out"
         )
-    if flags["nodes_config"] is not None and flags["nodes"] != NODES_DEFAULT:
+    if flags["nodes_config"] is not None and flags["nodes"] is not None:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
-    if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] != NODES_DEFAULT):
+    if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] is not None):
         raise click.UsageError("--from brings its own nodes\nhint: leave --nodes and --nodes-config out")
-    if not flags["components"] and (flags["nodes_config"] is not None or flags["nodes"] != NODES_DEFAULT):
+    if not flags["components"] and (flags["nodes_config"] is not None or flags["nodes"] is not None):
         raise click.UsageError("--components=false runs no nodes\nhint: give --nodes to `doorman nodes`")
     return msgspec.structs.replace(
         control_plane_settings(flags),
         components=flags["components"],
         nodes=0 if flags["source"] is not None else flags["nodes"],
         bind_address=flags["bind_address"],
+        tls_names=flags["tls_san"],
         secure_port=flags["secure_port"],
         data_dir=None if in_memory else flags["data_dir"] or default_data_dir(),
         etcd=etcd_settings_of(flags),

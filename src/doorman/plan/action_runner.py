@@ -39,7 +39,10 @@ BUDGET_RETRY_SECONDS: Final = 5.0
 GONE_POLL_SECONDS: Final = 1.0
 """How often kubectl drain looks whether the pods are gone."""
 NAMES_MAX: Final = 3
-REDACTED_NOTE: Final = "the snapshot is redacted, so changes of env, args and probes are not seen; plan on the cluster, or save --no-redact"
+REDACTED_NOTE: Final = (
+    "the snapshot is redacted, so changes of env, args and probes are not seen; "
+    "plan on the cluster, or save --no-redact"
+)
 
 
 class ActionRunner:

@@ -42,7 +42,7 @@ from doorman.runtime.components.pod_explainer import (
 )
 from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
-from doorman.runtime.components.zone_reports import ZONES, reports_zones, zone_list
+from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
 from doorman.runtime.controller_registry import Account, Parts, enabled_controllers
 from doorman.runtime.credentials import Credentials
@@ -59,6 +59,7 @@ SCHEDULED_BY: Final = ("nodes", *WATCHED, "pods")
 """Kinds that the scheduler follows, in the order in which it is told of them."""
 T = TypeVar("T")
 
+NODES_DEFAULT: Final = 3
 NODES_AT_ONCE: Final = 100
 """Simulated nodes that are made together when a cluster starts: they share the way to the disk."""
 
@@ -88,6 +89,7 @@ class ControlPlane:
         self.scheduler: SchedulerRunner | None = None
         self._extenders: ExtenderCaller | None = None
         self._elects = store.is_shared
+        self._is_new = not any(True for _ in store.entries())
         self._kubelets = KubeletClient(
             self.cache,
             lambda node: self.api.kubelet_client(node).while_(self._while_leading("controllers")),
@@ -177,7 +179,7 @@ class ControlPlane:
             audit,
             computed={
                 EXPLANATIONS: lambda namespace, name, user: self.explainer().explain(namespace, name, user),
-                ZONES: lambda _namespace, _name, _user: zone_list(self._controllers.find(reports_zones)),
+                ZONES: lambda _namespace, name, _user: zones_document(self._controllers.find(reports_zones), name),
                 COMPONENTS: lambda _namespace, name, _user: component_statuses(self.kinds, name),
             },
             sources=(controller_source(self.runners), scheduler_source(lambda: self.scheduler)),
@@ -211,7 +213,10 @@ class ControlPlane:
         if fleet is not None:
             manifests = fleet_manifests(fleet, now=now)
         else:
-            manifests = [simulated_node(f"node-{number}", now=now) for number in range(1, self._settings.nodes + 1)]
+            count = self._settings.nodes
+            if count is None:
+                count = NODES_DEFAULT if self._is_new else 0
+            manifests = [simulated_node(f"node-{number}", now=now) for number in range(1, count + 1)]
         for start in range(0, len(manifests), NODES_AT_ONCE):
             some = manifests[start : start + NODES_AT_ONCE]
             await asyncio.gather(*(_create_if_absent(client, manifest) for manifest in some))

@@ -32,7 +32,7 @@ from doorman.controllers.cluster.disruption import DisruptionController, Workloa
 from doorman.controllers.cluster.event_ttl import EventTtlController
 from doorman.controllers.cluster.flow_schema_status import FlowSchemaStatusController
 from doorman.controllers.cluster.garbage_collector import GarbageCollector, kind_finder
-from doorman.controllers.cluster.namespace_controller import NamespaceController
+from doorman.controllers.cluster.namespace_controller import SEVERAL_SERVERS, NamespaceController
 from doorman.controllers.cluster.policy_status import PolicyStatusController
 from doorman.controllers.cluster.resource_quota_controller import ResourceQuotaController, TotalOf
 from doorman.controllers.cluster.service_account_controller import ServiceAccountController
@@ -137,7 +137,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "root-ca-certificate-publisher-controller": lambda p: RootCaController(
         p.lister("namespaces"), p.lister("configmaps"), root_ca=p.ca_certificate.decode()
     ),
-    "namespace-controller": lambda p: NamespaceController(p.lister("namespaces"), p.contents()),
+    "namespace-controller": lambda p: NamespaceController(
+        p.lister("namespaces"), p.contents(), SEVERAL_SERVERS if p.settings.etcd is not None else None
+    ),
     "garbage-collector-controller": lambda p: GarbageCollector(p.collectable(), kind_finder(p.kinds)),
     "node-lifecycle-controller": lambda p: NodeLifecycleController(
         p.lister("nodes"),

@@ -4,7 +4,9 @@ import contextlib
 import ipaddress
 import os
 import secrets
+import socket
 import stat
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -43,21 +45,28 @@ _FILES: Final = {
 }
 
 
-def load_or_make(directory: Path | None, bind_address: str, now: datetime) -> Credentials:
-    """From the directory's `pki` folder, made there when missing; without a directory, for this process only."""
+def load_or_make(
+    directory: Path | None, bind_address: str, now: datetime, *, more_names: Sequence[str] = ()
+) -> Credentials:
+    """From the directory's `pki` folder, made there when missing; without a directory, for this process only.
+
+    The server's certificate is for the address it listens on, for the host's own names and addresses when that is all
+    of them, and for `more_names`.
+    """
+    names = (*(own_names() if _is_everywhere(bind_address) else (bind_address,)), *more_names)
     if directory is None:
-        return _make(bind_address, now)
+        return _make(names, now)
     folder = directory / "pki"
     token_file = folder / "admin.token"
     if token_file.exists():
         credentials = _load(folder, token_file)
-        if _covers(credentials.server_certificate, bind_address):
+        if _covers(credentials.server_certificate, names):
             return credentials
-        renewed = _with_server_certificate(credentials, bind_address, now)
+        renewed = _with_server_certificate(credentials, names, now)
         write_private(folder / "server.crt", renewed.server_certificate)
         write_private(folder / "server.key", renewed.server_key)
         return renewed
-    made = _make(bind_address, now)
+    made = _make(names, now)
     folder.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
     folder.chmod(PRIVATE_FOLDER)
     for field, name in _FILES.items():
@@ -130,7 +139,7 @@ def write_private(file: Path, content: bytes) -> None:
     os.replace(partial, file)
 
 
-def _make(bind_address: str, now: datetime) -> Credentials:
+def _make(names: Sequence[str], now: datetime) -> Credentials:
     ca_key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorman-ca")])
     ca = (
@@ -161,17 +170,18 @@ def _make(bind_address: str, now: datetime) -> Credentials:
         service_account_key=_pem(ec.generate_private_key(ec.SECP256R1())),
         admin_token=secrets.token_urlsafe(32),
     )
-    return _with_server_certificate(bare, bind_address, now)
+    return _with_server_certificate(bare, names, now)
 
 
-def _with_server_certificate(credentials: Credentials, bind_address: str, now: datetime) -> Credentials:
+def _with_server_certificate(credentials: Credentials, names: Sequence[str], now: datetime) -> Credentials:
     ca = x509.load_pem_x509_certificate(credentials.ca_certificate)
     ca_key = serialization.load_pem_private_key(credentials.ca_key, None)
     assert isinstance(ca_key, ec.EllipticCurvePrivateKey), "the CA key is ours"
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "doorman")])
-    addresses = dict.fromkeys(("127.0.0.1", "::1", API_SERVICE_ADDRESS, *_address_of(bind_address)))
-    alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in _NAMES]
+    addresses, domains = _sorted_out(names)
+    addresses = list(dict.fromkeys(("127.0.0.1", "::1", API_SERVICE_ADDRESS, *addresses)))
+    alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dict.fromkeys((*_NAMES, *domains))]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
     certificate = (
         _builder(subject, ca.subject, key.public_key(), now)
@@ -206,18 +216,47 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
-def _address_of(bind_address: str) -> tuple[str, ...]:
+def own_names() -> tuple[str, ...]:
+    """The host's names and addresses, as far as it knows them."""
+    host = socket.gethostname()
+    found = dict.fromkeys((host, socket.getfqdn()))
+    with contextlib.suppress(OSError):
+        for _, _, _, _, where in socket.getaddrinfo(host, None):
+            found[str(where[0]).partition("%")[0]] = None
+    for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        # Nothing is sent: the system only chooses the address it would send from.
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as choosing:
+            choosing.connect((elsewhere, 9))
+            found[choosing.getsockname()[0]] = None
+    return tuple(name for name in found if name)
+
+
+def _is_everywhere(address: str) -> bool:
     try:
-        address = ipaddress.ip_address(bind_address)
+        return ipaddress.ip_address(address).is_unspecified
     except ValueError:
-        return ()
-    return () if address.is_unspecified else (str(address),)
+        return False
 
 
-def _covers(certificate: bytes, bind_address: str) -> bool:
-    wanted = _address_of(bind_address)
-    if not wanted:
-        return True
+def _sorted_out(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Addresses, and names.
+
+    >>> _sorted_out(["::1", "host.example.com"])
+    (['::1'], ['host.example.com'])
+    """
+    addresses: list[str] = []
+    domains: list[str] = []
+    for name in names:
+        try:
+            addresses.append(str(ipaddress.ip_address(name)))
+        except ValueError:
+            domains.append(name)
+    return addresses, domains
+
+
+def _covers(certificate: bytes, names: Sequence[str]) -> bool:
+    addresses, domains = _sorted_out(names)
     parsed = x509.load_pem_x509_certificate(certificate)
-    names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return wanted[0] in {str(address) for address in names.get_values_for_type(x509.IPAddress)}
+    known = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    has_addresses = set(addresses) <= {str(address) for address in known.get_values_for_type(x509.IPAddress)}
+    return has_addresses and set(domains) <= set(known.get_values_for_type(x509.DNSName))

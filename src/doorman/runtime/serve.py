@@ -96,7 +96,12 @@ async def _serve(
     try:
         await fill(store, initial)
         # Clients look at certificates, and live in real time.
-        credentials = load_or_make(settings.data_dir, settings.bind_address, datetime.fromtimestamp(wall.now(), UTC))
+        credentials = load_or_make(
+            settings.data_dir,
+            settings.bind_address,
+            datetime.fromtimestamp(wall.now(), UTC),
+            more_names=settings.tls_names,
+        )
         cluster = ControlPlane(store, settings, clock, scheme=scheme)
         service = _clock_service(clock, cluster, store)
         leadership = Leadership(cluster, clock) if store.is_shared and settings.components else None

@@ -1,12 +1,14 @@
 """Keys and certificates: private, and told by name when they are damaged."""
 
+import socket
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
-from doorman.runtime.credentials import load_or_make
+from doorman.runtime.credentials import load_or_make, own_names
 from doorman.store.store_contract import Unusable
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -57,3 +59,28 @@ def test_files_are_private_whatever_they_were(tmp_path: Path) -> None:
     load(tmp_path)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE((folder / name).stat().st_mode) for name in FILES} == {0o600}
+
+
+def names_in(directory: Path) -> set[str]:
+    certificate = x509.load_pem_x509_certificate((directory / "pki" / "server.crt").read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return {str(value) for kind in (x509.DNSName, x509.IPAddress) for value in names.get_values_for_type(kind)}
+
+
+def test_certificate_is_for_the_names_that_are_asked_for_and_renewed_for_others(tmp_path: Path) -> None:
+    load_or_make(tmp_path, "192.0.2.7", NOW, more_names=["doorman.example.com", "2001:db8::7"])
+    assert names_in(tmp_path) >= {"192.0.2.7", "doorman.example.com", "2001:db8::7", "127.0.0.1", "localhost"}
+    before = (tmp_path / "pki" / "server.crt").read_bytes()
+    load_or_make(tmp_path, "192.0.2.7", NOW, more_names=["doorman.example.com"])
+    assert (tmp_path / "pki" / "server.crt").read_bytes() == before, "it is good for these, too"
+    authority = (tmp_path / "pki" / "ca.crt").read_bytes()
+    load_or_make(tmp_path, "192.0.2.8", NOW)
+    assert "192.0.2.8" in names_in(tmp_path)
+    assert (tmp_path / "pki" / "ca.crt").read_bytes() == authority
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::"])
+def test_server_on_all_addresses_is_known_by_the_names_of_its_host(tmp_path: Path, address: str) -> None:
+    load_or_make(tmp_path, address, NOW)
+    assert set(own_names()) <= names_in(tmp_path)
+    assert socket.gethostname() in own_names()

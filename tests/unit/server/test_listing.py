@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.registry.cache import watch_cache as watchcache
+from doorman.registry.cache import collection as watchcache
 from doorman.registry.cache.selection import Selection
 from doorman.server import listing
 from doorman.server.listing import list_page, parse_list_options

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from doorman.api.machinery.schema import Document
-from doorman.cli.apply import documents
+from doorman.cli.objects.apply import documents
 from doorman.cli.planning.cluster_source import bad_input
 from doorman.cli.planning.plan_flags import FAIL_ON, PlanRequest, plan_flags, planned
 from doorman.plan.plan_actions import ApplyObjects, DrainNodes, LoseNodes, PlanAction, PlanError, Step

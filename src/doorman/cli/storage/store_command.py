@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from doorman.cli.etcd_flags import etcd_options, etcd_settings_of
 from doorman.cli.paths import default_data_dir
+from doorman.cli.storage.etcd_flags import etcd_options, etcd_settings_of
 from doorman.store.store_contract import Unusable
 
 

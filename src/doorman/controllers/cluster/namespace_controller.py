@@ -34,8 +34,13 @@ Contents = Mapping[str, Sequence[Object]]
 
 
 class NamespaceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    deletion_delay_seconds: float = 5.0
-    """How long after the mark the emptying begins, so that whoever was just creating something is done."""
+    deletion_delay_seconds: float = 0.5
+    """How long after the mark the emptying begins, so that whoever was just creating something is done. Upstream waits
+    five seconds, because its API servers learn of the mark one after the other; where there is one, it knows at once.
+    """
+
+
+SEVERAL_SERVERS: Final = NamespaceSettings(deletion_delay_seconds=5.0)
 
 
 def namespace_keys(change: ObjectChange) -> Iterable[str]:

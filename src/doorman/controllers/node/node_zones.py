@@ -68,9 +68,9 @@ def zone_of(labels: Mapping[str, str]) -> str:
 
 
 def zone_name(zone: str) -> str:
-    """A zone's id as people can read it: `region/zone`, or `(none)`."""
+    """A zone's id as people can read it and kubectl can ask for it: `region.zone`, or `none`."""
     region, _, name = zone.partition(":\0:")
-    return "/".join(part for part in (region, name) if part) or "(none)"
+    return ".".join(part for part in (region, name) if part) or "none"
 
 
 def decide_state(count: ZoneCount, unhealthy_share_min: float) -> ZoneState:

@@ -45,9 +45,9 @@ def test_empty_namespace_goes_after_the_delay() -> None:
     stage = stage_with()
     stage.at(1)
     stage.delete("namespaces", "a")
-    stage.at(5.9)
+    stage.at(1.4)
     assert stage.get("namespaces", "a")["status"]["phase"] == "Terminating"  # type: ignore[index]
-    stage.at(7)
+    stage.at(2)
     assert stage.get("namespaces", "a") is None
     assert stage.get("namespaces", "b") is not None
 
@@ -60,7 +60,7 @@ def test_pods_go_first_and_everything_else_only_when_none_is_left() -> None:
     stage.create("deployments.apps", {"metadata": {"namespace": "a", "name": "d"}})
     stage.delete("namespaces", "a")
     stage.at(60)
-    assert deleted(stage) == [(5.0, "pods/a/p")]
+    assert deleted(stage) == [(0.5, "pods/a/p")]
     assert stage.done(Delete)[0][1].propagation == "Background"
     remaining = conditions(stage)["NamespaceContentRemaining"]
     assert remaining["status"] == "True"

@@ -23,11 +23,11 @@ OLD, NEW = "failure-domain.beta.kubernetes.io/", "topology.kubernetes.io/"
 @pytest.mark.parametrize(
     ("labels", "zone", "name"),
     [
-        pytest.param({}, "", "(none)", id="none"),
-        pytest.param({NEW + "zone": "a", NEW + "region": "r"}, "r:\0:a", "r/a", id="zone-and-region"),
+        pytest.param({}, "", "none", id="none"),
+        pytest.param({NEW + "zone": "a", NEW + "region": "r"}, "r:\0:a", "r.a", id="zone-and-region"),
         pytest.param({NEW + "zone": "a"}, ":\0:a", "a", id="zone-alone"),
         pytest.param({OLD + "zone": "b", NEW + "zone": "a"}, ":\0:b", "b", id="old-label-takes-precedence"),
-        pytest.param({OLD + "region": "q", NEW + "zone": "a"}, "q:\0:a", "q/a", id="labels-mixed"),
+        pytest.param({OLD + "region": "q", NEW + "zone": "a"}, "q:\0:a", "q.a", id="labels-mixed"),
     ],
 )
 def test_zone_of_labels(labels: dict[str, str], zone: str, name: str) -> None:
@@ -172,4 +172,4 @@ def test_report_says_why_evictions_are_halted() -> None:
     assert report_zone("r:\0:a", found).halted_because.startswith("every node of every zone is not ready")
     evaluate(zones, 10.0, a=(4, 0), b=(2, 0))
     report = report_zone("r:\0:a", found)
-    assert (report.zone, report.state, report.halted_because) == ("r/a", "Normal", "")
+    assert (report.zone, report.state, report.halted_because) == ("r.a", "Normal", "")

@@ -23,14 +23,33 @@ def print_object(doc: dict[str, Any], output: str, *, qualified: str, verb: str 
         print(f"{name} {verb}")
 
 
-def print_table(table: dict[str, Any], *, wide: bool, with_namespace: bool, with_header: bool = True) -> None:
-    """A server's Table as kubectl shows it: names in capitals, cells in columns three apart."""
+def print_table(
+    table: dict[str, Any],
+    *,
+    wide: bool,
+    with_namespace: bool,
+    with_header: bool = True,
+    with_labels: bool = False,
+    kind: str = "",
+) -> None:
+    """A server's Table as kubectl shows it: names in capitals, cells in columns three apart.
+
+    `kind` stands before each name, where tables of several kinds are shown.
+    """
     definitions = table.get("columnDefinitions") or []
     shown = [i for i, column in enumerate(definitions) if wide or not column.get("priority")]
     rows = []
     if with_header:
         rows.append([definitions[i]["name"].upper() for i in shown])
-    rows += [[_text(row["cells"][i]) for i in shown] for row in table.get("rows") or []]
+    found = table.get("rows") or []
+    rows += [[_text(row["cells"][i]) for i in shown] for row in found]
+    if kind:
+        for row in rows[1 if with_header else 0 :]:
+            row[0] = f"{kind}/{row[0]}"
+    if with_labels:
+        labels = [_labels(row) for row in found]
+        last = ["LABELS", *labels] if with_header else labels
+        rows = [[*row, text] for row, text in zip(rows, last, strict=True)]
     if with_namespace:
         spaces = [row["object"]["metadata"].get("namespace", "") for row in table.get("rows") or []]
         first = ["NAMESPACE", *spaces] if with_header else spaces
@@ -44,6 +63,11 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
         cells = [cell.ljust(width + GAP) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
         sys.stdout.write("".join(cells) + row[-1] + "\n")
     sys.stdout.flush()
+
+
+def _labels(row: dict[str, Any]) -> str:
+    labels = (row["object"].get("metadata") or {}).get("labels") or {}
+    return ",".join(f"{name}={value}" for name, value in sorted(labels.items())) or "<none>"
 
 
 def _text(cell: Any) -> str:  # a JSON scalar

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from doorman.base.errors import ApiError
-from doorman.cli.apply import documents
+from doorman.cli.objects.apply import documents
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
 from doorman.client.http_client import HttpClient, Unreachable
 from doorman.client.resource_lookup import NoSuchResource, ServedResource, find_resource, resource_of_kind

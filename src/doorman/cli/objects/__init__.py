@@ -1,0 +1,1 @@
+"""Commands that read and write objects of a cluster, as kubectl's do."""

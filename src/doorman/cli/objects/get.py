@@ -1,0 +1,192 @@
+"""`doorman get`: the server's tables, printed as kubectl prints them."""
+
+import sys
+from typing import Any
+
+import click
+
+from doorman.base.errors import ApiError
+from doorman.cli.objects.get_devices import print_devices
+from doorman.cli.objects.get_taints import print_taints
+from doorman.cli.objects.jsonpath_template import TemplateError
+from doorman.cli.objects.object_arguments import ObjectArgument, find_objects, typed_resources
+from doorman.cli.objects.object_output import OutputFormat, PrintOptions, print_documents, sorted_by
+from doorman.cli.objects.output import print_object, print_table
+from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option, told
+from doorman.client.http_client import TABLE, HttpClient, Unreachable
+from doorman.client.resource_lookup import NoSuchResource, ServedResource
+
+
+@click.command("get")
+@click.argument("words", nargs=-1, required=True, metavar="TYPE[,TYPE] [NAME ...] | TYPE/NAME ...")
+@click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
+@click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
+@click.option("-l", "--selector", default="", help="Objects with these labels.")
+@click.option("--field-selector", default="", help="Objects with these fields.")
+@click.option(
+    "-o", "--output", type=OutputFormat(), default="", metavar="FORMAT",
+    help="wide, name, json, yaml, jsonpath=TEMPLATE or custom-columns=NAME:PATH,…",
+)  # fmt: skip
+@click.option("--sort-by", default="", metavar="PATH", help="In order of what this leads to: .metadata.name")
+@click.option("--no-headers", is_flag=True, help="Without the names of the columns.")
+@click.option("--show-labels", is_flag=True, help="With the labels in the last column.")
+@click.option("-w", "--watch", is_flag=True, help="Go on printing what changes.")
+@kubeconfig_option
+def command(
+    words: tuple[str, ...],
+    namespace: str,
+    all_namespaces: bool,
+    selector: str,
+    field_selector: str,
+    watch: bool,
+    cluster: ClusterChoice,
+    **shown: Any,  # click hands flags over by name
+) -> None:
+    """Show objects: nodes, pods, or any other resource of the server.
+
+    \b
+    doorman get nodes
+    doorman get nodes,pods -A
+    doorman get pod/web node/node-1 -o yaml
+    doorman get pods -o jsonpath='{.items[*].metadata.name}' --sort-by .spec.nodeName
+    doorman get taints [NODE ...]   who tainted what, when, why and until when
+    doorman get devices [NODE ...]  which device is where, allocated to whom, and tainted by what
+    """
+    options = PrintOptions(**shown)
+    client = connect(cluster)
+    ((first, names), *others) = typed_resources(words)
+    if not others and first in ("taint", "taints"):
+        print_taints(client, names, selector, options.output)
+        return
+    if not others and first in ("device", "devices"):
+        print_devices(client, names, options.output)
+        return
+    query = {"labelSelector": selector, "fieldSelector": field_selector}
+    query = {name: value for name, value in query.items() if value}
+    try:
+        arguments = find_objects(client, words)
+        if watch and len(arguments) > 1:
+            raise click.UsageError("you may only watch one resource type at a time\nhint: leave the others out")
+        space = "" if all_namespaces else namespace or client.namespace
+        printing = _Printing(client, space, query, options)
+        printing.watch(arguments[0]) if watch else printing.print(arguments)
+    except (NoSuchResource, TemplateError) as error:
+        fail(f"error: {error}")
+    except (ApiError, Unreachable) as error:
+        fail_with([error])
+    except KeyboardInterrupt:
+        sys.exit(130)
+    if printing.errors:
+        sys.exit(1)
+
+
+class _Printing:
+    """One run of the command: what is found is printed, and what is not is told."""
+
+    def __init__(self, client: HttpClient, space: str, query: dict[str, str], options: PrintOptions) -> None:
+        self._client = client
+        self._space = space
+        self._query = query
+        self._options = options
+        self.errors: list[ApiError] = []
+
+    def print(self, arguments: list[ObjectArgument]) -> None:
+        if self._options.is_table:
+            self._print_tables(arguments)
+        else:
+            docs = [(argument.resource, doc) for argument in arguments for doc in self._documents(argument)]
+            is_one = sum(len(argument.names) for argument in arguments) == 1 and not self.errors
+            print_documents(docs, self._options, is_one=is_one)
+        for error in self.errors:
+            click.echo(told(error), err=True)
+
+    def watch(self, argument: ObjectArgument) -> None:
+        """What is there, and then what changes, until somebody has seen enough."""
+        found, names, query = argument.resource, argument.names, self._query
+        table = self._tables(argument)
+        if self._options.output == "name":
+            for row in table["rows"]:
+                print_object(row["object"], "name", qualified=found.qualified)
+        elif table["rows"]:
+            self._print_table(found, table)
+        if len(names) == 1:
+            query = {**query, "fieldSelector": f"metadata.name={names[0]}"}
+        watched = {**query, "resourceVersion": table["metadata"]["resourceVersion"]}
+        has_header = bool(table["rows"])
+        for event in self._client.watch(found.path(self._space), query=watched, accept=TABLE):
+            if event["type"] == "ERROR":
+                fail(f"error: {event['object'].get('message', 'the watch ended')}")
+            shown = {**event["object"], "columnDefinitions": table["columnDefinitions"]}
+            if self._options.output == "name":
+                for row in shown["rows"]:
+                    print_object(row["object"], "name", qualified=found.qualified)
+                sys.stdout.flush()
+            else:
+                self._print_table(found, shown, with_header=not has_header)
+                has_header = True
+
+    def _print_tables(self, arguments: list[ObjectArgument]) -> None:
+        is_first = True
+        for argument in arguments:
+            table = self._tables(argument)
+            if not table["rows"]:
+                continue
+            if not is_first:
+                print()
+            is_first = False
+            self._print_table(argument.resource, table, with_kind=len(arguments) > 1)
+        if is_first and not self.errors:
+            is_namespaced = self._space and any(one.resource.namespaced for one in arguments)
+            click.echo(f"No resources found{f' in {self._space} namespace' if is_namespaced else ''}.", err=True)
+
+    def _print_table(
+        self, found: ServedResource, table: dict[str, Any], *, with_header: bool = True, with_kind: bool = False
+    ) -> None:
+        options = self._options
+        rows = table["rows"]
+        if options.sort_by:
+            docs = [self._client.request("GET", _path_of(found, row)) for row in rows]
+            order = sorted_by(options.sort_by, list(zip(docs, rows, strict=True)))
+            table = {**table, "rows": [row for _, row in order]}
+        print_table(
+            table,
+            wide=options.output == "wide",
+            with_namespace=found.namespaced and not self._space,
+            with_header=with_header and not options.no_headers,
+            with_labels=options.show_labels,
+            kind=found.qualified if with_kind else "",
+        )
+
+    def _tables(self, argument: ObjectArgument) -> dict[str, Any]:
+        """One table of all that is wanted."""
+        found = argument.resource
+        if not argument.names:
+            path = found.path(self._space)
+            table: dict[str, Any] = self._client.request("GET", path, query=self._query, accept=TABLE)
+            return {**table, "rows": table.get("rows") or []}
+        tables = self._each(argument, accept=TABLE)
+        if not tables:
+            return {"rows": [], "columnDefinitions": [], "metadata": {"resourceVersion": ""}}
+        return {**tables[0], "rows": [row for one in tables for row in one["rows"]]}
+
+    def _documents(self, argument: ObjectArgument) -> list[dict[str, Any]]:
+        found = argument.resource
+        if argument.names:
+            return self._each(argument)
+        listed = self._client.request("GET", found.path(self._space), query=self._query)["items"]
+        return [{"apiVersion": found.api_version, "kind": found.kind, **item} for item in listed]
+
+    def _each(self, argument: ObjectArgument, **how: Any) -> list[dict[str, Any]]:  # of the request
+        """Those that are there; the others are told at the end."""
+        found: list[dict[str, Any]] = []
+        for name in argument.names:
+            try:
+                found.append(self._client.request("GET", argument.resource.path(self._space, name), **how))
+            except ApiError as error:
+                self.errors.append(error)
+        return found
+
+
+def _path_of(found: ServedResource, row: dict[str, Any]) -> str:
+    metadata = row["object"]["metadata"]
+    return found.path(metadata.get("namespace", ""), metadata["name"])

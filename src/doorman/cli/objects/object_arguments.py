@@ -1,0 +1,44 @@
+"""What people type to name objects: `pods`, `pod/web`, `nodes,pods`, `deploy web api`, as kubectl takes it."""
+
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from doorman.client.api_client import ApiClient
+from doorman.client.resource_lookup import ServedResource, find_resource
+
+
+class ObjectArgument(msgspec.Struct, frozen=True):
+    """A resource, and the names that were given; none means all of them."""
+
+    resource: ServedResource
+    names: tuple[str, ...] = ()
+
+
+def typed_resources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Resources as typed, each with its names.
+
+    >>> typed_resources(["nodes,pods"]), typed_resources(["pod", "a", "b"]), typed_resources(["no/a", "po/b", "no/c"])
+    ([('nodes', ()), ('pods', ())], [('pod', ('a', 'b'))], [('no', ('a', 'c')), ('po', ('b',))])
+    """
+    if any("/" in word for word in words):
+        named: dict[str, tuple[str, ...]] = {}
+        for word in words:
+            resource, sign, name = word.partition("/")
+            if not sign:
+                text = "there is no need to specify a resource type as a separate argument when passing arguments in"
+                raise click.UsageError(f"{text} resource/name form\nhint: doorman get {words[0]}/NAME")
+            if not resource or not name or "/" in name:
+                raise click.UsageError(
+                    f'arguments in resource/name form must have a single resource and name: "{word}"'
+                )
+            named[resource] = (*named.get(resource, ()), name)
+        return list(named.items())
+    first, names = words[0], tuple(words[1:])
+    return [(resource, names) for resource in dict.fromkeys(filter(None, first.split(",")))]
+
+
+def find_objects(client: ApiClient, words: Sequence[str]) -> list[ObjectArgument]:
+    """Raises NoSuchResource."""
+    return [ObjectArgument(find_resource(client, typed), names) for typed, names in typed_resources(words)]

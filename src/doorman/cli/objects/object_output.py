@@ -1,0 +1,92 @@
+"""How objects are printed that are no table: JSON, YAML, names, templates, columns of one's own."""
+
+from typing import Any, Final
+
+import click
+import msgspec
+import yaml
+
+from doorman.cli.objects.jsonpath_template import TemplateError, render, text_of, values
+from doorman.cli.objects.output import print_columns, print_object
+from doorman.client.resource_lookup import ServedResource
+
+_PLAIN: Final = ("", "wide", "name", "json", "yaml")
+_WITH_TEMPLATE: Final = ("jsonpath", "custom-columns")
+_NOTHING: Final = "<none>"
+
+
+class OutputFormat(click.ParamType[str]):
+    name = "format"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        kind, sign, template = value.partition("=")
+        if value in _PLAIN or (kind in _WITH_TEMPLATE and sign and template):
+            return str(value)
+        if kind in _WITH_TEMPLATE:
+            self.fail(f"{kind} format specified but no template given\nhint: -o {kind}=…", param, ctx)
+        known = ", ".join([*_PLAIN[1:], *(f"{one}=…" for one in _WITH_TEMPLATE)])
+        self.fail(f'unable to match a printer suitable for the output format "{value}"\nhint: {known}', param, ctx)
+
+
+class PrintOptions(msgspec.Struct, frozen=True, kw_only=True):
+    output: str = ""
+    sort_by: str = ""
+    no_headers: bool = False
+    show_labels: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        return self.output in ("", "wide")
+
+
+Found = list[tuple[ServedResource, dict[str, Any]]]
+"""Documents with what they are of."""
+
+
+def print_documents(found: Found, options: PrintOptions, *, is_one: bool) -> None:
+    """`is_one`: one object was named, which is printed as such and not as a list."""
+    if options.sort_by:
+        found = [(resource, doc) for doc, resource in sorted_by(options.sort_by, [(d, r) for r, d in found])]
+    kind, _, template = options.output.partition("=")
+    docs = [doc for _, doc in found]
+    if kind == "custom-columns":
+        _print_own_columns(docs, template, with_header=not options.no_headers)
+        return
+    if kind == "name":
+        for resource, doc in found:
+            print_object(doc, kind, qualified=resource.qualified)
+        return
+    everything = {"apiVersion": "v1", "items": docs, "kind": "List", "metadata": {"resourceVersion": ""}}
+    shown = docs[0] if is_one and docs else everything
+    if kind == "jsonpath":
+        print(render(template, shown), end="")
+    elif kind == "json":
+        print(msgspec.json.format(msgspec.json.encode(shown), indent=4).decode())
+    else:
+        print(yaml.safe_dump(shown, sort_keys=True, allow_unicode=True), end="")
+
+
+def sorted_by(path: str, pairs: list[tuple[dict[str, Any], Any]]) -> list[tuple[dict[str, Any], Any]]:
+    """Documents, with whatever belongs to each, in order of what a path leads to. What leads nowhere comes first."""
+
+    def key(pair: tuple[dict[str, Any], Any]) -> tuple[int, float, str]:
+        found = values(path, pair[0])
+        if not found:
+            return (0, 0.0, "")
+        value = found[0]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return (1, float(value), "") if is_number else (2, 0.0, text_of(value))
+
+    return sorted(pairs, key=key)
+
+
+def _print_own_columns(docs: list[dict[str, Any]], spec: str, *, with_header: bool) -> None:
+    columns = []
+    for column in spec.split(","):
+        name, sign, path = column.partition(":")
+        if not name or not sign or not path:
+            raise TemplateError(f'unexpected custom-columns spec: "{column}", expected <header>:<json-path-expr>')
+        columns.append((name, path))
+    rows = [[name for name, _ in columns]] if with_header else []
+    rows += [[",".join(map(text_of, values(path, doc))) or _NOTHING for _, path in columns] for doc in docs]
+    print_columns(rows)
