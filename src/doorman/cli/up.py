@@ -31,6 +31,12 @@ _PATH: Final = click.Path(path_type=Path)
     type=click.IntRange(min=0),
     help="Simulated nodes node-1 … node-N; 0 for none.  [default: 3 where nothing is stored yet]",
 )
+@click.option(
+    "--components",
+    type=bool,
+    default=True,
+    help="false: the API server alone; `doorman scheduler`, `controllers` and `nodes` run against it.",
+)
 @click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
 @click.option(
     "--tls-san", multiple=True, metavar="NAME", help="A name or address the certificate is to be for, too. Repeatable."
@@ -158,8 +164,11 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
     if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] is not None):
         raise click.UsageError("--from brings its own nodes\nhint: leave --nodes and --nodes-config out")
+    if not flags["components"] and (flags["nodes_config"] is not None or flags["nodes"] is not None):
+        raise click.UsageError("--components=false runs no nodes\nhint: give --nodes to `doorman nodes`")
     return msgspec.structs.replace(
         control_plane_settings(flags),
+        components=flags["components"],
         nodes=0 if flags["source"] is not None else flags["nodes"],
         bind_address=flags["bind_address"],
         tls_names=flags["tls_san"],
@@ -170,12 +179,12 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         max_requests_inflight=flags["max_requests_inflight"],
         max_mutating_requests_inflight=flags["max_mutating_requests_inflight"],
         audit_log_path=flags["audit_log_path"],
-        fleet=_fleet(flags["nodes_config"]),
+        fleet=read_fleet(flags["nodes_config"]),
         clock_rate=flags["clock"],
     )
 
 
-def _fleet(file: Path | None) -> Fleet | None:
+def read_fleet(file: Path | None) -> Fleet | None:
     if file is None:
         return None
     try:

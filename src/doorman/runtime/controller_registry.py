@@ -22,6 +22,7 @@ from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
+from doorman.client.informers import Informers
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
@@ -72,7 +73,6 @@ from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
 from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
-from doorman.runtime.components.informers import Informers
 from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
@@ -88,6 +88,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     ca_certificate: bytes
     ca_key: bytes = b""
     """Empty: nothing is signed."""
+    signing_certificate: bytes = b""
+    """Of that key; empty: it is `ca_certificate`."""
     authorize: AccessCheck
     """Says who may do what."""
     total_of: TotalOf
@@ -235,7 +237,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
-        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.ca_certificate, p.ca_key
+        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.signing_certificate or p.ca_certificate, p.ca_key
     ),
     "certificatesigningrequest-approving-controller": lambda p: CertificateApprovingController(
         p.lister(CERTIFICATE_SIGNING_REQUESTS), p.authorize
@@ -279,6 +281,16 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 
 
+def simulated_nodes(p: Parts) -> SimulatedNodes:
+    """The kubelets of all simulated nodes."""
+    return SimulatedNodes(
+        p.lister("nodes"),
+        p.lister("pods"),
+        p.lister(LEASES),
+        p.agent_settings(),
+    )
+
+
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
     (lambda p: CustomResourceDefinitionController(p.lister(DEFINITIONS), p.instances), API_SERVER),
     (
@@ -293,15 +305,7 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         API_SERVER,
     ),
     (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
-    (
-        lambda p: SimulatedNodes(
-            p.lister("nodes"),
-            p.lister("pods"),
-            p.lister(LEASES),
-            p.agent_settings(),
-        ),
-        KUBELETS,
-    ),
+    (simulated_nodes, KUBELETS),
 )
 """Always on: what is the API server's own work upstream, and the simulated kubelets."""
 
@@ -311,13 +315,20 @@ def account_of(name: str) -> Account:
     return Account(f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}")
 
 
-def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
-    """Every controller that is to run, with who it acts as, in the order in which they are started."""
+def managed_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+    """Those of them that are kube-controller-manager's work upstream, and ours that stand beside it."""
     for name, build in CONTROLLERS.items():
         is_possible = parts.settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
         if is_possible and is_enabled(name, parts.settings.controllers):
             yield build(parts), account_of(name)
+
+
+def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+    """Every controller that is to run, with who it acts as, in the order in which they are started."""
+    if parts.settings.components:
+        yield from managed_controllers(parts)
     for build, account in SERVERS_OWN:
-        yield build(parts), account
+        if parts.settings.components or account.is_api_server:
+            yield build(parts), account
     if parts.settings.etcd is None:  # which forgets events by itself
         yield EventTtlController(parts.informers.live("events")), API_SERVER

@@ -50,6 +50,8 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     """Simulated nodes; None: three where nothing is stored yet, and none else."""
+    components: bool = True
+    """False: the API server alone. Scheduler, controllers and simulated nodes are processes of their own."""
     bind_address: str = "127.0.0.1"
     tls_names: tuple[str, ...] = ()
     """Names and addresses that the certificate is for besides."""
