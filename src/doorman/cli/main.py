@@ -34,6 +34,7 @@ _COMMANDS: Final = {
     "delete": ("doorman.cli.objects.delete", "Delete objects by name or from a file."),
     "backup": ("doorman.cli.storage.backup_command:backup_command", "Copy what a server keeps to a file."),
     "restore": ("doorman.cli.storage.backup_command:restore_command", "Make a data directory of a backup."),
+    "certs": ("doorman.cli.servers.certs_command", "Check or renew a server's certificates."),
     "completion": ("doorman.cli.shell_completion", "Print the completion of a shell."),
     "version": ("doorman.cli.print_versions", "Print the versions of client and server."),
     "store": ("doorman.cli.storage.store_command", "Move what is stored between a directory and etcd."),
