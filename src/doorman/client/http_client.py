@@ -15,6 +15,7 @@ from yaml import YAMLError
 
 from doorman.base.errors import ApiError
 from doorman.client.api_client import error_of
+from doorman.client.kubeconfig_list import files_of, merged
 
 TIMEOUT_SECONDS: Final = 30.0
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -95,19 +96,20 @@ class HttpClient:
 
 
 def find_kubeconfig(given: Path | None, fallback: Path) -> Path:
-    """As kubectl: the flag, $KUBECONFIG's first file; then a running Doorman's own, then ~/.kube/config."""
+    """As kubectl: the flag, all of $KUBECONFIG; then a running Doorman's own, then ~/.kube/config."""
     if given is not None:
         return given
-    for name in os.environ.get("KUBECONFIG", "").split(os.pathsep):
-        if name:
-            return Path(name)
+    variable = os.environ.get("KUBECONFIG", "")
+    if files_of(variable):
+        return Path(variable)
     return fallback if fallback.exists() else Path.home() / ".kube" / "config"
 
 
 def chosen_config(kubeconfig: Path | None, context: str = "") -> SingleConfig:
     """What a kubeconfig says of one context. None: what a pod is given. Raises `Unreachable`."""
     try:
-        loaded = KubeConfig.from_file(str(kubeconfig)) if kubeconfig is not None else KubeConfig.from_service_account()
+        files = files_of(str(kubeconfig)) if kubeconfig is not None else []
+        loaded = merged(files) if files else KubeConfig.from_service_account()
         config = loaded.get(context or None)
         if config is None:
             raise ConfigError("no current context")
