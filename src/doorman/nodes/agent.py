@@ -53,7 +53,7 @@ from doorman.nodes.status.node_annotations import SHUTDOWN, SIMULATED, is_simula
 from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, last_instant, next_instant, slot_of
 from doorman.nodes.status.node_status import change_events, last_report, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
-from doorman.nodes.status.unwritten_leases import renews_unwritten
+from doorman.nodes.status.unwritten_leases import renewed_at, renews_unwritten
 from doorman.semantics.pods.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
@@ -171,6 +171,14 @@ class SimulatedNodes:
         renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
         return Result(actions=(renewal,), wakes=wakes, retry=RETRY)
 
+    def _last_sign(self, node: Node, now: Instant) -> Iterable[Action]:
+        """Of a node that has given signs of life unwritten and falls silent: the last, if none newer is written."""
+        name = node.metadata.name
+        slot = last_instant(slot_of(name), self._settings.lease_renew_seconds, now)
+        last = max(slot, last_report(node, now, self._settings.status_report_seconds))
+        lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
+        return (Renew(nodes=(name,), at=last),) if lease is not None and last > renewed_at(lease) else ()
+
     def _renew_together(self, slot: int, now: Instant) -> Result:
         members = self._slots.get(slot, {})
         duration_seconds = self._settings.lease_duration_seconds
@@ -215,11 +223,7 @@ class SimulatedNodes:
         actions.extend(self._warnings.about_node(node, health.error))
         if health.silent:
             if not self._settings.writes_leases and name not in self._was_silent and not self._is_resuming(now):
-                # Until now it has given signs of life unwritten; here is the last.
-                slot = last_instant(slot_of(name), self._settings.lease_renew_seconds, now)
-                actions.append(
-                    Renew(nodes=(name,), at=max(slot, last_report(node, now, self._settings.status_report_seconds)))
-                )
+                actions.extend(self._last_sign(node, now))
             self._was_silent.add(name)
             wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
             return Result(actions=actions, wakes=wakes)

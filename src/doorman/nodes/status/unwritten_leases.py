@@ -53,7 +53,7 @@ class UnwrittenLeases:
             return known[1]
         renewed = self._renewed.get(key)
         if renewed is None or renewed[0] is not written:
-            renewed = self._renewed[key] = (written, _renewed_at(written))
+            renewed = self._renewed[key] = (written, renewed_at(written))
         if instant <= renewed[1]:
             return written
         spec = msgspec.structs.replace(written.spec, renew_time=to_micro_time(instant))
@@ -77,7 +77,7 @@ def renews_unwritten(node: Node) -> bool:
     return is_simulated(annotations) and not any(order in annotations for order in (SILENT, SCRIPT, SHUTDOWN))
 
 
-def _renewed_at(lease: Lease) -> Instant:
+def renewed_at(lease: Lease) -> Instant:
     try:
         return from_time(lease.spec.renew_time) if lease.spec.renew_time else 0.0
     except ValueError:
