@@ -20,7 +20,7 @@ from doorman.attached.serving_port import Check, MetricsSource
 from doorman.client.controller_contract import Controller, ObjectChange
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
-from doorman.client.http.remote_client import RemoteClient
+from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
 from doorman.client.http.unseen_writes import RemoteExecutor
 from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
@@ -72,7 +72,7 @@ class ControllersComponent:
             around.clock,
             around.faults,
             indexed_cache,
-            documents=WEIGHED,
+            documents=(*WEIGHED, *(resource for resource, _ in SENT_WHOLE)),
         )
         self._manager = ControllerManager(
             self.informers,
@@ -126,7 +126,7 @@ class ControllersComponent:
         if self._uses_accounts:
             name = account.user.rpartition(":")[2]
             own = own.variant(credentials=AccountCredentials(base.variant(qps=0.0), name, self._around.clock))
-        return RemoteClient(own.while_(may_act), self._scheme, KUBE_CONTROLLER_MANAGER)
+        return RemoteClient(own.while_(may_act), self._scheme, KUBE_CONTROLLER_MANAGER, self.informers.document)
 
     def _definition_changed(self, change: ObjectChange) -> None:
         row = row_of(change.new) if change.new is not None else None

@@ -77,6 +77,11 @@ class HttpInformers:
     def all(self) -> Sequence[HttpInformer]:
         return list(self._informers.values())
 
+    def document(self, resource: str, key: str) -> bytes | None:
+        """The newest version that is known, of kinds whose documents are kept."""
+        found = self._informers.get(resource)
+        return found.documents.get(key) if found is not None and found.documents is not None else None
+
     def seen(self, written: NotedWrite) -> "asyncio.Future[None] | None":
         """Done when informers show that write; None when they do, or nobody follows that kind."""
         found = self._informers.get(written.resource)

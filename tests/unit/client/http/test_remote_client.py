@@ -111,6 +111,22 @@ def test_whole_is_sent_again_when_somebody_was_faster() -> None:
     assert [one.method for one in asked] == ["GET", "PUT"] * 3
 
 
+def test_what_an_informer_knows_is_not_read() -> None:
+    known = {**SET, "metadata": {**SET["metadata"], "resourceVersion": "6"}}
+
+    async def story() -> list[Asked]:
+        async with scripted(lambda asked: answer(200, asked.json)) as (server, access):
+            requests = ApiRequests(access, SystemClock(), component="test")
+            client = RemoteClient(requests, SCHEME, "manager", lambda _resource, _key: json.dumps(known).encode())
+            await client.patch(STATUS)
+            requests.close()
+            return server.asked
+
+    [asked] = asyncio.run(story())
+    assert (asked.method, asked.json["metadata"]["resourceVersion"]) == ("PUT", "6")
+    assert asked.json["kind"] == "ReplicaSet", "items of a list do not say what they are"
+
+
 def test_whole_is_given_up_in_the_end() -> None:
     def script(asked: Asked) -> bytes:
         return answer(200, SET) if asked.method == "GET" else refusal(409, "Conflict")
