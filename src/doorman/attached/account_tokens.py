@@ -1,12 +1,12 @@
 """`--use-service-account-credentials`: each controller acts as its own service account, by a token asked for it."""
 
 import asyncio
-import time
 from typing import Final
 
 import msgspec
 
 from doorman.api.well_known import SYSTEM_NAMESPACE
+from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.client.http.api_requests import ApiRequests
 
@@ -16,21 +16,22 @@ RENEWED_AT: Final = 0.8
 
 
 class AccountCredentials:
-    def __init__(self, requests: ApiRequests, account: str) -> None:
+    def __init__(self, requests: ApiRequests, account: str, clock: Clock) -> None:
         """`requests` as whoever may make accounts and tokens for them; `account` is in kube-system."""
         self._requests = requests
         self._account = account
+        self._clock = clock
         self._header = ""
         self._until = 0.0
         self._lock = asyncio.Lock()
 
     async def authorization(self) -> str:
-        if self._header and time.monotonic() < self._until:
+        if self._header and self._clock.now() < self._until:
             return self._header
         async with self._lock:
-            if not self._header or time.monotonic() >= self._until:
+            if not self._header or self._clock.now() >= self._until:
                 self._header = f"Bearer {await self._token()}"
-                self._until = time.monotonic() + TOKEN_SECONDS * RENEWED_AT
+                self._until = self._clock.now() + TOKEN_SECONDS * RENEWED_AT
             return self._header
 
     def refused(self) -> None:

@@ -62,18 +62,18 @@ class Component(Protocol):
         ...
 
 
-class Surroundings:
+class ComponentParts:
     """What every component is given."""
 
     def __init__(self, settings: ComponentSettings, clock: Clock | None = None) -> None:
         self.clock: Clock = clock or SystemClock()
         self.faults = ReaderFaults()
-        access = server_access(settings.kubeconfig, settings.context, settings.master)
+        access = server_access(settings.kubeconfig, self.clock, settings.context, settings.master)
         self.url = access.url
         self.requests = ApiRequests(access, self.clock, component=settings.name, qps=settings.qps, burst=settings.burst)
 
 
-Make = Callable[[Surroundings], Component]
+Make = Callable[[ComponentParts], Component]
 Announce = Callable[[str], None]
 
 
@@ -90,7 +90,7 @@ async def run_component(
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    around = Surroundings(settings)
+    around = ComponentParts(settings)
     component = make(around)
     elector = _elector(settings, around, clients)
     port = _port(settings, around, component, elector, stop)
@@ -119,7 +119,7 @@ async def run_component(
 
 async def _work(
     settings: ComponentSettings,
-    around: Surroundings,
+    around: ComponentParts,
     component: Component,
     elector: LeaderElector | None,
     announce: Announce,
@@ -141,7 +141,7 @@ async def _work(
 
 
 def _elector(
-    settings: ComponentSettings, around: Surroundings, clients: Callable[[ApiRequests], RemoteClient]
+    settings: ComponentSettings, around: ComponentParts, clients: Callable[[ApiRequests], RemoteClient]
 ) -> LeaderElector | None:
     election = settings.election
     if not election.is_on:
@@ -165,7 +165,7 @@ def _elector(
 
 def _port(
     settings: ComponentSettings,
-    around: Surroundings,
+    around: ComponentParts,
     component: Component,
     elector: LeaderElector | None,
     stop: asyncio.Event,
@@ -183,7 +183,9 @@ def _port(
     sources = (*component.sources, _requests_source(around.requests), _leader_source(settings, elector))
     reviews = around.requests.variant(qps=0.0) if serving.asks_server else None
     return ServingPort(
-        Health(alive, ready), MetricsPage(sources, around.faults), DelegatedAccess(reviews, serving.always_allowed)
+        Health(alive, ready),
+        MetricsPage(sources, around.faults),
+        DelegatedAccess(reviews, serving.always_allowed, around.clock),
     )
 
 

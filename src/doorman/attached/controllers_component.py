@@ -9,9 +9,10 @@ import msgspec
 
 from doorman.api.scheme import builtin_scheme
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.well_known import KUBE_CONTROLLER_MANAGER
 from doorman.attached.access_reviews import AccessReviews
 from doorman.attached.account_tokens import AccountCredentials
-from doorman.attached.component_process import Surroundings
+from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ComponentSettings
 from doorman.attached.custom_rows import row_of
 from doorman.attached.quota_totals import WEIGHED, QuotaTotals
@@ -19,18 +20,15 @@ from doorman.attached.serving_port import Check, MetricsSource
 from doorman.client.controller_contract import Controller, ObjectChange
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
-from doorman.client.http.remote_client import RemoteClient
+from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
 from doorman.client.http.unseen_writes import RemoteExecutor
+from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
+from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
 from doorman.runtime.components.component_metrics import controller_source
 from doorman.runtime.components.informer_indexes import indexed_cache
 from doorman.runtime.controller_manager import ControllerManager
 from doorman.runtime.controller_registry import Account, Parts, managed_controllers
 from doorman.runtime.settings import Settings
-
-MANAGER: Final = "kube-controller-manager"
-SIGNING: Final = "certificatesigningrequest-signing-controller"
-ROOT_CA: Final = "root-ca-certificate-publisher-controller"
-QUOTA: Final = "resourcequota-controller"
 
 _log: Final = logging.getLogger("doorman.controllers")
 
@@ -44,18 +42,18 @@ class ControllerFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     def without(self) -> tuple[str, ...]:
         """Controllers to leave out for want of them, as `--controllers` says it."""
-        found = [] if self.root_ca else [f"-{ROOT_CA}"]
+        found = [] if self.root_ca else [f"-{ROOT_CA_PUBLISHER}"]
         return tuple(found if self.signing_key else [*found, f"-{SIGNING}"])
 
 
 def controllers_client(requests: ApiRequests) -> RemoteClient:
-    return RemoteClient(requests, builtin_scheme(), MANAGER)
+    return RemoteClient(requests, builtin_scheme(), KUBE_CONTROLLER_MANAGER)
 
 
 class ControllersComponent:
     def __init__(
         self,
-        around: Surroundings,
+        around: ComponentParts,
         component: ComponentSettings,
         settings: Settings,
         files: ControllerFiles,
@@ -74,7 +72,7 @@ class ControllersComponent:
             around.clock,
             around.faults,
             indexed_cache,
-            documents=WEIGHED,
+            documents=(*WEIGHED, *(resource for resource, _ in SENT_WHOLE)),
         )
         self._manager = ControllerManager(
             self.informers,
@@ -127,8 +125,9 @@ class ControllersComponent:
         base = self._around.requests
         own = base.variant(qps=self._component.qps, burst=self._component.burst)
         if self._uses_accounts:
-            own = own.variant(credentials=AccountCredentials(base.variant(qps=0.0), account.user.rpartition(":")[2]))
-        return RemoteClient(own.while_(may_act), self._scheme, MANAGER)
+            name = account.user.rpartition(":")[2]
+            own = own.variant(credentials=AccountCredentials(base.variant(qps=0.0), name, self._around.clock))
+        return RemoteClient(own.while_(may_act), self._scheme, KUBE_CONTROLLER_MANAGER, self.informers.document)
 
     def _definition_changed(self, change: ObjectChange) -> None:
         row = row_of(change.new) if change.new is not None else None

@@ -1,29 +1,29 @@
 """Who may see a component's metrics: the API server is asked who a token is, and what they may."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from doorman.api.identity import ANONYMOUS
+from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.client.http.api_requests import ApiRequests
 
 REMEMBERED_SECONDS: Final = 10.0
 REMEMBERED_MAX: Final = 1024
-ANONYMOUS: Final = "system:anonymous"
-UNAUTHENTICATED: Final = "system:unauthenticated"
 
 
 class Asker(msgspec.Struct, frozen=True):
-    name: str = ANONYMOUS
-    groups: tuple[str, ...] = (UNAUTHENTICATED,)
+    name: str = ANONYMOUS.name
+    groups: tuple[str, ...] = ANONYMOUS.groups
 
 
 class DelegatedAccess:
-    def __init__(self, requests: ApiRequests | None, always_allowed: Sequence[str]) -> None:
+    def __init__(self, requests: ApiRequests | None, always_allowed: Sequence[str], clock: Clock) -> None:
         """None: nobody is asked, and only what everybody may see is shown."""
         self._requests = requests
+        self._clock = clock
         self._always_allowed = tuple(always_allowed)
         self._remembered: dict[tuple[str, ...], tuple[float, Any]] = {}
 
@@ -59,7 +59,7 @@ class DelegatedAccess:
         """The status of a review, remembered for a while; empty when nobody answers."""
         if self._requests is None:
             return {}
-        now = time.monotonic()
+        now = self._clock.now()
         known = self._remembered.get(key)
         if known is not None and known[0] > now:
             return known[1]  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from doorman.api.scheme import builtin_scheme
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
-from doorman.attached.component_process import Surroundings
+from doorman.attached.component_process import ComponentParts
 from doorman.attached.remote_kubelets import RemoteKubelets, impersonating
 from doorman.attached.serving_port import Check, MetricsSource
 from doorman.base.errors import ApiError
@@ -45,7 +45,7 @@ def nodes_client(requests: ApiRequests) -> RemoteClient:
 class NodesComponent:
     def __init__(
         self,
-        around: Surroundings,
+        around: ComponentParts,
         manifests: Sequence[dict[str, Any]],
         settings: AgentSettings,
         identity: NodeIdentity,

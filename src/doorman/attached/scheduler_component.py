@@ -9,7 +9,8 @@ import msgspec
 
 from doorman.api.machinery.schema import Document
 from doorman.api.scheme import builtin_scheme
-from doorman.attached.component_process import Surroundings
+from doorman.api.well_known import KUBE_SCHEDULER
+from doorman.attached.component_process import ComponentParts
 from doorman.attached.serving_port import Check, MetricsSource
 from doorman.base.gates import FeatureGates
 from doorman.client.http.api_requests import ApiRequests
@@ -25,18 +26,17 @@ from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
 from doorman.scheduler.scheduler import Scheduler
 
-MANAGER: Final = "kube-scheduler"
 SCHEDULED_BY: Final = ("nodes", *WATCHED, "pods")
 """Kinds that the scheduler follows, in the order in which it is told of them."""
 UNFINISHED: Final = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 
 
 def scheduler_client(requests: ApiRequests) -> RemoteClient:
-    return RemoteClient(requests, builtin_scheme(), MANAGER)
+    return RemoteClient(requests, builtin_scheme(), KUBE_SCHEDULER)
 
 
 class SchedulerComponent:
-    def __init__(self, around: Surroundings, config: SchedulerConfig, gates: FeatureGates) -> None:
+    def __init__(self, around: ComponentParts, config: SchedulerConfig, gates: FeatureGates) -> None:
         self._around = around
         self._config = config
         self._gates = gates
@@ -66,7 +66,7 @@ class SchedulerComponent:
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
         around = self._around
-        client = RemoteClient(around.requests.while_(may_act), self._scheme, MANAGER)
+        client = RemoteClient(around.requests.while_(may_act), self._scheme, KUBE_SCHEDULER)
         host = socket.gethostname()
         scheduler = Scheduler(
             self._config,

@@ -9,6 +9,7 @@ import msgspec
 
 from doorman.api.identity import AUTHENTICATED, User
 from doorman.api.kinds import Kind, is_builtin_group
+from doorman.api.well_known import JSON
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
@@ -19,7 +20,7 @@ from doorman.server.auth.auth_services import AuthServices
 from doorman.server.auth.authentication import Authenticator
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.impersonation import impersonated
-from doorman.server.codec.negotiation import JSON, Accepted, negotiate
+from doorman.server.codec.negotiation import Accepted, negotiate
 from doorman.server.codec.rendering import Renderer
 from doorman.server.codec.request_bodies import check_size
 from doorman.server.discovery.discovery import Discovery

@@ -1,11 +1,11 @@
 """`doorman nodes`: simulated nodes of an API server."""
 
-import time
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from doorman.base.clock import SystemClock
 from doorman.cli.attached.component_flags import announce, component_flags, component_settings, run, set_up_logging
 from doorman.cli.flag_types import Gates, GoDuration
 from doorman.cli.loading import loading
@@ -47,7 +47,7 @@ def command(**flags: Any) -> None:  # click hands flags over by name
     if flags["nodes_config"] is not None and flags["nodes"] is not None:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
     fleet = read_fleet(flags["nodes_config"])
-    now = time.time()
+    now = SystemClock().now()
     count = NODES_DEFAULT if flags["nodes"] is None else flags["nodes"]
     if fleet is not None:
         manifests = fleet_manifests(fleet, now=now)

@@ -11,13 +11,14 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from doorman.api.well_known import JSON
 from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.histograms import Histogram
 from doorman.client.api_client import error_of
 from doorman.client.http.http_connection import Answer, BrokenConnection, HttpConnection, connect
+from doorman.client.http.request_limit import RequestLimit
 from doorman.client.http.server_access import RequestCredentials, ServerAccess
-from doorman.client.http.token_bucket import TokenBucket
 from doorman.version import __version__
 
 TIMEOUT_SECONDS: Final = 30.0
@@ -28,8 +29,6 @@ IDLE_SECONDS_MAX: Final = 30.0
 """A connection that was idle for longer may be about to be closed by the server."""
 CONNECTIONS_MAX: Final = 32
 LATENCY_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-
-JSON: Final = "application/json"
 
 _log: Final = logging.getLogger("doorman.client")
 
@@ -60,8 +59,9 @@ class RequestCounts:
 class _Connections:
     """Those of one process to one server."""
 
-    def __init__(self, access: ServerAccess) -> None:
+    def __init__(self, access: ServerAccess, clock: Clock) -> None:
         self._access = access
+        self._clock = clock
         self._idle: list[tuple[float, HttpConnection]] = []
         self._places = asyncio.Semaphore(CONNECTIONS_MAX)
 
@@ -75,12 +75,12 @@ class _Connections:
                 connection.close()  # in the middle of an answer, perhaps
                 raise
             if connection.is_open:
-                self._idle.append((time.monotonic(), connection))
+                self._idle.append((self._clock.now(), connection))
             else:
                 connection.close()
 
     def _pop(self) -> HttpConnection | None:
-        oldest = time.monotonic() - IDLE_SECONDS_MAX
+        oldest = self._clock.now() - IDLE_SECONDS_MAX
         while self._idle:
             since, connection = self._idle.pop()
             if since >= oldest and connection.is_open:
@@ -109,8 +109,8 @@ class ApiRequests:
         self.counts = RequestCounts(f"{access.host}:{access.port}")
         self._clock = clock
         self._agent = f"doorman-{component}/{__version__}"
-        self._bucket = TokenBucket(clock, qps=qps, burst=burst)
-        self._connections = _Connections(access)
+        self._bucket = RequestLimit(clock, qps=qps, burst=burst)
+        self._connections = _Connections(access, clock)
         self._credentials: RequestCredentials = access.credentials
         self._headers: Mapping[str, str] = {}
         self._may_act: Callable[[], bool] | None = None
@@ -131,7 +131,7 @@ class ApiRequests:
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         if qps is not None:
-            other._bucket = TokenBucket(self._clock, qps=qps, burst=burst)
+            other._bucket = RequestLimit(self._clock, qps=qps, burst=burst)
         other._credentials = credentials or self._credentials
         other._headers = {**self._headers, **(headers or {})}
         other._timeout = timeout_seconds or self._timeout

@@ -13,8 +13,8 @@ from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.reader_faults import ReaderFaults
 from doorman.client.controller_contract import ObjectChange
-from doorman.client.http.list_watch import ListWatch, Next, WatchedEvent, decide_next
-from doorman.client.http.unseen_writes import Written
+from doorman.client.http.list_watch import ListWatch, Resumption, WatchedEvent, decide_next
+from doorman.client.http.unseen_writes import NotedWrite
 from doorman.client.informer_cache import InformerCache
 from doorman.client.informers import Listener
 
@@ -42,7 +42,7 @@ class _Versioned(msgspec.Struct, frozen=True):
 _decode_version: Final = msgspec.json.Decoder(_Versioned).decode
 
 
-class Backoff:
+class WatchBackoff:
     """0.8 s, doubled to 30 s, plus as much again at random; forgotten after two minutes without a failure."""
 
     def __init__(self, clock: Clock, rng: random.Random) -> None:
@@ -87,11 +87,11 @@ class HttpInformer:
         self._faults = faults
         self._is_optional = is_optional
         self._listeners: list[tuple[Listener, str]] = []
-        self._backoff = Backoff(clock, rng)
+        self._backoff = WatchBackoff(clock, rng)
         self._task: asyncio.Task[None] | None = None
         self._version = ""
         """Of the last list, event or bookmark: where a watch goes on."""
-        self._waiting: list[tuple[Written, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[NotedWrite, asyncio.Future[None]]] = []
         self._told: set[str] = set()
 
     @property
@@ -121,7 +121,7 @@ class HttpInformer:
         if self._task is not None:
             self._task.cancel()
 
-    def seen(self, written: Written) -> "asyncio.Future[None] | None":
+    def seen(self, written: NotedWrite) -> "asyncio.Future[None] | None":
         """Done when the cache shows that write; None when it does."""
         if not self.filled.is_set() or self._task is None or self._shows(written):
             return None
@@ -129,7 +129,7 @@ class HttpInformer:
         self._waiting.append((written, future))
         return future
 
-    def _shows(self, written: Written) -> bool:
+    def _shows(self, written: NotedWrite) -> bool:
         if written.gone_uid:
             found = self.cache.get(written.key)
             return found is None or found.metadata.uid != written.gone_uid
@@ -148,12 +148,12 @@ class HttpInformer:
             self._waiting = left
 
     async def _run(self) -> None:
-        following = Next.FILL
+        following = Resumption.FILL
         while True:
             try:
-                if following is not Next.FOLLOW:
+                if following is not Resumption.FOLLOW:
                     await self._fill()
-                following = Next.FOLLOW
+                following = Resumption.FOLLOW
                 if await self._follow():
                     continue
             except asyncio.CancelledError:
@@ -165,16 +165,16 @@ class HttpInformer:
                 self._report(error)
             await sleep(self._clock, self._backoff.next())
 
-    async def _left_out(self, following: Next, error: Exception) -> bool:
+    async def _left_out(self, following: Resumption, error: Exception) -> bool:
         """Whether the kind is gone without for a while."""
-        if following is Next.ABSENT or (following is Next.REFUSED and self._is_optional):
+        if following is Resumption.ABSENT or (following is Resumption.REFUSED and self._is_optional):
             if not self._told:
                 _log.info("%s is left out: %s", self.resource, error)
                 self._told.add("absent")
             self._replace({})
             self._version = ""
             self.filled.set()
-        elif following is Next.REFUSED:
+        elif following is Resumption.REFUSED:
             if "refused" not in self._told:
                 _log.warning('a right is missing: verbs ["list","watch"] on %s: %s', self.resource, error)
                 self._told.add("refused")

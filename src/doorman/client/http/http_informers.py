@@ -14,7 +14,7 @@ from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informer import HttpInformer
 from doorman.client.http.list_watch import ListWatch
 from doorman.client.http.remote_client import path_of
-from doorman.client.http.unseen_writes import Written
+from doorman.client.http.unseen_writes import NotedWrite
 from doorman.client.informer_cache import InformerCache
 
 
@@ -77,7 +77,12 @@ class HttpInformers:
     def all(self) -> Sequence[HttpInformer]:
         return list(self._informers.values())
 
-    def seen(self, written: Written) -> "asyncio.Future[None] | None":
+    def document(self, resource: str, key: str) -> bytes | None:
+        """The newest version that is known, of kinds whose documents are kept."""
+        found = self._informers.get(resource)
+        return found.documents.get(key) if found is not None and found.documents is not None else None
+
+    def seen(self, written: NotedWrite) -> "asyncio.Future[None] | None":
         """Done when informers show that write; None when they do, or nobody follows that kind."""
         found = self._informers.get(written.resource)
         return found.seen(written) if found is not None else None

@@ -26,7 +26,7 @@ TOO_LARGE: Final = "ResourceVersionTooLarge"
 LINE_BYTES_MAX: Final = 1 << 28
 
 
-class Next(Enum):
+class Resumption(Enum):
     """What comes after an interruption."""
 
     FOLLOW = "follow"
@@ -40,24 +40,24 @@ class Next(Enum):
 class Interrupted(Exception):
     """A list or a watch that ended with an error."""
 
-    def __init__(self, following: Next, error: Exception) -> None:
+    def __init__(self, following: Resumption, error: Exception) -> None:
         super().__init__(str(error))
         self.following = following
 
 
-def decide_next(error: Exception, *, is_filled: bool) -> Next:
+def decide_next(error: Exception, *, is_filled: bool) -> Resumption:
     """
     >>> decide_next(ApiError(410, "Expired", ""), is_filled=True)
-    <Next.FILL: 'fill'>
+    <Resumption.FILL: 'fill'>
     >>> decide_next(ApiError(429, "TooManyRequests", ""), is_filled=True)
-    <Next.FOLLOW: 'follow'>
+    <Resumption.FOLLOW: 'follow'>
     """
     if isinstance(error, ApiError) and error.code in (404, 405):
-        return Next.ABSENT
+        return Resumption.ABSENT
     if isinstance(error, ApiError) and error.code == 403:
-        return Next.REFUSED
+        return Resumption.REFUSED
     is_passing = isinstance(error, Disconnected) or (isinstance(error, ApiError) and error.code == 429)
-    return Next.FOLLOW if is_passing and is_filled else Next.FILL
+    return Resumption.FOLLOW if is_passing and is_filled else Resumption.FILL
 
 
 class ListMeta(msgspec.Struct, frozen=True, rename="camel"):

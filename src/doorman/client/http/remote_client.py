@@ -5,7 +5,7 @@ to the object as the server has it, and sent with its version; when somebody was
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 import msgspec
@@ -15,9 +15,10 @@ from doorman.api.machinery.schema import Document
 from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.scheme import Scheme
+from doorman.api.well_known import JSON
 from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
-from doorman.client.http.api_requests import JSON, TIMEOUT_SECONDS, ApiRequests
+from doorman.client.http.api_requests import TIMEOUT_SECONDS, ApiRequests
 from doorman.client.http.unseen_writes import note
 
 CONFLICTS_MAX: Final = 5
@@ -51,13 +52,20 @@ SENT_WHOLE: Final[frozenset[tuple[str, str]]] = frozenset(
 )
 """Resource and subresource of what roles let components update, and not patch."""
 
+Known = Callable[[str, str], bytes | None]
+"""The newest version of an object that an informer has, by group resource and key: a document as bytes."""
+
 _log: Final = logging.getLogger("doorman.client")
 
 
 class RemoteClient:
     """Acts as whoever its requests are made by, under one field manager's name."""
 
-    def __init__(self, requests: ApiRequests, scheme: Scheme, manager: str) -> None:
+    def __init__(
+        self, requests: ApiRequests, scheme: Scheme, manager: str, known: Known = lambda _resource, _key: None
+    ) -> None:
+        """`known` saves reading what is sent whole; some roles do not let it be read alone."""
+        self._known = known
         self._requests = requests
         self._scheme = scheme
         self._query = {"fieldManager": manager, "timeout": f"{TIMEOUT_SECONDS:g}s"}
@@ -65,7 +73,7 @@ class RemoteClient:
 
     def with_requests(self, requests: ApiRequests) -> Self:
         """The same with other credentials, headers or limits."""
-        return type(self)(requests, self._scheme, self._query["fieldManager"])
+        return type(self)(requests, self._scheme, self._query["fieldManager"], self._known)
 
     async def get(self, resource: str, namespace: str, name: str) -> Document:
         kind = self._kind(resource)
@@ -133,25 +141,42 @@ class RemoteClient:
         await self._ask("POST", "create", kind, path_of(kind, action.namespace, action.name, "binding"), body=binding)
 
     async def _send_whole(self, kind: Kind, action: Patch) -> Any:  # the object as a document
-        path = path_of(kind, action.namespace, action.name, action.subresource)
-        whole = path_of(kind, action.namespace, action.name)
+        conflict: ApiError | None = None
         for attempt in range(CONFLICTS_MAX):
-            live = await self._ask("GET", "get", kind, whole)
+            live = self._known_document(kind, action) if attempt == 0 else None
+            try:
+                live = live or await self._ask(
+                    "GET", "get", kind, path_of(kind, action.namespace, action.name), is_told=conflict is None
+                )
+            except ApiError as error:
+                if error.code == 403 and conflict is not None:
+                    raise conflict from error  # tried again when the informer has caught up
+                raise
             patched = self._patched(kind, live, action)
             if patched == live:
                 note(kind.storage, action.namespace, live)
                 return live
+            path = path_of(kind, action.namespace, action.name, action.subresource)
             try:
                 answer = await self._ask("PUT", "update", kind, path, body=patched)
             except ApiError as error:
                 is_stale = error.code == 409 and error.reason == "Conflict"
                 is_ours = patched["metadata"].get("resourceVersion") == live["metadata"].get("resourceVersion")
-                if not is_stale or not is_ours or attempt == CONFLICTS_MAX - 1:
+                if not is_stale or not is_ours:
                     raise
+                conflict = error
                 continue
             note(kind.storage, action.namespace, answer)
             return answer
-        raise AssertionError("the last attempt returns or raises")
+        assert conflict is not None, "every attempt but one with a conflict has returned or raised"
+        raise conflict
+
+    def _known_document(self, kind: Kind, action: Patch) -> Document | None:
+        key = f"{action.namespace}/{action.name}" if action.namespace else action.name
+        content = self._known(action.resource, key)
+        if content is None:
+            return None
+        return {"kind": kind.kind, "apiVersion": kind.group_version, **msgspec.json.decode(content)}
 
     def _patched(self, kind: Kind, live: Document, action: Patch) -> Document:
         if action.type is PatchType.JSON:
@@ -170,14 +195,16 @@ class RemoteClient:
         body: Any = None,  # any JSON value
         query: Mapping[str, str] | None = None,
         content_type: str = JSON,
+        is_told: bool = True,
     ) -> Any:  # a document
+        """`is_told`: a right that is missing is logged."""
         content = msgspec.json.encode(body) if body is not None else b""
         if query is None:
             query = self._query if method != "GET" else {}
         try:
             return await self._requests.document(method, path, query=query, body=content, content_type=content_type)
         except ApiError as error:
-            if error.code == 403 and error.reason == "Forbidden":
+            if is_told and error.code == 403 and error.reason == "Forbidden":
                 self._tell_refusal(verb, kind, path, error)
             raise
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import base64
+import os
 import ssl
-import time
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from lightkube.config.client_adapter import async_check_output, verify_cluster
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User, UserExec
 
+from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
 from doorman.client.http_client import Unreachable, chosen_config
 
@@ -42,13 +43,14 @@ class FixedCredentials:
 
 
 class TokenFileCredentials:
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, clock: Clock) -> None:
         self._file = file
+        self._clock = clock
         self._header = ""
         self._read_at = 0.0
 
     async def authorization(self) -> str:
-        now = time.monotonic()
+        now = self._clock.now()
         if not self._header or now - self._read_at > TOKEN_FILE_SECONDS:
             try:
                 token = await asyncio.to_thread(self._file.read_text)
@@ -79,8 +81,6 @@ class ExecCredentials:
         self._header = ""
 
     async def _token(self) -> str:
-        import os
-
         plugin = self._plugin
         environment = {**os.environ, **{one.name: one.value for one in plugin.env or ()}}
         about = {"apiVersion": plugin.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
@@ -103,7 +103,7 @@ class ServerAccess(msgspec.Struct, frozen=True, kw_only=True):
     credentials: RequestCredentials
 
 
-def server_access(kubeconfig: Path | None, context: str = "", master: str = "") -> ServerAccess:
+def server_access(kubeconfig: Path | None, clock: Clock, context: str = "", master: str = "") -> ServerAccess:
     """Raises `Unreachable` when the kubeconfig cannot be used. None: that of a pod in a cluster."""
     config = chosen_config(kubeconfig, context)
     url = master or config.cluster.server
@@ -123,7 +123,7 @@ def server_access(kubeconfig: Path | None, context: str = "", master: str = "") 
         prefix=parts.path.rstrip("/"),
         tls=tls,
         server_name=getattr(config.cluster, "tls_server_name", None) or parts.hostname,
-        credentials=credentials_of(config),
+        credentials=credentials_of(config, clock),
     )
 
 
@@ -135,12 +135,12 @@ def _tls(config: SingleConfig) -> ssl.SSLContext:
     return context
 
 
-def credentials_of(config: SingleConfig) -> RequestCredentials:
+def credentials_of(config: SingleConfig, clock: Clock) -> RequestCredentials:
     user = config.user
     if user is None:
         return FixedCredentials()
     if user.token_file:
-        return TokenFileCredentials(Path(config.abs_file(user.token_file)))
+        return TokenFileCredentials(Path(config.abs_file(user.token_file)), clock)
     if user.token:
         return FixedCredentials(f"Bearer {user.token}")
     if user.exec:

@@ -21,7 +21,7 @@ UNSEEN_SECONDS_MAX: Final = 30.0
 """Should an informer not get to see a write in this time, the key is looked at all the same."""
 
 
-class Written(msgspec.Struct, frozen=True):
+class NotedWrite(msgspec.Struct, frozen=True):
     """One object that was written: at which version, or gone."""
 
     resource: str
@@ -31,9 +31,9 @@ class Written(msgspec.Struct, frozen=True):
     """It was deleted, with this uid."""
 
 
-_noted: ContextVar[list[Written] | None] = ContextVar("doorman-noted-writes", default=None)
+_noted: ContextVar[list[NotedWrite] | None] = ContextVar("doorman-noted-writes", default=None)
 
-Seen = Callable[[Written], "asyncio.Future[None] | None"]
+Seen = Callable[[NotedWrite], "asyncio.Future[None] | None"]
 """What is done when an informer has seen it; None: it has already, or nobody follows that kind."""
 
 
@@ -47,10 +47,10 @@ def note(resource: str, namespace: str, document: Any, deleted: str = "") -> Non
     if document.get("kind") == "Status":
         uid = (document.get("details") or {}).get("uid") or ""
         if uid:
-            noted.append(Written(resource, f"{namespace}/{deleted}" if namespace else deleted, 0, uid))
+            noted.append(NotedWrite(resource, f"{namespace}/{deleted}" if namespace else deleted, 0, uid))
     elif version.isdecimal():
         name = metadata.get("name") or deleted
-        noted.append(Written(resource, f"{namespace}/{name}" if namespace else name, int(version)))
+        noted.append(NotedWrite(resource, f"{namespace}/{name}" if namespace else name, int(version)))
 
 
 class RemoteExecutor(Executor):
@@ -61,7 +61,7 @@ class RemoteExecutor(Executor):
         self._seen = seen
 
     async def run(self, actions: Iterable[Action]) -> None:
-        noted: list[Written] = []
+        noted: list[NotedWrite] = []
         token = _noted.set(noted)
         try:
             await super().run(actions)

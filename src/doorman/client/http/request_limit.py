@@ -3,7 +3,7 @@
 from doorman.base.clock import Clock, sleep
 
 
-class TokenBucket:
+class RequestLimit:
     def __init__(self, clock: Clock, *, qps: float, burst: int) -> None:
         """`qps` of 0 or less: no limit."""
         self._clock = clock
