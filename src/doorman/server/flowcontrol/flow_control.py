@@ -26,7 +26,7 @@ from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.server.flowcontrol.flow_schemas import classify, flow_of, in_order
-from doorman.server.flowcontrol.priority_level import PriorityLevel, refused
+from doorman.server.flowcontrol.level_seats import PriorityLevel, refused
 from doorman.server.request import EventStream, RequestInfo
 
 MUTATING_MAX: Final = 200

@@ -6,7 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.runtime.virtual_time import run_virtual
-from doorman.server.flowcontrol.priority_level import PriorityLevel
+from doorman.server.flowcontrol.level_seats import PriorityLevel
 
 
 def level(seats: int = 1, **more: int) -> PriorityLevel:
