@@ -15,7 +15,8 @@ import msgspec
 
 from doorman.base.errors import ApiError
 from doorman.client.api_client import error_of
-from doorman.client.http.api_requests import ApiRequests, Disconnected
+from doorman.client.client import Disconnected
+from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_connection import BrokenConnection
 
 PAGE_ITEMS: Final = 500

@@ -11,9 +11,10 @@ from doorman.api.kinds import Kinds, builtin_kinds
 from doorman.base.clock import ManualClock, SystemClock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.reader_faults import ReaderFaults
+from doorman.client.client import Disconnected
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.http import http_informer, list_watch
-from doorman.client.http.api_requests import ApiRequests, Disconnected
+from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informer import HttpInformer, WatchBackoff
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.unseen_writes import NotedWrite
