@@ -288,7 +288,13 @@ def test_failover_names_what_dominates_and_proposes_settings_for_a_target() -> N
     assert (db.total_seconds, db.dominant) == (None, "termination")
     told = "\n".join(report.proposals)
     assert "--node-monitor-grace-period=30s" in told
-    assert "default/Deployment/web: tolerationSeconds: " in told
+    proposed = int(told.partition("default/Deployment/web: tolerationSeconds: ")[2].split()[0])
+    lifecycle = NodeLifecycleSettings(node_monitor_grace_period_seconds=30.0, node_monitor_period_seconds=3.0)
+    again = failover(
+        snapshot, FailoverRequest(workload="web"), PlanOptions(settings=Settings(node_lifecycle=lifecycle))
+    )
+    rest = sum(phase.seconds for phase in again.failovers[0].phases if phase.name != "toleration")
+    assert 50 < rest + proposed <= 60, "as asked for, and not much faster"
     assert "default/StatefulSet/db: no setting helps" in told
 
 

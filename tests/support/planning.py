@@ -67,7 +67,9 @@ class Original:
             await self.settle()
 
     def pod_names(self) -> frozenset[str]:
-        return frozenset(pod.metadata.name for pod in self.plane.informers.lister("pods").list())
+        """Of pods that have a node: which of several pending ones is tried first, its scheduler alone remembers."""
+        pods = self.plane.informers.lister("pods").list()
+        return frozenset(pod.metadata.name for pod in pods if pod.spec.node_name)
 
     def snapshot(self) -> Snapshot:
         return captured(self.plane.cache, self.clock.now())
@@ -110,8 +112,15 @@ def comparable(found: Plan, known: Set[str]) -> dict[str, Any]:
     """Without what is made up anew in every run (generated names but the `known` ones, texts that quote times), and in
     whole seconds: a taint says no more of when it was added.
     """
+    first: dict[str, PodMove] = {}
+    for move in found.pods:
+        first.setdefault(move.name, move)
+    # A name that is made up may be one that was there before.
+    moves = [_comparable_move(move, known if first[move.name] is move else frozenset()) for move in found.pods]
     return {
-        "pods": sorted((_comparable_move(move, known) for move in found.pods), key=repr),
+        "pods": sorted(moves, key=repr),
+        # Of pods that leave together, which replaces which is a matter of their names.
+        "replacements": sorted((_comparable_place(move) for move in found.pods), key=repr),
         "pending": sorted((one.namespace, one.owner or one.name, one.message) for one in found.pending),
         # When a DaemonSet's controller looks at nodes again, and with it what it wants, depends on what it remembers.
         "workloads": [_in_whole_seconds(one) for one in found.workloads if one.kind != "DaemonSet"],
@@ -122,7 +131,6 @@ def comparable(found: Plan, known: Set[str]) -> dict[str, Any]:
 
 
 def _comparable_move(move: PodMove, known: Set[str]) -> tuple[Any, ...]:
-    new = move.replacement
     return (
         move.name if move.name in known else "",
         move.owner,
@@ -131,8 +139,15 @@ def _comparable_move(move: PodMove, known: Set[str]) -> tuple[Any, ...]:
         # Within its first second a timer may come before the action or after it.
         (move.because.reason, move.because.taint, str(move.because.toleration)) if move.at_seconds >= 1 else "",
         None if move.gone_at_seconds is None else int(move.gone_at_seconds),
-        None if new is None else (new.node, int(new.at_seconds), new.ready_at_seconds and int(new.ready_at_seconds)),
     )
+
+
+def _comparable_place(move: PodMove) -> tuple[Any, ...]:
+    new = move.replacement
+    if new is None:
+        return (move.owner, int(move.at_seconds))
+    ready = None if new.ready_at_seconds is None else int(new.ready_at_seconds)
+    return (move.owner, int(move.at_seconds), new.node, int(new.at_seconds), ready)
 
 
 def _in_whole_seconds(part: Any) -> dict[str, Any]:  # a part of a plan

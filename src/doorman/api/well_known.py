@@ -43,3 +43,8 @@ INGRESS_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 
 SYSTEM_NAMESPACE: Final = "kube-system"
 """Where the control plane has what is its own."""
+
+JSON: Final = "application/json"
+KUBE_CONTROLLER_MANAGER: Final = "kube-controller-manager"
+KUBE_SCHEDULER: Final = "kube-scheduler"
+"""Leases, and field managers, of upstream's components."""

@@ -29,7 +29,7 @@ _NOT_NEGATIVE: Final = ("node_eviction_rate", "secondary_node_eviction_rate", "e
 _PATH: Final = click.Path(path_type=Path)
 
 
-_FLAGS: Final = (
+_FIRST_FLAGS: Final = (
     click.option("--feature-gates", type=Gates(), default="", show_default=False, help="Feature gates to set."),
     click.option(
         "--controllers",
@@ -37,6 +37,9 @@ _FLAGS: Final = (
         default="*",
         help="Controllers to run: '*', names, and '-name' to leave one out.",
     ),
+)
+
+_API_SERVER_FLAGS: Final = (
     click.option(
         "--enable-admission-plugins", type=NameList(), default="", show_default=False, help="Admission plugins to add."
     ),
@@ -58,6 +61,9 @@ _FLAGS: Final = (
     click.option(
         "--default-unreachable-toleration-seconds", type=int, default=300, help="Given to pods that do not say."
     ),
+)
+
+_CONTROLLER_FLAGS: Final = (
     click.option("--node-monitor-period", type=GoDuration(), default="5s", help="How often nodes are looked at."),
     click.option(
         "--node-monitor-grace-period", type=GoDuration(), default="50s", help="Silence before a node is Unknown."
@@ -87,8 +93,23 @@ _FLAGS: Final = (
     click.option(
         "--eviction-rate", type=click.FloatRange(min=0), default=0.0, help="Pods evicted a second; 0: no limit."
     ),
+)
+
+_SCHEDULER_FLAGS: Final = (
     click.option("--config", type=_PATH, help="A KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)."),
 )
+
+_FLAGS: Final = (*_FIRST_FLAGS, *_API_SERVER_FLAGS, *_CONTROLLER_FLAGS, *_SCHEDULER_FLAGS)
+
+_WITHOUT_API_SERVER: Final = {
+    "enable_admission_plugins": (),
+    "disable_admission_plugins": (),
+    "admission_control_config_file": None,
+    "default_not_ready_toleration_seconds": 300,
+    "default_unreachable_toleration_seconds": 300,
+    "config": None,
+}
+"""What those flags are for a command that runs controllers alone."""
 
 
 def control_plane_flags(command: F) -> F:
@@ -96,6 +117,17 @@ def control_plane_flags(command: F) -> F:
     for option in reversed(_FLAGS):
         command = option(command)
     return command
+
+
+def controller_flags(command: F) -> F:
+    """Those of controllers alone; `controller_settings` reads what was given."""
+    for option in reversed((*_FIRST_FLAGS, *_CONTROLLER_FLAGS)):
+        command = option(command)
+    return command
+
+
+def controller_settings(flags: dict[str, Any]) -> Settings:
+    return control_plane_settings({**_WITHOUT_API_SERVER, **flags})
 
 
 def control_plane_settings(flags: dict[str, Any]) -> Settings:
@@ -128,7 +160,7 @@ def control_plane_settings(flags: dict[str, Any]) -> Settings:
             evictions_per_second=flags["eviction_rate"],
         ),
         pod_gc=PodGcSettings(terminated_pod_gc_threshold=flags["terminated_pod_gc_threshold"]),
-        scheduler=_scheduler_config(flags["config"]),
+        scheduler=scheduler_config(flags["config"]),
     )
 
 
@@ -188,7 +220,7 @@ def _check_numbers(flags: dict[str, Any]) -> None:  # what click has read
             raise click.UsageError(f"{flag} must be {words}\nhint: leave it out for kube-controller-manager's default")
 
 
-def _scheduler_config(file: Path | None) -> SchedulerConfig:
+def scheduler_config(file: Path | None) -> SchedulerConfig:
     if file is None:
         return SchedulerConfig()
     try:

@@ -1,6 +1,7 @@
 """`doorman up`: start a control plane and keep it running."""
 
 import logging
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ import yaml
 from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
 from doorman.cli.flag_types import ClockRate
 from doorman.cli.loading import loading
-from doorman.cli.paths import default_data_dir
+from doorman.cli.servers.background_server import DEFAULT, NotStarted, directory_of, find_server, start
 from doorman.cli.storage.etcd_flags import etcd_options, etcd_settings_of
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings
@@ -29,6 +30,12 @@ _PATH: Final = click.Path(path_type=Path)
     "--nodes",
     type=click.IntRange(min=0),
     help="Simulated nodes node-1 … node-N; 0 for none.  [default: 3 where nothing is stored yet]",
+)
+@click.option(
+    "--components",
+    type=bool,
+    default=True,
+    help="false: the API server alone; `doorman scheduler`, `controllers` and `nodes` run against it.",
 )
 @click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
 @click.option(
@@ -72,12 +79,19 @@ _PATH: Final = click.Path(path_type=Path)
     help="virtual: stands still until `doorman clock` moves it; 60x: so many times as fast as real time.",
 )
 @control_plane_flags
+@click.option("--name", default=DEFAULT, help="Which of your clusters: each keeps its own, in a folder of its own.")
+@click.option("--detach", "-d", is_flag=True, help="Run in the background; see `doorman status`, `logs` and `down`.")
 @click.option("--verbose", "-v", is_flag=True, help="Log what the components do.")
 def command(**flags: Any) -> None:  # click hands flags over by name
     """Start a control plane: API server, scheduler, controllers, simulated nodes.
 
     When it serves, one line on standard output says where and with which kubeconfig. SIGTERM or Ctrl-C stops it.
     """
+    _check_cluster_name(flags["name"])
+    if flags["detach"]:
+        settings_of(flags)  # what is wrong with the flags is told at once
+        _detach(flags["name"])
+        return
     logging.basicConfig(
         level=logging.INFO if flags["verbose"] else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
@@ -97,6 +111,28 @@ def command(**flags: Any) -> None:  # click hands flags over by name
     except Unusable as error:
         click.echo(f"error: {error}\nhint: {error.hint}", err=True)
         sys.exit(2 if isinstance(error, WrongClock) else 1)
+
+
+def _check_cluster_name(name: str) -> None:
+    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name):
+        raise click.UsageError(f'--name "{name}" is no name\nhint: small letters, digits and "-", such as ci-1')
+
+
+def _detach(name: str) -> None:
+    running = find_server(name)
+    if running is not None and running.is_running:
+        click.echo(f'cluster "{name}" runs already: {running.address} kubeconfig={running.kubeconfig}')
+        return
+    arguments = [word for word in sys.argv[2:] if word not in ("--detach", "-d")]
+    if name != DEFAULT and not any(word.startswith("--secure-port") for word in arguments):
+        arguments += ["--secure-port", "0"]  # several may run at once
+    try:
+        server = start(name, arguments)
+    except NotStarted as error:
+        click.echo(str(error), err=True)
+        sys.exit(1)
+    click.echo(f"ready {server.address} kubeconfig={server.kubeconfig}")
+    click.echo(f"try:  export KUBECONFIG={server.kubeconfig}\n      kubectl get nodes", err=True)
 
 
 def _taken_up(settings: Settings, source: Path) -> tuple[Settings, tuple[Entry, ...]]:
@@ -128,24 +164,27 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
     if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] is not None):
         raise click.UsageError("--from brings its own nodes\nhint: leave --nodes and --nodes-config out")
+    if not flags["components"] and (flags["nodes_config"] is not None or flags["nodes"] is not None):
+        raise click.UsageError("--components=false runs no nodes\nhint: give --nodes to `doorman nodes`")
     return msgspec.structs.replace(
         control_plane_settings(flags),
+        components=flags["components"],
         nodes=0 if flags["source"] is not None else flags["nodes"],
         bind_address=flags["bind_address"],
         tls_names=flags["tls_san"],
         secure_port=flags["secure_port"],
-        data_dir=None if in_memory else flags["data_dir"] or default_data_dir(),
+        data_dir=None if in_memory else flags["data_dir"] or directory_of(flags["name"]),
         etcd=etcd_settings_of(flags),
         kubeconfig_out=flags["kubeconfig_out"],
         max_requests_inflight=flags["max_requests_inflight"],
         max_mutating_requests_inflight=flags["max_mutating_requests_inflight"],
         audit_log_path=flags["audit_log_path"],
-        fleet=_fleet(flags["nodes_config"]),
+        fleet=read_fleet(flags["nodes_config"]),
         clock_rate=flags["clock"],
     )
 
 
-def _fleet(file: Path | None) -> Fleet | None:
+def read_fleet(file: Path | None) -> Fleet | None:
     if file is None:
         return None
     try:

@@ -1,42 +1,103 @@
 """`doorman why POD`: the explanation, for people."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import msgspec
 import yaml
 
+from doorman.api.taints import Taint, Toleration
 from doorman.base.errors import ApiError
-from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
-from doorman.client.http_client import Unreachable
+from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
+from doorman.client.http_client import HttpClient, Unreachable
+from doorman.client.resource_lookup import NoSuchResource, ServedResource, find_resource
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.explain.explanation_text import explanation_text
+from doorman.semantics.taints.matching import is_tolerated
 
 
 @click.command("why")
-@click.argument("pod")
+@click.argument("what", metavar="POD | TYPE/NAME")
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-o", "--output", type=click.Choice(["", "json", "yaml"]), default="", help="How to print.")
 @kubeconfig_option
-def command(pod: str, namespace: str, output: str, cluster: ClusterChoice) -> None:
+def command(what: str, namespace: str, output: str, cluster: ClusterChoice) -> None:
     """Say why a pod is where it is, is not placed, is about to leave, or is gone.
+
+    Of a workload, all its pods are explained; of a node, who is on it and which of its taints they tolerate.
 
     \b
     doorman why tolerant
-    doorman why web-0 -n shop -o json
+    doorman why pod/web-0 -n shop -o json
+    doorman why deploy/web
+    doorman why node/node-1
     """
     client = connect(cluster)
     space = namespace or client.namespace
+    kind, sign, name = what.rpartition("/")
     try:
-        found = client.request("GET", f"/apis/doorman.dev/v1/namespaces/{space}/podexplanations/{pod}")
+        resource = find_resource(client, kind).name if sign else "pods"
+        if resource == "nodes":
+            print("\n".join(node_lines(client, name)))
+            return
+        names = [name] if resource == "pods" else pods_of(client, find_resource(client, kind), space, name)
+        found = [
+            client.request("GET", f"/apis/doorman.dev/v1/namespaces/{space}/podexplanations/{one}") for one in names
+        ]
+    except NoSuchResource as error:
+        fail(f"error: {error}")
     except (ApiError, Unreachable) as error:
         fail_with([error])
+    if not found:
+        fail(f"error: {what} has no pods\nhint: doorman get {what} -n {space} says how many it wants")
+    whole = found[0] if len(found) == 1 else {"kind": "List", "apiVersion": "v1", "items": found}
     if output == "json":
-        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        print(msgspec.json.format(msgspec.json.encode(whole), indent=2).decode())
     elif output == "yaml":
-        print(yaml.safe_dump(found, sort_keys=False, allow_unicode=True), end="")
+        print(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True), end="")
     else:
-        print("\n".join(lines(found)))
+        print("\n\n".join("\n".join(lines(one)) for one in found))
+
+
+def pods_of(client: HttpClient, resource: ServedResource, namespace: str, name: str) -> list[str]:
+    """The pods that a workload owns, itself or through what it owns. Raises its 404."""
+    owner = client.request("GET", resource.path(namespace, name))["metadata"]["uid"]
+    owners = {owner}
+    for path in (f"/apis/apps/v1/namespaces/{namespace}/replicasets", f"/apis/batch/v1/namespaces/{namespace}/jobs"):
+        owners |= {one["metadata"]["uid"] for one in client.request("GET", path)["items"] if _is_owned(one, {owner})}
+    pods = client.request("GET", f"/api/v1/namespaces/{namespace}/pods")["items"]
+    return [pod["metadata"]["name"] for pod in pods if _is_owned(pod, owners)]
+
+
+def _is_owned(doc: dict[str, Any], owners: set[str]) -> bool:
+    return any(reference.get("uid") in owners for reference in doc["metadata"].get("ownerReferences") or ())
+
+
+def node_lines(client: HttpClient, name: str) -> list[str]:
+    """Who is on a node, and what each makes of its taints."""
+    node = client.request("GET", f"/api/v1/nodes/{name}")
+    taints = msgspec.convert(node["spec"].get("taints") or [], list[Taint])
+    out = [f"{name} has no taints." if not taints else f"{name} is tainted: {', '.join(map(str, taints))}."]
+    pods = client.request("GET", "/api/v1/pods", query={"fieldSelector": f"spec.nodeName={name}"})["items"]
+    if not pods:
+        out.append("No pod is on it.")
+    for pod in pods:
+        where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        tolerations = msgspec.convert(pod["spec"].get("tolerations") or [], list[Toleration])
+        out.append(f"  {where}: {_verdict(taints, tolerations)}")
+    return out
+
+
+def _verdict(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> str:
+    """What the taints mean for a pod that is there already."""
+    missing = [taint for taint in taints if not is_tolerated(taint, tolerations)]
+    evicting = [taint for taint in missing if taint.effect == "NoExecute"]
+    if evicting:
+        return f"leaves, because it does not tolerate {', '.join(map(str, evicting))}"
+    if missing:
+        return f"stays, though it would not be placed here now: it does not tolerate {', '.join(map(str, missing))}"
+    return "tolerates all of them" if taints else "nothing repels it"
 
 
 def lines(found: dict[str, Any]) -> list[str]:  # a PodExplanation

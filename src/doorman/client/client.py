@@ -8,7 +8,7 @@ from doorman.client.actions import Bind, Create, Delete, Patch, RecordEvent, Ren
 class Client(Protocol):
     """Every method returns when the write is durable and raises `ApiError` when it was refused."""
 
-    async def create(self, action: Create) -> Any: ...  # the object as a document
+    async def create(self, action: Create) -> Any: ...  # the object: a document, or `Stored` in process
 
     async def update(self, action: Update) -> Any: ...
 

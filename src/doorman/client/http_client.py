@@ -9,12 +9,13 @@ from urllib.parse import urlencode
 import httpx2
 import msgspec
 from lightkube.config.client_adapter import Client, ConnectionParams
-from lightkube.config.kubeconfig import KubeConfig
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.core.exceptions import ConfigError
 from yaml import YAMLError
 
 from doorman.base.errors import ApiError
 from doorman.client.api_client import error_of
+from doorman.client.kubeconfig_list import files_of, merged
 
 TIMEOUT_SECONDS: Final = 30.0
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -29,19 +30,14 @@ class Unreachable(Exception):
 
 
 class HttpClient:
-    def __init__(self, kubeconfig: Path, context: str = "") -> None:
+    def __init__(self, kubeconfig: Path | None, context: str = "") -> None:
+        config = chosen_config(kubeconfig, context)
+        self.namespace = config.context.namespace or "default"
+        self.server = config.cluster.server
         try:
-            config = KubeConfig.from_file(str(kubeconfig)).get(context or None)
-            if config is None:
-                raise ConfigError("no current context")
-            self.namespace = config.context.namespace or "default"
-            self.server = config.cluster.server
             self._client = Client(config, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS), trust_env=False))
-        except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError, YAMLError) as error:
-            raise Unreachable(
-                f"the kubeconfig {kubeconfig} cannot be used: {_fault_of(error)}",
-                "give one with --kubeconfig or $KUBECONFIG; `doorman up` writes one",
-            ) from error
+        except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _unusable(kubeconfig, error) from error
 
     def request(
         self,
@@ -100,13 +96,34 @@ class HttpClient:
 
 
 def find_kubeconfig(given: Path | None, fallback: Path) -> Path:
-    """As kubectl: the flag, $KUBECONFIG's first file; then a running Doorman's own, then ~/.kube/config."""
+    """As kubectl: the flag, all of $KUBECONFIG; then a running Doorman's own, then ~/.kube/config."""
     if given is not None:
         return given
-    for name in os.environ.get("KUBECONFIG", "").split(os.pathsep):
-        if name:
-            return Path(name)
+    variable = os.environ.get("KUBECONFIG", "")
+    if files_of(variable):
+        return Path(variable)
     return fallback if fallback.exists() else Path.home() / ".kube" / "config"
+
+
+def chosen_config(kubeconfig: Path | None, context: str = "") -> SingleConfig:
+    """What a kubeconfig says of one context. None: what a pod is given. Raises `Unreachable`."""
+    try:
+        files = files_of(str(kubeconfig)) if kubeconfig is not None else []
+        loaded = merged(files) if files else KubeConfig.from_service_account()
+        config = loaded.get(context or None)
+        if config is None:
+            raise ConfigError("no current context")
+    except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError, YAMLError) as error:
+        raise _unusable(kubeconfig, error) from error
+    return config
+
+
+def _unusable(kubeconfig: Path | None, error: Exception) -> Unreachable:
+    named = f"the kubeconfig {kubeconfig}" if kubeconfig is not None else "the service account of this pod"
+    return Unreachable(
+        f"{named} cannot be used: {_fault_of(error)}",
+        "give one with --kubeconfig or $KUBECONFIG; `doorman up` writes one",
+    )
 
 
 def _fault_of(error: Exception) -> str:

@@ -82,6 +82,7 @@ class LeaderElector:
         self._seen_spec: dict[str, Any] = {}
         self._seen_at: Instant = float("-inf")
         self._renewed_at: Instant = float("-inf")
+        self._is_leading = False
 
     @property
     def holder(self) -> str:
@@ -93,11 +94,17 @@ class LeaderElector:
         """Rule 5."""
         return self._clock.now() - self._renewed_at < self._times.renew_seconds
 
+    def is_well(self, stale_seconds: float) -> bool:
+        """Whether it does not believe to hold a lease that it has not renewed for so long."""
+        is_leading = self._is_leading and self._renewed_at != float("-inf")
+        return not is_leading or self._clock.now() - self._renewed_at < stale_seconds
+
     async def acquire(self) -> None:
         """Return when the lease is held."""
         while not await self._try():
             wait = self._times.retry_seconds * (1 + self._rng.random() * JITTER)
             await sleep(self._clock, wait)
+        self._is_leading = True
         _log.info("%s became leader of %s", self._identity, self.name)
         self._told(f"{self._identity} became leader")
 
@@ -107,6 +114,7 @@ class LeaderElector:
             await sleep(self._clock, self._times.retry_seconds)
             if not await self._try() and not self.may_act:
                 self._renewed_at = float("-inf")
+                self._is_leading = False
                 _log.error("%s lost %s", self._identity, self.name)
                 self._told(f"{self._identity} stopped leading")
                 return

@@ -50,9 +50,10 @@ from doorman.nodes.status.annotation_warnings import AnnotationWarnings
 from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
 from doorman.nodes.status.node_annotations import SHUTDOWN, SIMULATED, is_simulated
-from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, next_instant, slot_of
-from doorman.nodes.status.node_status import change_events, next_report, status_body, wanted_statuses
+from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, last_instant, next_instant, slot_of
+from doorman.nodes.status.node_status import change_events, last_report, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
+from doorman.nodes.status.unwritten_leases import renewed_at, renews_unwritten
 from doorman.semantics.pods.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
@@ -158,8 +159,10 @@ class SimulatedNodes:
         if node is None:
             return DONE
         slot = slot_of(name)
-        self._slots.setdefault(slot, {})[name] = None
-        wakes = [(f"leases/{slot}", next_instant(slot, self._settings.lease_renew_seconds, now))]
+        wakes: list[tuple[str, Instant]] = []
+        if self._settings.writes_leases or not renews_unwritten(node):
+            self._slots.setdefault(slot, {})[name] = None
+            wakes.append((f"leases/{slot}", next_instant(slot, self._settings.lease_renew_seconds, now)))
         if self._health(node, now).silent:
             return Result(wakes=wakes)
         lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
@@ -167,6 +170,14 @@ class SimulatedNodes:
             return Result(wakes=wakes)
         renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
         return Result(actions=(renewal,), wakes=wakes, retry=RETRY)
+
+    def _last_sign(self, node: Node, now: Instant) -> Iterable[Action]:
+        """Of a node that has given signs of life unwritten and falls silent: the last, if none newer is written."""
+        name = node.metadata.name
+        slot = last_instant(slot_of(name), self._settings.lease_renew_seconds, now)
+        last = max(slot, last_report(node, now, self._settings.status_report_seconds))
+        lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
+        return (Renew(nodes=(name,), at=last),) if lease is not None and last > renewed_at(lease) else ()
 
     def _renew_together(self, slot: int, now: Instant) -> Result:
         members = self._slots.get(slot, {})
@@ -176,7 +187,7 @@ class SimulatedNodes:
         wakes = [(f"leases/{slot}", next_instant(slot, self._settings.lease_renew_seconds, now))]
         for name in members:
             node = self._owned(name)
-            if node is None:
+            if node is None or (not self._settings.writes_leases and renews_unwritten(node)):
                 gone.append(name)
             elif not self._health(node, now).silent:
                 lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
@@ -211,6 +222,8 @@ class SimulatedNodes:
         health = self._health(node, now)
         actions.extend(self._warnings.about_node(node, health.error))
         if health.silent:
+            if not self._settings.writes_leases and name not in self._was_silent and not self._is_resuming(now):
+                actions.extend(self._last_sign(node, now))
             self._was_silent.add(name)
             wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
             return Result(actions=actions, wakes=wakes)
@@ -231,7 +244,8 @@ class SimulatedNodes:
         evicts_at = self._relieve(node, health, actions, now)
         plan = self._shutdowns.plan_of(name)
         off_at = plan.off if plan is not None else None
-        wakes.extend(_wake_at_first(f"node/{name}", due, health.changes_at, evicts_at, off_at))
+        reports_at = due if self._settings.writes_leases or not renews_unwritten(node) else None
+        wakes.extend(_wake_at_first(f"node/{name}", reports_at, health.changes_at, evicts_at, off_at))
         return Result(actions=actions, wakes=wakes, retry=RETRY)
 
     def _follow_shutdown(

@@ -16,6 +16,8 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     lease_renew_seconds: float = 10.0
     status_report_seconds: float = 300.0
     pod_lives: PodLives = PodLives()
+    writes_leases: bool = True
+    """False: those of nodes that speak are worked out by who needs them (`UnwrittenLeases`)."""
     resumed_at: Instant | None = None
     """The cluster was taken up as it was at this instant: nothing begins anew then, neither leases nor terminations."""
 
@@ -25,6 +27,7 @@ def agent_settings_for(
     *,
     comparison_operators: bool,
     pod_lives: PodLives | None = None,
+    writes_leases: bool = True,
     resumed_at: Instant | None = None,
 ) -> AgentSettings:
     """Leases are renewed four times in the time in which nodes must be heard of, or they would be given up for lost.
@@ -33,7 +36,10 @@ def agent_settings_for(
     1.0
     """
     usual = AgentSettings(
-        comparison_operators=comparison_operators, pod_lives=pod_lives or PodLives(), resumed_at=resumed_at
+        comparison_operators=comparison_operators,
+        pod_lives=pod_lives or PodLives(),
+        writes_leases=writes_leases,
+        resumed_at=resumed_at,
     )
     if monitor_grace_seconds >= usual.lease_duration_seconds:
         return usual

@@ -1,6 +1,7 @@
 """Does what is planned, on the copy, through the same API as people do."""
 
 import asyncio
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, assert_never
 
@@ -34,14 +35,13 @@ from doorman.runtime.control_plane import ControlPlane
 from doorman.semantics.taints.taint_spec import TaintRefused, apply_taint_change
 from doorman.snapshot.redaction import redacted
 
-BUDGET_RETRY_SECONDS: Final = 5.0
-"""How long kubectl drain waits before it asks again for an eviction that a budget has refused."""
 GONE_POLL_SECONDS: Final = 1.0
 """How often kubectl drain looks whether the pods are gone."""
+POLLS_PER_RETRY: Final = 5
+"""After so many looks, which is 5 s, it asks again for an eviction that a budget has refused."""
 NAMES_MAX: Final = 3
 REDACTED_NOTE: Final = (
-    "the snapshot is redacted, so changes of env, args and probes are not seen; "
-    "plan on the cluster, or save --no-redact"
+    "the snapshot is redacted: changes of env, args and probes are not seen; plan on the cluster, or save --no-redact"
 )
 
 
@@ -144,26 +144,35 @@ class ActionRunner:
         for name in names:
             pods = [pod for pod in self._pods.by(BY_NODE, name) if _is_drained(pod)]
             self._tell_of(name, pods)
-            await asyncio.gather(*(self._empty(pod) for pod in pods))
+            await self._empty(pods)
 
-    async def _empty(self, pod: Pod) -> None:
-        """Ask for the eviction until it is granted, then wait until the pod is gone."""
+    async def _empty(self, pods: Sequence[Pod]) -> None:
+        """Ask for evictions, for refused ones again and again, until all pods are gone.
+
+        kubectl asks for all at once, in no order; here they are asked for in the order of their names, so that who
+        gets what a budget gives is the same in every run.
+        """
+        refused = list(pods)
+        for polls in itertools.count():
+            if polls % POLLS_PER_RETRY == 0:
+                refused = [pod for pod in refused if self._is_there(pod) and not await self._is_granted(pod)]
+            if not any(map(self._is_there, pods)):
+                return
+            await asyncio.sleep(GONE_POLL_SECONDS)
+
+    async def _is_granted(self, pod: Pod) -> bool:
+        """Whether the eviction need not be asked for again."""
         meta = pod.metadata
-        while self._is_there(pod):
-            try:
-                await self._client.evict(meta.namespace, meta.name)
-                break
-            except ApiError as error:
-                if error.code == 404:
-                    return
-                if error.code != 429:
-                    self.notes[f"drain: {meta.key} cannot be evicted: {error.message}"] = None
-                    return
+        try:
+            await self._client.evict(meta.namespace, meta.name)
+        except ApiError as error:
+            if error.code == 429:
                 told = "; ".join(cause.message for cause in error.causes) or error.message
                 self.notes[f"drain waits: {told}"] = None
-                await asyncio.sleep(BUDGET_RETRY_SECONDS)
-        while self._is_there(pod):
-            await asyncio.sleep(GONE_POLL_SECONDS)
+                return False
+            if error.code != 404:
+                self.notes[f"drain: {meta.key} cannot be evicted: {error.message}"] = None
+        return True
 
     def _is_there(self, pod: Pod) -> bool:
         found = self._pods.get(pod.metadata.key)

@@ -66,6 +66,7 @@ def _settings_of(settings: Settings, restored: Restored, seed: int) -> Settings:
         data_dir=None,
         controllers=(*(f"-{name}" for name in WITHOUT), *settings.controllers),
         pod_lives=lives,
+        writes_leases=False,
         resumed_at=restored.resumed_at,
         seed=seed,
     )

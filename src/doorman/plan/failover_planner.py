@@ -90,8 +90,8 @@ def _proposals(found: Sequence[Failover], target_seconds: float, settings: Setti
         if one.total_seconds is None:
             yield f"{one.workload}: no setting helps: {one.stuck}"
     if not late:
-        if found:
-            yield f"all others are whole within {target_seconds:g}s"
+        if any(one.total_seconds is not None for one in found):
+            yield "nothing needs to change: what can be whole again is so in time"
         return
     rest = {one.workload: _seconds(one, "rescheduling", "start", "termination") for one in late}
     worst = max(rest.values())
@@ -100,9 +100,9 @@ def _proposals(found: Sequence[Failover], target_seconds: float, settings: Setti
     if grace < lifecycle.node_monitor_grace_period_seconds:
         yield f"kube-controller-manager --node-monitor-grace-period={grace:g}s --node-monitor-period={period:g}s"
     limiter = max(_seconds(one, "limiter") for one in late)
-    detection = min(grace + 2 * period, max(_seconds(one, "detection") for one in late))
+    detection = grace + 2 * period  # a lease may be a moment old, and a pass a moment away
     if limiter > 1 and limiter > (target_seconds - worst - detection) / 2:
-        nodes = max(1.0, limiter * lifecycle.node_eviction_rate)
+        nodes = limiter * lifecycle.node_eviction_rate + 2
         room = max(1.0, (target_seconds - worst - detection) / 2)
         yield f"kube-controller-manager --node-eviction-rate={math.ceil(10 * nodes / room) / 10:g}"
         limiter = room

@@ -25,15 +25,12 @@ def full_nodes(nodes: ListerOf[Node], pods: ListerOf[Pod], newcomers: Iterable[P
         node = nodes.get(name)
         if node is None:
             continue
-        there = pods.by(UNFINISHED_BY_NODE, name)
-        new = {pod.metadata.uid for pod in came[name]}
-        after = _fill(node, there)
-        before = _fill(node, [pod for pod in there if pod.metadata.uid not in new])
-        for resource, percent in after.items():
-            if percent >= FULL_PERCENT:
-                yield FullNode(
-                    name=name, resource=resource, percent_before=before.get(resource, 0), percent_after=percent
-                )
+        after = _fill(node, pods.by(UNFINISHED_BY_NODE, name))
+        full = {resource: percent for resource, percent in after.items() if percent >= FULL_PERCENT}
+        came_with = _fill(node, came[name]) if full else {}
+        for resource, percent in full.items():
+            before = percent - came_with.get(resource, 0)
+            yield FullNode(name=name, resource=resource, percent_before=max(0, before), percent_after=percent)
 
 
 def _fill(node: Node, pods: Iterable[Pod]) -> dict[str, int]:

@@ -26,6 +26,9 @@ QUIET_PASSES: Final = 3
 """So many looks at all nodes, after the grace in which a silent node may still speak, without anything new."""
 
 
+MOMENT_SECONDS: Final = 1e-6
+
+
 @runtime_checkable
 class TimedEvictions(Protocol):
     """A controller that evicts pods later."""
@@ -109,6 +112,8 @@ class _Run:
         trail.begin()
         self._progress("letting it settle", 0.0)
         await copy.settle()
+        # Whatever comes now comes after the snapshot: nothing of it was under way then.
+        await copy.sleep_until(self._clock.now() + MOMENT_SECONDS)
         runner = ActionRunner(copy.plane, copy.client, self._clock, redacts=self._redacts)
         try:
             await self._follow(copy, trail, runner)
@@ -146,13 +151,10 @@ class _Run:
         """Whether nothing more can happen but what always does."""
         settings = self._options.settings.node_lifecycle
         patience = settings.node_monitor_grace_period_seconds + QUIET_PASSES * settings.node_monitor_period_seconds
+        if runner.is_busy or self._clock.now() - trail.changed_at <= patience:
+            return False
         timers = copy.plane.find(has_eviction_timers)
-        return (
-            not runner.is_busy
-            and not trail.is_waiting()
-            and (timers is None or timers.timers_pending == 0)
-            and self._clock.now() - trail.changed_at > patience
-        )
+        return not trail.is_waiting() and (timers is None or timers.timers_pending == 0)
 
 
 def _step_words(step: Step) -> str:

@@ -46,7 +46,7 @@ from doorman.server.auth.node_authorizer import NodeAuthorizer
 from doorman.server.auth.openid_discovery import OpenIdDiscovery
 from doorman.server.auth.rbac_authorizer import RbacAuthorizer
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
-from doorman.server.flow_control import FlowControl
+from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.handlers import Compute
 from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
@@ -157,6 +157,7 @@ class ApiServer:
             certificates=ClientCertificates(self._clock, credentials.ca_certificate),
         )
         flow = FlowControl(
+            self.cache,
             mutating_max=self._settings.max_mutating_requests_inflight,
             read_only_max=self._settings.max_requests_inflight,
         )

@@ -33,7 +33,6 @@ from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.components.component_metrics import controller_source, scheduler_source
 from doorman.runtime.components.extender_client import ExtenderCaller
-from doorman.runtime.components.informers import Informers
 from doorman.runtime.components.kubelet_client import KubeletClient
 from doorman.runtime.components.loopback_client import LoopbackClient
 from doorman.runtime.components.pod_explainer import (
@@ -43,6 +42,7 @@ from doorman.runtime.components.pod_explainer import (
     forecasts_evictions,
 )
 from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
+from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
 from doorman.runtime.controller_registry import Account, Parts, enabled_controllers
@@ -82,7 +82,7 @@ class ControlPlane:
         self.api = ApiServer(store, settings, clock, scheme)
         self.cache, self.kinds, self.registry = self.api.cache, self.api.kinds, self.api.registry
         self.authorizer, self.client_as = self.api.authorizer, self.api.client_as
-        self.informers = Informers(self.cache, self.kinds)
+        self.informers = WatchCacheInformers(self.cache, self.kinds)
         self._controllers = ControllerManager(
             self.informers, self.kinds, clock, self.cache.faults, host=HOST, recorder=recorder
         )
@@ -114,6 +114,7 @@ class ControlPlane:
             total_of=partial(total_in_scope, self.registry.cluster),
             instances=self._instances,
             own_service=api_service(self._settings.bind_address, port),
+            now=self._clock.now,
         )
         self._parts = parts
         for controller, account in enabled_controllers(parts):
@@ -124,9 +125,10 @@ class ControlPlane:
         """Start controllers, scheduler and simulated nodes; where others serve the same store, only those whose work
         is every API server's own: the rest act where the leases are (`lead_controllers`, `lead_scheduling`).
         """
-        for resource in SCHEDULED_BY:
-            self.informers.of(resource)
-        if not self._elects:
+        if self._settings.components:
+            for resource in SCHEDULED_BY:
+                self.informers.of(resource)
+        if self._settings.components and not self._elects:
             self.scheduler = self._make_scheduler()
             for resource in SCHEDULED_BY:
                 self.informers.of(resource).listen(self.scheduler.changed, "scheduler")
@@ -205,6 +207,8 @@ class ControlPlane:
 
     async def add_nodes(self) -> None:
         """The simulated nodes of the settings that are not there yet."""
+        if not self._settings.components:
+            return
         client = self.client_as(API_SERVER_USER, "doorman", MASTERS)
         now = self._clock.now()
         fleet = self._settings.fleet

@@ -11,8 +11,8 @@ from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_contract import Controller, KindFollower
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
+from doorman.client.informers import Informers
 from doorman.client.recorder import EventRecorder
-from doorman.runtime.components.informers import Informers
 from doorman.runtime.components.workqueue_names import QUEUE_NAMES
 
 T = TypeVar("T")
@@ -28,14 +28,16 @@ class ControllerManager:
         *,
         host: str,
         recorder: Recorder | None = None,
+        new_executor: Callable[[Client, Recorder, Renewer | None], Executor] = Executor,
     ) -> None:
-        """`recorder` takes all events; None: they are written."""
+        """`recorder` takes all events; None: they are written. `new_executor` makes who carries out actions."""
         self._informers = informers
         self._kinds = kinds
         self._clock = clock
         self._faults = faults
         self._host = host
         self._recorder = recorder
+        self._new_executor = new_executor
         self._followed: dict[str, None] = {}
         """Custom kinds that controllers were told of."""
         self.runners: list[ControllerRunner] = []
@@ -45,7 +47,7 @@ class ControllerManager:
         recorder = self._recorder or EventRecorder(client, self._clock, host=self._host, faults=self._faults)
         runner = ControllerRunner(
             controller,
-            Executor(client, recorder, renewer),
+            self._new_executor(client, recorder, renewer),
             self._clock,
             lambda resource: self._informers.lister(resource).objects,
             queue_names=QUEUE_NAMES.get(controller.name),

@@ -10,6 +10,7 @@ from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.views.coordination import Lease
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
 from doorman.api.views.meta import Object
@@ -19,8 +20,10 @@ from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
+from doorman.base.clock import Instant
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
+from doorman.client.informers import Informers
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
@@ -47,6 +50,7 @@ from doorman.controllers.job.ttl_after_finished import TtlAfterFinishedControlle
 from doorman.controllers.node.cloud_node import CloudNodeController
 from doorman.controllers.node.dedicated_nodes_controller import DedicatedNodesController
 from doorman.controllers.node.node_lifecycle import NodeLifecycleController
+from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.node.taint_expiry import TaintExpiryController
 from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
@@ -70,9 +74,9 @@ from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProt
 from doorman.controllers.volumes.simulated_provisioner import SimulatedProvisioner
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.nodes.agent import SimulatedNodes
-from doorman.nodes.agent_settings import agent_settings_for
+from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
-from doorman.runtime.components.informers import Informers
+from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
 from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
@@ -88,6 +92,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     ca_certificate: bytes
     ca_key: bytes = b""
     """Empty: nothing is signed."""
+    signing_certificate: bytes = b""
+    """Of that key; empty: it is `ca_certificate`."""
     authorize: AccessCheck
     """Says who may do what."""
     total_of: TotalOf
@@ -96,9 +102,32 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """All objects of a custom kind."""
     own_service: Mapping[str, Document]
     """The API's own service and where it leads, by resource."""
+    now: Callable[[], Instant]
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)
+
+    def agent_settings(self) -> AgentSettings:
+        return agent_settings_for(
+            self.settings.node_lifecycle.node_monitor_grace_period_seconds,
+            comparison_operators=self.settings.gates.comparison_operators,
+            pod_lives=self.settings.pod_lives,
+            writes_leases=self.settings.writes_leases,
+            resumed_at=self.settings.resumed_at,
+        )
+
+    def node_lifecycle_settings(self) -> NodeLifecycleSettings:
+        settings = msgspec.structs.replace(self.settings.node_lifecycle, resumed_at=self.settings.resumed_at)
+        if self.settings.writes_leases:
+            return settings
+        return msgspec.structs.replace(settings, is_alive_for_certain=renews_unwritten)
+
+    def signs_of_life(self) -> ListerOf[Lease]:
+        """Leases, as the node-lifecycle-controller looks at them."""
+        if self.settings.writes_leases:
+            return self.lister(LEASES)
+        period_seconds = self.agent_settings().lease_renew_seconds
+        return UnwrittenLeases(self.lister(LEASES), self.lister("nodes"), period_seconds, self.now)
 
     def contents(self) -> Mapping[str, ListerOf[Any]]:
         """Listers of every namespaced kind that is stored."""
@@ -146,8 +175,8 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "node-lifecycle-controller": lambda p: NodeLifecycleController(
         p.lister("nodes"),
         p.lister("pods"),
-        p.lister(LEASES),
-        msgspec.structs.replace(p.settings.node_lifecycle, resumed_at=p.settings.resumed_at),
+        p.signs_of_life(),
+        p.node_lifecycle_settings(),
         live_leases=p.informers.live(LEASES) if p.settings.gates.lease_circuit_breaker else None,
         stopwatch=time.perf_counter,
     ),
@@ -212,7 +241,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
-        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.ca_certificate, p.ca_key
+        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.signing_certificate or p.ca_certificate, p.ca_key
     ),
     "certificatesigningrequest-approving-controller": lambda p: CertificateApprovingController(
         p.lister(CERTIFICATE_SIGNING_REQUESTS), p.authorize
@@ -264,6 +293,16 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 
 
+def simulated_nodes(p: Parts) -> SimulatedNodes:
+    """The kubelets of all simulated nodes."""
+    return SimulatedNodes(
+        p.lister("nodes"),
+        p.lister("pods"),
+        p.lister(LEASES),
+        p.agent_settings(),
+    )
+
+
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
     (lambda p: CustomResourceDefinitionController(p.lister(DEFINITIONS), p.instances), API_SERVER),
     (
@@ -278,20 +317,7 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         API_SERVER,
     ),
     (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
-    (
-        lambda p: SimulatedNodes(
-            p.lister("nodes"),
-            p.lister("pods"),
-            p.lister(LEASES),
-            agent_settings_for(
-                p.settings.node_lifecycle.node_monitor_grace_period_seconds,
-                comparison_operators=p.settings.gates.comparison_operators,
-                pod_lives=p.settings.pod_lives,
-                resumed_at=p.settings.resumed_at,
-            ),
-        ),
-        KUBELETS,
-    ),
+    (simulated_nodes, KUBELETS),
 )
 """Always on: what is the API server's own work upstream, and the simulated kubelets."""
 
@@ -301,13 +327,20 @@ def account_of(name: str) -> Account:
     return Account(f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}")
 
 
-def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
-    """Every controller that is to run, with who it acts as, in the order in which they are started."""
+def managed_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+    """Those of them that are kube-controller-manager's work upstream, and ours that stand beside it."""
     for name, build in CONTROLLERS.items():
         is_possible = parts.settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
         if is_possible and is_enabled(name, parts.settings.controllers):
             yield build(parts), account_of(name)
+
+
+def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+    """Every controller that is to run, with who it acts as, in the order in which they are started."""
+    if parts.settings.components:
+        yield from managed_controllers(parts)
     for build, account in SERVERS_OWN:
-        yield build(parts), account
+        if parts.settings.components or account.is_api_server:
+            yield build(parts), account
     if parts.settings.etcd is None:  # which forgets events by itself
         yield EventTtlController(parts.informers.live("events")), API_SERVER

@@ -76,6 +76,34 @@ def load_or_make(
     return made
 
 
+def certificates_of(directory: Path) -> dict[str, x509.Certificate]:
+    """The certificates a server has made for itself there, by file. Raises `Unusable`."""
+    credentials = _known(directory)
+    folder = directory / "pki"
+    return {
+        _FILES[field]: _certificate_of(folder / _FILES[field], getattr(credentials, field))
+        for field in ("ca_certificate", "server_certificate")
+    }
+
+
+def renew_server_certificate(directory: Path, now: datetime) -> None:
+    """A new one for the names that the old one is for, of the same authority. Raises `Unusable`."""
+    credentials = _known(directory)
+    old = certificates_of(directory)[_FILES["server_certificate"]]
+    known = old.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    names = [*known.get_values_for_type(x509.DNSName), *map(str, known.get_values_for_type(x509.IPAddress))]
+    renewed = _with_server_certificate(credentials, names, now)
+    write_private(directory / "pki" / "server.crt", renewed.server_certificate)
+    write_private(directory / "pki" / "server.key", renewed.server_key)
+
+
+def _known(directory: Path) -> Credentials:
+    token_file = directory / "pki" / "admin.token"
+    if not token_file.exists():
+        raise Unusable(f"{directory} holds no keys", "give the server's directory with --data-dir")
+    return _load(directory / "pki", token_file)
+
+
 def _load(folder: Path, token_file: Path) -> Credentials:
     """Raises `Unusable` that names the file that is damaged."""
     with contextlib.suppress(OSError):

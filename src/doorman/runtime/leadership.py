@@ -7,16 +7,13 @@ part in it as well. Who loses a lease stops acting at once, and stands by again:
 import asyncio
 import random
 import socket
-from typing import Final
 
+from doorman.api.well_known import KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
 from doorman.client.leader_election import LeaderElector
 from doorman.runtime.components.in_process_leases import InProcessLeases
 from doorman.runtime.control_plane import ControlPlane
-
-CONTROLLERS: Final = "kube-controller-manager"
-SCHEDULER: Final = "kube-scheduler"
 
 
 class Leadership:
@@ -25,7 +22,10 @@ class Leadership:
         identity = f"{socket.gethostname()}_{NameGenerator(rng).uid()}"
         leases = InProcessLeases(cluster.api)
         self._cluster = cluster
-        self.electors = {name: LeaderElector(leases, name, identity, clock, rng) for name in (CONTROLLERS, SCHEDULER)}
+        self.electors = {
+            name: LeaderElector(leases, name, identity, clock, rng)
+            for name in (KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER)
+        }
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -35,7 +35,7 @@ class Leadership:
         cluster = self._cluster
         while True:
             await elector.acquire()
-            if elector.name == SCHEDULER:
+            if elector.name == KUBE_SCHEDULER:
                 cluster.lead_scheduling(lambda: elector.may_act)
                 await elector.renew()
                 cluster.resign_scheduling()

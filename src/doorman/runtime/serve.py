@@ -104,7 +104,7 @@ async def _serve(
         )
         cluster = ControlPlane(store, settings, clock, scheme=scheme)
         service = _clock_service(clock, cluster, store)
-        leadership = Leadership(cluster, clock) if store.is_shared else None
+        leadership = Leadership(cluster, clock) if store.is_shared and settings.components else None
     except BaseException:
         await store.close()
         raise

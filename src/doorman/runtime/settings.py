@@ -52,6 +52,8 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int | None = None
     """Simulated nodes; None: three where nothing is stored yet, and none else."""
+    components: bool = True
+    """False: the API server alone. Scheduler, controllers and simulated nodes are processes of their own."""
     bind_address: str = "127.0.0.1"
     tls_names: tuple[str, ...] = ()
     """Names and addresses that the certificate is for besides."""
@@ -88,6 +90,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
     pod_lives: PodLives = PodLives()
     """What pods of simulated nodes do that do not say."""
+    writes_leases: bool = True
+    """False: leases of simulated nodes are not renewed in the store, but worked out by who looks for signs of life."""
     resumed_at: Instant | None = None
     """The store holds a cluster as it was at this instant: what was under way goes on from where it was."""
     seed: int | None = None

@@ -13,7 +13,7 @@ from prometheus_client.exposition import generate_latest
 from doorman.api.kinds import Kinds
 from doorman.base.reader_faults import ReaderFaults
 from doorman.registry.cache.watch_cache import WatchCache
-from doorman.server.flow_control import FlowControl
+from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.request import Response
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -42,21 +42,35 @@ class Metrics:
 
 
 def flow_source(flow: FlowControl) -> MetricsSource:
-    """How many requests are worked on, how many wait, and how many watches are open."""
+    """How many requests are worked on, wait and were refused, by priority level; and how many watches are open."""
 
     def collect() -> Iterable[Metric]:
         running = GaugeMetricFamily(
             "apiserver_current_inflight_requests", "Requests being worked on, by kind.", labels=("request_kind",)
         )
-        waiting = GaugeMetricFamily(
-            "apiserver_current_inqueue_requests", "Requests that wait for a place, by kind.", labels=("request_kind",)
+        for kind, count in flow.running.items():
+            running.add_metric((kind,), count)
+        by_level = ("priority_level",)
+        head = "apiserver_flowcontrol"
+        executing = GaugeMetricFamily(f"{head}_current_executing_seats", "Seats that are taken.", labels=by_level)
+        waiting = GaugeMetricFamily(f"{head}_current_inqueue_requests", "Requests that wait.", labels=by_level)
+        seats = GaugeMetricFamily(f"{head}_nominal_limit_seats", "Seats a level has of its own.", labels=by_level)
+        dispatched = CounterMetricFamily(
+            f"{head}_dispatched_requests_total", "Requests that had a seat.", labels=by_level
         )
-        for name, lane in (("mutating", flow.mutating), ("readOnly", flow.read_only)):
-            running.add_metric((name,), lane.running)
-            waiting.add_metric((name,), lane.waiting)
+        rejected = CounterMetricFamily(
+            f"{head}_rejected_requests_total", "Requests that were refused.", labels=(*by_level, "reason")
+        )
+        for name, level in flow.levels.items():
+            executing.add_metric((name,), level.running)
+            waiting.add_metric((name,), level.waiting)
+            seats.add_metric((name,), level.seats)
+            dispatched.add_metric((name,), level.dispatched)
+            for reason, count in level.rejected.items():
+                rejected.add_metric((name, reason), count)
         watches = GaugeMetricFamily("apiserver_longrunning_requests", "Open watches.", labels=("verb", "component"))
         watches.add_metric(("WATCH", "apiserver"), flow.watches)
-        return (running, waiting, watches)
+        return (running, executing, waiting, seats, dispatched, rejected, watches)
 
     return collect
 

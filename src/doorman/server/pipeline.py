@@ -9,6 +9,7 @@ import msgspec
 
 from doorman.api.identity import AUTHENTICATED, User
 from doorman.api.kinds import Kind, is_builtin_group
+from doorman.api.well_known import JSON
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
 from doorman.base.generated_names import NameGenerator
@@ -19,13 +20,13 @@ from doorman.server.auth.auth_services import AuthServices
 from doorman.server.auth.authentication import Authenticator
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.impersonation import impersonated
-from doorman.server.codec.negotiation import JSON, Accepted, negotiate
+from doorman.server.codec.negotiation import Accepted, negotiate
 from doorman.server.codec.rendering import Renderer
 from doorman.server.codec.request_bodies import check_size
 from doorman.server.discovery.discovery import Discovery
 from doorman.server.discovery.openapi import OpenApi
 from doorman.server.discovery.server_version import VERSION
-from doorman.server.flow_control import FlowControl
+from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.handlers import Compute, ResourceHandlers
 from doorman.server.health_checks import HealthChecks
 from doorman.server.metrics import Metrics
@@ -134,15 +135,15 @@ class Pipeline:
             user = target
             if entry is not None:
                 entry.acting_as = target
-        lane = self._flow.lane_of(user, info)
-        if lane is None:
-            return await self._serve(request, info, user, warnings, entry)
-        if not lane.try_enter():
-            await lane.wait(user.name)
+        flow = self._flow.flow_of(user, info)
+        if not self._flow.try_enter(flow, info):
+            await self._flow.wait(flow, info)
         try:
-            return await self._serve(request, info, user, warnings, entry)
+            response = await self._serve(request, info, user, warnings, entry)
         finally:
-            lane.leave()
+            self._flow.leave(flow, info)
+        response.headers += flow.headers
+        return response
 
     async def _serve(
         self, request: Request, info: RequestInfo, user: User, warnings: list[str], entry: AuditEntry | None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from doorman.runtime.credentials import load_or_make, own_names
+from doorman.runtime.credentials import certificates_of, load_or_make, own_names, renew_server_certificate
 from doorman.store.store_contract import Unusable
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -84,3 +84,21 @@ def test_server_on_all_addresses_is_known_by_the_names_of_its_host(tmp_path: Pat
     load_or_make(tmp_path, address, NOW)
     assert set(own_names()) <= names_in(tmp_path)
     assert socket.gethostname() in own_names()
+
+
+def test_server_certificate_is_renewed_for_the_same_names_by_the_same_authority(tmp_path: Path) -> None:
+    load_or_make(tmp_path, "192.0.2.7", NOW, more_names=["doorman.example.com"])
+    names, before = names_in(tmp_path), certificates_of(tmp_path)
+    later = NOW.replace(year=2027)
+    renew_server_certificate(tmp_path, later)
+    after = certificates_of(tmp_path)
+    assert after["server.crt"].not_valid_after_utc.year == before["server.crt"].not_valid_after_utc.year + 1
+    assert after["ca.crt"] == before["ca.crt"]
+    assert names_in(tmp_path) == names
+    load_or_make(tmp_path, "192.0.2.7", NOW, more_names=["doorman.example.com"])
+    assert certificates_of(tmp_path) == after, "it is good for the server"
+
+
+def test_directory_without_keys_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match="holds no keys"):
+        certificates_of(tmp_path)

@@ -3,8 +3,9 @@
 from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
-from doorman.server.flow_control import FlowControl
+from doorman.server.flowcontrol.flow_control import Flow, FlowControl
 from doorman.server.metrics import Metrics, flow_source
+from doorman.server.request import Query, parse_request_info
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -16,9 +17,10 @@ def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], f
     }
 
 
-def test_requests_in_flight_are_told_by_lane() -> None:
+def test_requests_in_flight_are_told_by_kind() -> None:
     flow = FlowControl()
-    assert flow.mutating.try_enter()
+    creating = parse_request_info("POST", "/api/v1/namespaces/d/pods", Query(""))
+    assert flow.try_enter(Flow(None, "", ()), creating)
     metrics = Metrics(flow_source(flow))
     found = samples(metrics)
     assert found["apiserver_current_inflight_requests", (("request_kind", "mutating"),)] == 1

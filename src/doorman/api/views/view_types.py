@@ -19,7 +19,7 @@ from doorman.api.views.certificates import CertificateSigningRequest
 from doorman.api.views.coordination import Lease
 from doorman.api.views.core import ConfigMap, Event, Namespace, ResourceQuota, Secret, ServiceAccount
 from doorman.api.views.doorman_dev import DEDICATED_NODES, TOLERATION_POLICIES, DedicatedNodes, TolerationPolicy
-from doorman.api.views.flowcontrol import FLOW_SCHEMAS, FlowSchema
+from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS, FlowSchema, PriorityLevelConfiguration
 from doorman.api.views.nodes import Node
 from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.persistent_volumes import VOLUMES, PersistentVolume, PersistentVolumeClaim
@@ -80,6 +80,7 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "leases.coordination.k8s.io": Lease,
     "poddisruptionbudgets.policy": PodDisruptionBudget,
     FLOW_SCHEMAS: FlowSchema,
+    PRIORITY_LEVELS: PriorityLevelConfiguration,
     "daemonsets.apps": DaemonSet,
     "deployments.apps": Deployment,
     "replicasets.apps": ReplicaSet,

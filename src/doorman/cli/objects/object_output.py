@@ -20,12 +20,12 @@ class OutputFormat(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         kind, sign, template = value.partition("=")
-        if value in _PLAIN or (kind in _WITH_TEMPLATE and sign and template):
-            return str(value)
-        if kind in _WITH_TEMPLATE:
+        if kind in _WITH_TEMPLATE and not (sign and template):
             self.fail(f"{kind} format specified but no template given\nhint: -o {kind}=…", param, ctx)
-        known = ", ".join([*_PLAIN[1:], *(f"{one}=…" for one in _WITH_TEMPLATE)])
-        self.fail(f'unable to match a printer suitable for the output format "{value}"\nhint: {known}', param, ctx)
+        if kind not in _WITH_TEMPLATE and value not in _PLAIN:
+            known = ", ".join([*_PLAIN[1:], *(f"{one}=…" for one in _WITH_TEMPLATE)])
+            self.fail(f'unable to match a printer suitable for the output format "{value}"\nhint: {known}', param, ctx)
+        return str(value)
 
 
 class PrintOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from doorman.api.well_known import JSON
 from doorman.cli.flag_types import GoDuration
-from doorman.server.codec.negotiation import JSON
 from doorman.store.etcd.etcd_settings import EtcdSettings
 from doorman.store.etcd.etcd_tls import EtcdTls
 

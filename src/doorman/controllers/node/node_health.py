@@ -34,7 +34,10 @@ _MICRO_TIME_LENGTH: Final = len("2026-01-01T00:00:00.000000Z")
 class NodeMemory:
     """What the controller remembers of one node between passes."""
 
-    __slots__ = ("is_counted", "is_settled", "lease", "lease_key", "node", "probed", "ready", "uid", "zone")
+    __slots__ = (
+        "is_counted", "is_given_up", "is_passed_over", "is_settled", "lease", "lease_key", "node", "probed", "ready",
+        "uid", "zone",
+    )  # fmt: skip
 
     def __init__(self, node: Node, zone: str, probed: Instant) -> None:
         self.node = node
@@ -46,6 +49,10 @@ class NodeMemory:
         self.lease_key = f"{NODE_LEASE_NAMESPACE}/{node.metadata.name}"
         self.is_settled = False
         """As the node is now, there is nothing to do about it while it gives signs of life."""
+        self.is_given_up = False
+        """Unknown, and has its taint: there is nothing to do about it until it is heard of again."""
+        self.is_passed_over = False
+        """Its signs of life are not looked at, for they are certain."""
         self.is_counted = True
         """Whether it counts for its zone; known once it is settled."""
 
@@ -63,6 +70,7 @@ def resume(memory: NodeMemory, lease: Lease | None, now: Instant, period_seconds
     that came after it: the next one, if it was given just now.
     """
     memory.lease = lease
+    memory.is_passed_over = False
     ready = memory.ready
     if ready is None:
         return

@@ -26,7 +26,7 @@ from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.client.actions import Action
-from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
+from doorman.client.controller_contract import DONE, Result, Retry
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.node.node_health import (
     NodeMemory,
@@ -42,6 +42,7 @@ from doorman.controllers.node.node_health import (
     unknown_conditions,
 )
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
+from doorman.controllers.node.node_lifecycle_sources import SOURCES
 from doorman.controllers.node.node_taints import (
     NEITHER,
     NO_EXECUTE_TAINTS,
@@ -61,7 +62,7 @@ from doorman.controllers.node.node_zones import (
     report_zone,
     zone_of,
 )
-from doorman.semantics.taints.condition_taints import no_execute_taint_or_none
+from doorman.semantics.taints.condition_taints import UNREACHABLE_NO_EXECUTE, no_execute_taint_or_none
 from doorman.semantics.taints.taint_lists import has_taint
 
 NAME: Final = "node-lifecycle-controller"
@@ -74,29 +75,6 @@ MARK_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.02, factor=1.0)
 TAINT_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.1, factor=1.0)
 NODE_BUCKETS_SECONDS: Final = tuple(0.001 * 4**power for power in range(8))
 PASS_BUCKETS_SECONDS: Final = tuple(0.01 * 4**power for power in range(8))
-
-
-def node_keys(change: ObjectChange) -> Iterable[str]:
-    name = change.newest.metadata.name
-    old: Node | None = change.old
-    new: Node | None = change.new
-    if new is None:
-        return ()
-    if old is not None and ready_status(old) == "True" and ready_status(new) not in ("True", None):
-        return (f"node/{name}", f"flipped/{name}")
-    return (f"node/{name}",)
-
-
-def pod_keys(change: ObjectChange) -> Iterable[str]:
-    """A pod that gets a node."""
-    old: Pod | None = change.old
-    new: Pod | None = change.new
-    if new is None or not new.spec.node_name or (old is not None and old.spec.node_name == new.spec.node_name):
-        return ()
-    return (f"pod/{new.metadata.namespace}/{new.metadata.name}",)
-
-
-SOURCES: Final = (Source("nodes", node_keys), Source("pods", pod_keys))
 
 
 class NodeLifecycleController:
@@ -143,9 +121,7 @@ class NodeLifecycleController:
         self._behind: tuple[str, int] | None = None
         """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
         self._started: Instant = 0.0
-        self._evictions = Counter(
-            "node_collector_evictions_total", "Nodes given a NoExecute taint.", ["zone"], registry=None
-        )
+        self._evictions = Counter("node_collector_evictions_total", "Nodes tainted NoExecute.", ["zone"], registry=None)
         self._health = Gauge("node_collector_zone_health", "Percent of healthy nodes.", ["zone"], registry=None)
         self._sizes = Gauge("node_collector_zone_size", "Nodes of a zone.", ["zone"], registry=None)
         self._unhealthy = Gauge(
@@ -232,13 +208,19 @@ class NodeLifecycleController:
         not_ready: dict[str, int] = {}
         for node in nodes:
             memory = self._memories[node.metadata.name]
-            if memory.is_settled and memory.node is node and self._is_alive(memory, now):
+            if memory.is_settled and memory.node is node and (memory.is_passed_over or self._is_alive(memory, now)):
                 if memory.is_counted:
                     ready[memory.zone] = ready.get(memory.zone, 0) + 1
+                continue
+            if memory.is_given_up and memory.node is node and self._leases.get(memory.lease_key) is memory.lease:
+                if memory.is_counted:
+                    not_ready[memory.zone] = not_ready.get(memory.zone, 0) + 1
                 continue
             current = self._observe(node, memory, now, wakes)
             memory.is_counted = EXCLUDE_LABEL not in node.metadata.labels
             memory.is_settled = current == "True" and not has_no_execute(node)
+            memory.is_given_up = current == "Unknown" and has_taint(node.spec.taints, UNREACHABLE_NO_EXECUTE)
+            memory.is_passed_over = memory.is_settled and self._settings.is_alive_for_certain(node)
             if memory.is_counted:
                 counted = ready if current == "True" else not_ready
                 counted[memory.zone] = counted.get(memory.zone, 0) + 1
@@ -326,6 +308,8 @@ class NodeLifecycleController:
     def _observe(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
         """The node's Ready status as it is, or as it will be once the node is marked."""
         name = node.metadata.name
+        if memory.is_passed_over:
+            resume(memory, self._leases.get(memory.lease_key), now, self._settings.node_monitor_period_seconds)
         observe(memory, node, self._leases.get(memory.lease_key), now)
         if self._is_overdue(node, memory, now) and unknown_conditions(node, now):
             if self._has_newer_lease(memory):

@@ -100,6 +100,11 @@ class PodControl:
         keys = sorted(self._by_owner.get(owner_key, ()))
         return [asked.body for key in keys if (asked := self._creating.get(key)) is not None and asked.body is not None]
 
+    @property
+    def is_deleting_any(self) -> bool:
+        """Whether some deletion was asked for and is not seen yet."""
+        return bool(self._deleting)
+
     def is_deleting(self, pod: Pod) -> bool:
         """Whether this very pod is being deleted on our behalf, seen or not."""
         asked = self._deleting.get(pod.metadata.key)

@@ -79,6 +79,10 @@ class ReplicaController(PodOwnerController[T]):
             return DONE  # what it made it would not find again
         return self._engine.sync(key, self._replicated(found, selector), self._kin(found), now)
 
+    def _forget(self, key: str) -> None:
+        super()._forget(key)
+        self._engine.forget(key)
+
     def _replicated(self, found: T, selector: Selector) -> Replicated:
         kind = self._kind
         return Replicated(

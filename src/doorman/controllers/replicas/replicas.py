@@ -30,7 +30,7 @@ from doorman.client.actions import Action, Patch
 from doorman.client.controller_contract import Result
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.controller_refs import Candidates, Claimant, decide_claim
-from doorman.controllers.pods.pod_control import Owner, PodControl, PodControlFailure, pod_body
+from doorman.controllers.pods.pod_control import Body, Owner, PodControl, PodControlFailure, pod_body
 from doorman.controllers.pods.pod_state import (
     is_active,
     is_available,
@@ -40,6 +40,7 @@ from doorman.controllers.pods.pod_state import (
     ready_since,
 )
 from doorman.controllers.pods.status_reports import REPLICA_FAILURE, condition_body, reference_to, status_patch
+from doorman.controllers.replicas.counted_pods import CountedPods, ReplicaCounts, counted
 
 PODS_PER_SYNC_MAX: Final = 500
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -90,15 +91,30 @@ def decide_surplus(pods: Sequence[Pod], replicas: int, kin: Kin, now: Instant) -
 def decide_status(
     owner: Replicated, pods: Sequence[Pod], failures: Sequence[PodControlFailure], *, failing: bool, now: Instant
 ) -> ReplicaSetStatus:
+    return status_of(owner, count_replicas(owner, pods, now), failures, failing=failing, now=now)
+
+
+def count_replicas(owner: Replicated, pods: Sequence[Pod], now: Instant) -> ReplicaCounts:
     labels = template_labels(owner.template).items()
     active = [pod for pod in pods if is_active(pod)]
-    terminating = sum(1 for pod in pods if pod.metadata.deletion_timestamp and not pod.is_finished)
-    return ReplicaSetStatus(
+    return ReplicaCounts(
         replicas=len(active),
-        fully_labeled_replicas=sum(1 for pod in active if labels <= pod.metadata.labels.items()),
-        ready_replicas=sum(map(is_ready, active)),
-        available_replicas=sum(is_available(pod, owner.min_ready_seconds, now) for pod in active),
-        terminating_replicas=terminating,
+        labeled=sum(1 for pod in active if labels <= pod.metadata.labels.items()),
+        ready=sum(map(is_ready, active)),
+        available=sum(is_available(pod, owner.min_ready_seconds, now) for pod in active),
+        terminating=sum(1 for pod in pods if pod.metadata.deletion_timestamp and not pod.is_finished),
+    )
+
+
+def status_of(
+    owner: Replicated, counts: ReplicaCounts, failures: Sequence[PodControlFailure], *, failing: bool, now: Instant
+) -> ReplicaSetStatus:
+    return ReplicaSetStatus(
+        replicas=counts.replicas,
+        fully_labeled_replicas=counts.labeled,
+        ready_replicas=counts.ready,
+        available_replicas=counts.available,
+        terminating_replicas=counts.terminating,
         observed_generation=owner.meta.generation,
         conditions=_conditions(owner.status, failures, failing=failing, now=now),
     )
@@ -127,6 +143,7 @@ class ReplicaEngine:
         self._pods = pods
         self._control = control
         self._candidates = candidates
+        self._counted_pods = CountedPods()
 
     def sync(self, key: str, owner: Replicated, kin_owners: Iterable[str], now: Instant) -> Result:
         """`kin_owners` are the uids of owners of the same family, this one included."""
@@ -134,24 +151,21 @@ class ReplicaEngine:
         claimant = owner.claimant
         reference = reference_to(meta, api_version=claimant.api_version, kind=claimant.kind)
         who = Owner(key=f"set/{key}", meta=meta, reference=reference)
-        candidates = [pod for pod in self._candidates.of(key, meta) if not pod.is_finished]
-        claim = decide_claim(owner.claimant, owner.selector, "pods", candidates)
-        pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
-        active = [pod for pod in pods if is_active(pod)]
+        claimed, pods, counts = self._claimed(key, owner, now)
         coming = len(self._control.creating(who.key, now))
         failures = self._control.failures(who.key)
         wakes: list[tuple[str, Instant]] = []
         if not meta.deletion_timestamp:
-            missing = min(max(owner.replicas - len(active) - coming, 0), PODS_PER_SYNC_MAX)
-            body = pod_body(owner.template, owner=owner.claimant.reference(), generate_name=f"{meta.name}-")
-            wakes += self._control.create(who, [body] * missing, now)
-            if len(active) > owner.replicas:
+            missing = min(max(owner.replicas - counts.replicas - coming, 0), PODS_PER_SYNC_MAX)
+            wakes += self._control.create(who, _bodies(owner, missing), now)
+            if counts.replicas > owner.replicas:
+                active = [pod for pod in pods if is_active(pod)]
                 surplus = decide_surplus(active, owner.replicas, self._kin(kin_owners), now)
                 wakes += self._control.delete(who, surplus, now)
         failing = bool(failures) or now < self._control.paused_until(who.key)
-        status = decide_status(owner, pods, failures, failing=failing, now=now)
+        status = status_of(owner, counts, failures, failing=failing, now=now)
         patch = decide_status_patch(owner, status)
-        actions: list[Action] = [*claim.actions, *self._control.failure_events(who, failures)]
+        actions: list[Action] = [*claimed, *self._control.failure_events(who, failures)]
         if patch is not None:
             actions.append(patch)
         available = next_available(pods, owner.min_ready_seconds, now)
@@ -161,6 +175,23 @@ class ReplicaEngine:
             wakes.append((who.key, min([available, *own])))
         return Result(actions=actions, wakes=wakes)
 
+    def _claimed(
+        self, key: str, owner: Replicated, now: Instant
+    ) -> tuple[Sequence[Action], Sequence[Pod], ReplicaCounts]:
+        """What makes its pods its own, its pods as they will be seen, and how many are what."""
+        candidates = [pod for pod in self._candidates.of(key, owner.meta) if not pod.is_finished]
+        if not self._control.is_deleting_any and owner.min_ready_seconds == 0:
+            labels = template_labels(owner.template)
+            known_pods = self._counted_pods.of(key, owner.meta, owner.selector, labels, candidates)
+            if known_pods is not None:
+                return (), candidates, counted(known_pods)
+        claim = decide_claim(owner.claimant, owner.selector, "pods", candidates)
+        pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
+        return claim.actions, pods, count_replicas(owner, pods, now)
+
+    def forget(self, key: str) -> None:
+        self._counted_pods.forget(key)
+
     def _kin(self, uids: Iterable[str]) -> Kin:
         counts: dict[str, int] = {}
         for uid in uids:
@@ -168,6 +199,13 @@ class ReplicaEngine:
                 if is_active(pod) and pod.spec.node_name:
                     counts[pod.spec.node_name] = counts.get(pod.spec.node_name, 0) + 1
         return counts
+
+
+def _bodies(owner: Replicated, number: int) -> list[Body]:
+    """Of so many new pods, which share it."""
+    if number == 0:
+        return []
+    return [pod_body(owner.template, owner=owner.claimant.reference(), generate_name=f"{owner.meta.name}-")] * number
 
 
 def _rank(pod: Pod, kin: Kin) -> tuple[bool, int, bool, int, int]:

@@ -13,6 +13,7 @@ from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_micro_time
 from doorman.client.actions import Action, Create, Patch, PatchType
 
+_MOMENT_SECONDS: Final = 1e-6
 SLOTS: Final = 20
 """Of a period: every half second of the usual ten."""
 
@@ -30,6 +31,15 @@ def next_instant(slot: int, period_seconds: float, now: Instant) -> Instant:
     """
     instant = now // period_seconds * period_seconds + slot / SLOTS * period_seconds
     return instant if instant > now else instant + period_seconds
+
+
+def last_instant(slot: int, period_seconds: float, now: Instant) -> Instant:
+    """When the slot came last before `now`.
+
+    >>> last_instant(3, 10.0, 101.5), last_instant(3, 10.0, 101.6)
+    (91.5, 101.5)
+    """
+    return next_instant(slot, period_seconds, now - period_seconds - _MOMENT_SECONDS)
 
 
 def is_in_order(node: ObjectMeta, lease: Lease, duration_seconds: int) -> bool:

@@ -91,6 +91,13 @@ def next_report(
     return max(now, oldest + report_seconds)
 
 
+def last_report(node: Node, now: Instant, report_seconds: float) -> Instant:
+    """When a node that went on reporting, with nothing new to say, would have done so last before `now`."""
+    ready = node.status.condition("Ready")
+    first = _instant(ready.last_heartbeat_time) if ready is not None else 0.0
+    return first + max(0.0, (now - first) // report_seconds) * report_seconds
+
+
 def status_body(
     node: Node,
     wanted: Mapping[str, str],

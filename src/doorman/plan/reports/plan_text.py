@@ -156,7 +156,8 @@ def _pending(plan: Plan) -> Iterator[str]:
         told.add(place)
         count = sum((other.namespace, other.owner or other.name) == place for other in plan.pending)
         since = "before" if one.since_seconds < 0 else span(one.since_seconds)
-        yield f"  {count} of {one.namespace}/{one.owner or one.name}, since {since}: {one.message}"
+        message = one.message.partition(" preemption:")[0]
+        yield f"  {count} of {one.namespace}/{one.owner or one.name}, since {since}: {message}"
         yield from (f"    would fit with: {need}" for need in one.needs)
 
 
@@ -166,7 +167,8 @@ def _effects(plan: Plan) -> Iterator[str]:
         for one in plan.workloads[:ROWS_MAX]:
             counts = map(str, (one.desired, one.ready_before, one.lowest_ready))
             name = f"{one.namespace}/{one.kind}/{one.name}"
-            rows.append((name, *counts, span(one.below_desired_seconds), str(one.ready_after)))
+            rest = "+" if one.ready_after < one.desired else ""  # it is not over yet
+            rows.append((name, *counts, span(one.below_desired_seconds) + rest, str(one.ready_after)))
         yield from _titled("workloads", rows, len(plan.workloads), len(rows) - 1)
     if plan.budgets:
         rows = [("BUDGET", "AT", "FOR", "WANTS", "LOWEST")]

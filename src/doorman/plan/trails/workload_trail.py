@@ -80,7 +80,7 @@ class WorkloadTrails:
         """Those that were touched: fewer ready than before, or fewer than wanted for some time."""
         for (kind, namespace, name), count in sorted(self._counts.items()):
             below = count.below_total + (now - count.below_since if count.below_since is not None else 0.0)
-            if count.lowest < count.first or (below > 0 and count.lowest < count.desired):
+            if count.lowest < count.first or (round(below, 1) > 0 and count.lowest < count.desired):
                 yield WorkloadEffect(
                     kind=kind,
                     namespace=namespace,

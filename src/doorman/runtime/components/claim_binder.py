@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from doorman.api.views.meta import to_view
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.resource_claims import CLAIMS, EXTENDED_RESOURCE_ANNOTATION, FINALIZER, ResourceClaim
 from doorman.base.clock import Clock, sleep
@@ -120,7 +121,7 @@ class ClaimBinder:
     async def _create(self, pod: Pod, manifest: Mapping[str, Any]) -> ResourceClaim:
         namespace = pod.metadata.namespace
         stored = await self._client.create(Create(resource=CLAIMS, namespace=namespace, body=dict(manifest)))
-        claim: ResourceClaim = stored.view
+        claim = _claim_in(stored)
         self._made[pod.metadata.uid] = claim
         return claim
 
@@ -167,8 +168,7 @@ class ClaimBinder:
                 type=type_,
             )
         )
-        seen: ResourceClaim = stored.view
-        return seen
+        return _claim_in(stored)
 
 
 def _check_unchanged(claim: ResourceClaim) -> None:
@@ -177,3 +177,8 @@ def _check_unchanged(claim: ResourceClaim) -> None:
         raise ClaimTaken(f"claim {claim.metadata.key} got deleted in the meantime")
     if claim.status.allocation is not None:
         raise ClaimTaken(f"claim {claim.metadata.key} got allocated elsewhere in the meantime")
+
+
+def _claim_in(answer: Any) -> ResourceClaim:  # what a client answers to a write
+    """In process an answer brings its view; over HTTP it is a document."""
+    return to_view(answer, ResourceClaim) if isinstance(answer, dict) else answer.view

@@ -95,6 +95,8 @@ class SchedulerRunner:
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopwatch = stopwatch
         self._changes = 0
+        self._reporting: dict[str, asyncio.Event] = {}
+        """Pods whose status is being written. Over a network a later write might overtake it."""
 
     def changed(self, change: ObjectChange) -> None:
         self._changes += 1
@@ -208,6 +210,9 @@ class SchedulerRunner:
 
     async def _bind(self, placed: Placed) -> None:
         meta = placed.pod.metadata
+        reporting = self._reporting.get(meta.key)
+        if reporting is not None:
+            await reporting.wait()  # that it found no place: the binding says that it did
         began = self._stopwatch()
         message = await self._volumes.bind(placed, placed.volumes) if placed.volumes is not None else ""
         message = message or (await self._bind_claims(placed) if placed.claims else "")
@@ -243,7 +248,7 @@ class SchedulerRunner:
         self._record(pod, rejected.profile, "Warning", "FailedScheduling", "Scheduling", rejected.message)
         body = status_patch(rejected, to_time(self._clock.now()))
         if body is not None:
-            await self._patch_status(pod, body)
+            await self._write_report(pod, body)
         if rejected.given_up is not None:
             await self._claims.give_up(rejected.given_up)
         if rejected.victims:
@@ -253,6 +258,19 @@ class SchedulerRunner:
             self.scheduler.metrics.preempting_seconds.observe((result,), self._stopwatch() - began)
             self.scheduler.preempted(pod.metadata.key, self._clock.now(), failed=failed)
             self.soon()
+
+    async def _write_report(self, pod: Pod, body: dict[str, Any]) -> None:  # a strategic patch
+        """One after another for each pod."""
+        key, before, written = pod.metadata.key, self._reporting.get(pod.metadata.key), asyncio.Event()
+        self._reporting[key] = written
+        try:
+            if before is not None:
+                await before.wait()
+            await self._patch_status(pod, body)
+        finally:
+            written.set()
+            if self._reporting.get(key) is written:
+                del self._reporting[key]
 
     async def _preempt(self, rejected: Rejected) -> bool:
         """Whether all victims could be asked to leave."""

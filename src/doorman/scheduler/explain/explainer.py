@@ -161,13 +161,20 @@ def _lead(ranked: Sequence[NodeVerdict]) -> tuple[PluginScore, ...]:
 
 
 def _groups(refusing: Sequence[NodeVerdict]) -> tuple[Group, ...]:
-    by_cause: dict[tuple[tuple[str, str], ...], list[NodeVerdict]] = {}
+    """By what is in the way, and whether it could be cleared: a node that is full is another matter than one that has
+    nothing of what is asked for. Nodes that come nearest stand first.
+    """
+    by_cause: dict[tuple[tuple[str, str, bool], ...], list[NodeVerdict]] = {}
     for verdict in refusing:
-        cause = tuple((each.reason, each.topic or each.what) for each in verdict.objections)
+        cause = tuple((each.reason, each.topic or each.what, each.preemptible) for each in verdict.objections)
         by_cause.setdefault(cause, []).append(verdict)
     groups = [_group(sorted(members, key=_distance)) for members in by_cause.values()]
-    groups.sort(key=lambda group: (len(group.objections), -group.count, group.nodes))
+    groups.sort(key=lambda group: (len(group.objections), not _is_clearable(group), -group.count, group.nodes))
     return tuple(groups)
+
+
+def _is_clearable(group: Group) -> bool:
+    return all(objection.preemptible for objection in group.objections)
 
 
 def _group(members: Sequence[NodeVerdict]) -> Group:

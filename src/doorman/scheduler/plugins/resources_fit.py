@@ -178,7 +178,8 @@ class FitFilter:
             if amount > there - used and (there or index not in cluster.delegated):
                 name = cluster.resources.name(index)
                 unit = "m" if name == CPU else ""
-                what = f"{name}: asks {amount}{unit}, {used}{unit} of {there}{unit} in use"
+                used_of = f"{used}{unit} of {there}{unit} in use" if there else "the node has none"
+                what = f"{name}: asks {amount}{unit}, {used_of}"
                 short = amount - (there - used)
                 found.append(Detail(reason=f"Insufficient {name}", what=what, topic=name, shortfall=short))
         return found

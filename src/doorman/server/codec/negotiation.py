@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from doorman.api.kinds import Kind, go_package
+from doorman.api.well_known import JSON
 from doorman.base.errors import ApiError, not_acceptable
 
-JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 

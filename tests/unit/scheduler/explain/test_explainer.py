@@ -136,7 +136,7 @@ def test_spread_affinity_and_ports_are_named(desk: Desk) -> None:
     assert [each.what for each in first.objections] == [
         "TCP 0.0.0.0:80 is in use", "zone: skew would be 2, at most 1", "app=w in zone",
     ]  # fmt: skip
-    assert [each.what for each in second.objections] == ["cpu: asks 1000m, 0m of 0m in use"]
+    assert [each.what for each in second.objections] == ["cpu: asks 1000m, the node has none"]
 
 
 def test_without_names_keeps_reasons_and_counts_only(desk: Desk) -> None:
@@ -161,3 +161,17 @@ def test_explaining_changes_nothing(desk: Desk) -> None:
     desk.pod("last", requests={"cpu": "1"})
     desk.settle()
     assert desk.where("last") == "n1"
+
+
+def test_nodes_that_are_full_stand_apart_from_nodes_that_have_nothing_of_it(desk: Desk) -> None:
+    desk.node("plain-1")
+    desk.node("plain-2")
+    desk.node("gpu", **{"nvidia.com/gpu": "2"})
+    desk.pod("full", node="gpu", requests={"nvidia.com/gpu": "2"})
+    desk.pod("p", requests={"nvidia.com/gpu": "2"})
+    desk.settle()
+    groups = explain(desk, "p").groups
+    assert [group.nodes for group in groups] == [("gpu",), ("plain-1", "plain-2")]
+    assert [group.objections[0].what for group in groups] == [
+        "nvidia.com/gpu: asks 2, 2 of 2 in use", "nvidia.com/gpu: asks 2, the node has none",
+    ]  # fmt: skip

@@ -1,51 +1,21 @@
 """Informers in process: each follows one kind in the watch cache, fills its cache and tells its listeners."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import Kinds
-from doorman.api.views.meta import has_same_owners, orphanage_of, owner_uids
-from doorman.api.views.pod_indexes import POD_INDEXERS, is_filed_alike
-from doorman.api.views.resource.devices import SLICES
-from doorman.api.views.resource.resource_claims import CLAIMS
-from doorman.api.views.services import addresses_of, selecting_in
 from doorman.client.controller_contract import ObjectChange
-from doorman.client.informer_cache import Indexer, InformerCache
-from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
-from doorman.controllers.devices.resource_claim_controller import BY_CLAIM, BY_TEMPLATE, templates_of
+from doorman.client.informer_cache import InformerCache
+from doorman.client.informers import Listener
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import WatchCache
-from doorman.semantics.devices.pod_claims import claim_keys_of
+from doorman.runtime.components.informer_indexes import COMMON_INDEXERS, indexed_cache
 
-Listener = Callable[[ObjectChange], None]
 READER: Final = "informer"
-
-INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
-    "pods": {**POD_INDEXERS, BY_CLAIM: claim_keys_of, BY_TEMPLATE: templates_of},
-    SLICES: {BY_POOL: slice_pools},
-    CLAIMS: {BY_POOL: claim_pools},
-    "replicasets.apps": {"orphan": orphanage_of},
-    "controllerrevisions.apps": {"orphan": orphanage_of},
-    "services": {"address": addresses_of, "selecting": selecting_in},
-}
-"""By group resource. Every kind has `namespace` and `owner` besides its own."""
-
-ALIKE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "pods": is_filed_alike,
-    "services": lambda _one, _other: False,
-    SLICES: lambda _one, _other: False,
-    CLAIMS: lambda _one, _other: False,
-}
-"""Whether it is certain that no index tells two versions apart. All others ask for nothing but the owners."""
-
-_COMMON: Final[Mapping[str, Indexer[Any]]] = {
-    "namespace": lambda obj: (obj.metadata.namespace,),
-    "owner": owner_uids,
-}
 
 
 def newest_of(events: list[StreamEvent]) -> list[StreamEvent]:
@@ -67,11 +37,10 @@ def newest_of(events: list[StreamEvent]) -> list[StreamEvent]:
     return told
 
 
-class Informer:
+class WatchCacheInformer:
     def __init__(self, cache: WatchCache, resource: str, storage: str) -> None:
         self.resource = resource
-        indexers = {**_COMMON, **INDEXERS.get(resource, {})}
-        self.cache: InformerCache[Any] = InformerCache(indexers, ALIKE.get(resource, has_same_owners))
+        self.cache: InformerCache[Any] = indexed_cache(resource)
         self._watch_cache = cache
         self._storage = storage
         self._listeners: list[tuple[Listener, str]] = []
@@ -159,18 +128,18 @@ def _revision_of(version: str) -> int:
     return int(version) if version.isdecimal() else 0
 
 
-class Informers:
+class WatchCacheInformers:
     """The informers of one process, made when first asked for."""
 
     def __init__(self, cache: WatchCache, kinds: Kinds) -> None:
         self._cache = cache
         self._kinds = kinds
-        self._informers: dict[str, Informer] = {}
+        self._informers: dict[str, WatchCacheInformer] = {}
 
-    def of(self, resource: str) -> Informer:
+    def of(self, resource: str) -> WatchCacheInformer:
         found = self._informers.get(resource)
         if found is None:
-            found = self._informers[resource] = Informer(self._cache, resource, self._storage(resource))
+            found = self._informers[resource] = WatchCacheInformer(self._cache, resource, self._storage(resource))
         return found
 
     def _storage(self, resource: str) -> str:
@@ -184,7 +153,7 @@ class Informers:
         """Reads what is published now, not what an informer has told of."""
         return LiveLister(self._cache, self._cache.collection(self._kinds.named(resource).storage))
 
-    def all(self) -> Iterable[Informer]:
+    def all(self) -> Iterable[WatchCacheInformer]:
         return list(self._informers.values())
 
 
@@ -212,9 +181,9 @@ class LiveLister:
         return [key for key, stored in self._collection.objects.items() if stored.revision <= revision]
 
     def by(self, index: str, value: str) -> Sequence[Any]:
-        indexer = _COMMON[index]
+        indexer = COMMON_INDEXERS[index]
         return [view for view in self.list() if value in indexer(view)]
 
     def places(self, index: str) -> Sequence[str]:
-        indexer = _COMMON[index]
+        indexer = COMMON_INDEXERS[index]
         return list(dict.fromkeys(place for view in self.list() for place in indexer(view)))

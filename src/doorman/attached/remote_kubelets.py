@@ -1,0 +1,105 @@
+"""The simulated kubelets' client over HTTP: each action is taken as the node it is about."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP
+from doorman.base.errors import ApiError, GroupResource, not_found
+from doorman.base.instants import to_micro_time
+from doorman.client.actions import Bind, Create, Delete, Patch, Renew, Update
+from doorman.client.http.api_requests import ApiRequests
+from doorman.client.http.http_informers import HttpInformers
+from doorman.client.http.remote_client import RemoteClient
+
+EVENTS_REMEMBERED_MAX: Final = 10_000
+_PODS: Final = GroupResource("", "pods")
+_EVENTS: Final = GroupResource("", "events")
+
+_log: Final = logging.getLogger("doorman.nodes")
+
+ClientOf = Callable[[str], RemoteClient]
+"""The client that acts as a node."""
+
+
+def node_headers(node: str) -> dict[str, str]:
+    """Impersonation: the user of kubeconfig speaks as the node."""
+    return {"Impersonate-User": f"{NODE_USER_PREFIX}{node}", "Impersonate-Group": NODES_GROUP}
+
+
+def impersonating(base: RemoteClient, requests: ApiRequests) -> ClientOf:
+    return lambda node: base.with_requests(requests.variant(headers=node_headers(node)))
+
+
+class RemoteKubelets:
+    def __init__(self, client_of: ClientOf, informers: HttpInformers) -> None:
+        self._client_of = client_of
+        self._informers = informers
+        self._events: OrderedDict[str, str] = OrderedDict()
+        """Whose events they are, of those written last."""
+
+    async def create(self, action: Create) -> Any:
+        if action.resource != "events":
+            return await self._client_of(str(action.body["metadata"]["name"])).create(action)
+        node = str(action.body["source"]["host"])
+        self._events[f"{action.namespace}/{action.body['metadata']['name']}"] = node
+        if len(self._events) > EVENTS_REMEMBERED_MAX:
+            self._events.popitem(last=False)
+        return await self._client_of(node).create(action)
+
+    async def update(self, action: Update) -> Any:
+        return await self._client_of(self._node_of(action)).update(action)
+
+    async def patch(self, action: Patch) -> Any:
+        return await self._client_of(self._node_of(action)).patch(action)
+
+    async def delete(self, action: Delete) -> None:
+        await self._client_of(self._node_of(action)).delete(action)
+
+    async def bind(self, action: Bind) -> None:
+        await self._client_of(action.node).bind(action)
+
+    async def renew(self, action: Renew) -> None:
+        time = to_micro_time(action.at)
+        await asyncio.gather(*(self._renew(node, time) for node in action.nodes))
+
+    async def _renew(self, node: str, time: str) -> None:
+        """As kubelets do: the whole lease, upon the version that is known; once more when that is not the newest."""
+        client = self._client_of(node)
+        documents = self._informers.of(LEASES).documents or {}
+        kept = documents.get(f"{NODE_LEASE_NAMESPACE}/{node}")
+        try:
+            if kept is not None:
+                try:
+                    await client.update(_renewal(node, msgspec.json.decode(kept), time))
+                except ApiError as error:
+                    if error.code != 409:
+                        raise
+                else:
+                    return
+            await client.update(_renewal(node, await client.get(LEASES, NODE_LEASE_NAMESPACE, node), time))
+        except ApiError as error:  # its next turn mends it
+            _log.info("the lease of %s was not renewed: %s", node, error)
+
+    def _node_of(self, action: Patch | Update | Delete) -> str:
+        match action.resource:
+            case "pods":
+                pod = self._informers.lister("pods").get(f"{action.namespace}/{action.name}")
+                if pod is None:
+                    raise not_found(_PODS, action.name)
+                return str(pod.spec.node_name)
+            case "events":
+                node = self._events.get(f"{action.namespace}/{action.name}")
+                if node is None:
+                    raise not_found(_EVENTS, action.name)
+                return node
+        return action.name
+
+
+def _renewal(node: str, lease: dict[str, Any], time: str) -> Update:  # a Lease as JSON
+    body = {**lease, "spec": {**(lease.get("spec") or {}), "renewTime": time}}
+    return Update(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, name=node, body=body)

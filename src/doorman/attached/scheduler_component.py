@@ -1,0 +1,107 @@
+"""The scheduler as a process of its own: `doorman scheduler`."""
+
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from doorman.api.machinery.schema import Document
+from doorman.api.scheme import builtin_scheme
+from doorman.api.well_known import KUBE_SCHEDULER
+from doorman.attached.component_process import ComponentParts
+from doorman.attached.serving_port import Check, MetricsSource
+from doorman.base.gates import FeatureGates
+from doorman.client.http.api_requests import ApiRequests
+from doorman.client.http.http_informers import HttpInformers
+from doorman.client.http.remote_client import RemoteClient
+from doorman.client.recorder import EventRecorder
+from doorman.runtime.components.component_metrics import scheduler_source
+from doorman.runtime.components.extender_client import ExtenderCaller
+from doorman.runtime.components.informer_indexes import indexed_cache
+from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
+from doorman.scheduler.config.scheduler_config import SchedulerConfig
+from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates
+from doorman.scheduler.out_of_tree_plugins import find_plugins
+from doorman.scheduler.scheduler import Scheduler
+
+SCHEDULED_BY: Final = ("nodes", *WATCHED, "pods")
+"""Kinds that the scheduler follows, in the order in which it is told of them."""
+UNFINISHED: Final = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
+
+
+def scheduler_client(requests: ApiRequests) -> RemoteClient:
+    return RemoteClient(requests, builtin_scheme(), KUBE_SCHEDULER)
+
+
+class SchedulerComponent:
+    def __init__(self, around: ComponentParts, config: SchedulerConfig, gates: FeatureGates) -> None:
+        self._around = around
+        self._config = config
+        self._gates = gates
+        self._scheme = builtin_scheme()
+        self.informers = HttpInformers(
+            around.requests,
+            self._scheme.kinds,
+            around.clock,
+            around.faults,
+            indexed_cache,
+            selectors={"pods": UNFINISHED},
+            optional=DEVICE_KINDS,
+            documents=("pods", "nodes") if config.extenders else (),
+        )
+        for resource in SCHEDULED_BY:
+            self.informers.of(resource)
+        self._runner: SchedulerRunner | None = None
+        self._extenders: ExtenderCaller | None = None
+
+    @property
+    def checks(self) -> Mapping[str, Check]:
+        return {"sched-handler-sync": lambda: not self.informers.missing}
+
+    @property
+    def sources(self) -> Iterable[MetricsSource]:
+        return (scheduler_source(lambda: self._runner),)
+
+    async def lead(self, may_act: Callable[[], bool]) -> None:
+        around = self._around
+        client = RemoteClient(around.requests.while_(may_act), self._scheme, KUBE_SCHEDULER)
+        host = socket.gethostname()
+        scheduler = Scheduler(
+            self._config,
+            comparison_operators=self._gates.comparison_operators,
+            hostname=host,
+            plugins=find_plugins(),
+            stopwatch=time.perf_counter,
+            faults=around.faults,
+            device_gates=DeviceGates(taints=self._gates.device_taints, rules=self._gates.device_taint_rules),
+        )
+        extenders = self._config.extenders
+        self._extenders = ExtenderCaller(self._newest, scheduler.pod_on) if extenders else None
+        self._runner = SchedulerRunner(
+            scheduler,
+            client,
+            EventRecorder(client, around.clock, host=host, faults=around.faults),
+            around.clock,
+            time.perf_counter,
+            extenders=extenders,
+            caller=self._extenders,
+        )
+        for resource in SCHEDULED_BY:
+            informer = self.informers.of(resource)
+            informer.listen(self._runner.changed, "scheduler")
+            informer.announce("scheduler")
+
+    async def resign(self) -> None:
+        for informer in self.informers.all():
+            informer.forget("scheduler")
+        if self._runner is not None:
+            self._runner.stop()
+        if self._extenders is not None:
+            await self._extenders.close()
+
+    def _newest(self, resource: str, namespace: str, name: str) -> Document | None:
+        documents = self.informers.of(resource).documents or {}
+        found = documents.get(f"{namespace}/{name}" if namespace else name)
+        return msgspec.json.decode(found) if found is not None else None

@@ -1,0 +1,1 @@
+"""Commands that run one component against an API server."""

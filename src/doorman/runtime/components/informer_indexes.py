@@ -1,0 +1,43 @@
+"""By which indexes informers file the objects of each kind."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from doorman.api.views.meta import has_same_owners, orphanage_of, owner_uids
+from doorman.api.views.pod_indexes import POD_INDEXERS, is_filed_alike
+from doorman.api.views.resource.devices import SLICES
+from doorman.api.views.resource.resource_claims import CLAIMS
+from doorman.api.views.services import addresses_of, selecting_in
+from doorman.client.informer_cache import Indexer, InformerCache
+from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
+from doorman.controllers.devices.resource_claim_controller import BY_CLAIM, BY_TEMPLATE, templates_of
+from doorman.semantics.devices.pod_claims import claim_keys_of
+
+INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
+    "pods": {**POD_INDEXERS, BY_CLAIM: claim_keys_of, BY_TEMPLATE: templates_of},
+    SLICES: {BY_POOL: slice_pools},
+    CLAIMS: {BY_POOL: claim_pools},
+    "replicasets.apps": {"orphan": orphanage_of},
+    "controllerrevisions.apps": {"orphan": orphanage_of},
+    "services": {"address": addresses_of, "selecting": selecting_in},
+}
+"""By group resource. Every kind has `namespace` and `owner` besides its own."""
+
+ALIKE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "pods": is_filed_alike,
+    "services": lambda _one, _other: False,
+    SLICES: lambda _one, _other: False,
+    CLAIMS: lambda _one, _other: False,
+}
+"""Whether it is certain that no index tells two versions apart. All others ask for nothing but the owners."""
+
+COMMON_INDEXERS: Final[Mapping[str, Indexer[Any]]] = {
+    "namespace": lambda obj: (obj.metadata.namespace,),
+    "owner": owner_uids,
+}
+
+
+def indexed_cache(resource: str) -> InformerCache[Any]:
+    """An empty cache of that kind, with the indexes that components ask for."""
+    indexers = {**COMMON_INDEXERS, **INDEXERS.get(resource, {})}
+    return InformerCache(indexers, ALIKE.get(resource, has_same_owners))

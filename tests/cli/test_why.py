@@ -1,0 +1,55 @@
+"""`doorman why` for pods, workloads and nodes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.server import Server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder: Path = tmp_path_factory.mktemp("why")
+    with Server(folder, "--nodes", "1") as running:
+        running.kubectl("create", "deployment", "web", "--image", "i", "--replicas", "2")
+        ready = running.kubectl("rollout", "status", "deployment/web", "--timeout=30s")
+        assert ready.returncode == 0, ready.stderr
+        running.doorman("taint", "nodes", "node-1", "later=x:NoSchedule")
+        yield running
+
+
+def test_pod_may_be_named_with_its_type(server: Server) -> None:
+    (name, *_) = server.kubectl("get", "pods", "-o", "name").stdout.split()
+    by_type, plain = server.doorman("why", name), server.doorman("why", name.removeprefix("pod/"))
+    assert by_type.returncode == 0, by_type.stderr
+    assert by_type.stdout == plain.stdout
+    assert f"{name.removeprefix('pod/')}: bound to node-1" in plain.stdout
+
+
+def test_workload_is_explained_pod_by_pod(server: Server) -> None:
+    for word in ("deploy/web", "deployments.apps/web"):
+        told = server.doorman("why", word)
+        assert told.returncode == 0, told.stderr
+        assert told.stdout.count(": bound to node-1") == 2
+
+
+def test_node_tells_what_its_taints_mean_for_who_is_there(server: Server) -> None:
+    told = server.doorman("why", "node/node-1").stdout
+    assert told.startswith("node-1 is tainted: later=x:NoSchedule.\n")
+    assert told.count("stays, though it would not be placed here now: it does not tolerate later=x:NoSchedule") == 2
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("node/nope", 'nodes "nope" not found'),
+        ("deploy/nope", 'deployments.apps "nope" not found'),
+        ("nothing/x", 'doesn\'t have a resource type "nothing"'),
+        ("cm/kube-root-ca.crt", "has no pods"),
+        ("nope", 'pods "nope" not found'),
+    ],
+)
+def test_what_is_not_there_is_told(server: Server, what: str, words: str) -> None:
+    told = server.doorman("why", what)
+    assert (told.returncode, words in told.stderr) == (1, True), told.stderr

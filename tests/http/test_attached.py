@@ -1,0 +1,216 @@
+"""Components as processes of their own, against a Doorman that runs none."""
+
+import json
+import signal
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from support.attached import Attached
+from support.etcd import free_ports
+from support.server import Server, authority_of, fetch
+
+NODES = "/api/v1/nodes"
+PODS = "/api/v1/namespaces/default/pods"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
+QUICK = ("--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=1s")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, "--components=false") as running:
+        yield running
+
+
+def asked(server: Server, method: str, path: str, body: Any = None, expected: int | None = None) -> Any:
+    status, _, content = fetch(server, method, path, body=None if body is None else json.dumps(body).encode())
+    assert expected is None or status == expected, content
+    return json.loads(content)
+
+
+def watched(server: Server, path: str, is_enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The first object of a collection that is as wanted, now or when a watch tells of it."""
+    config = yaml.safe_load(server.kubeconfig.read_text())
+    context = ssl.create_default_context(cadata=authority_of(config))
+    headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
+    request = urllib.request.Request(f"{server.address}{path}?watch=1&timeoutSeconds=60", headers=headers)
+    with urllib.request.urlopen(request, context=context, timeout=60) as stream:
+        for line in stream:
+            event = json.loads(line)
+            if is_enough(event["object"]):
+                found: dict[str, Any] = event["object"]
+                return found
+    raise AssertionError(f"{path}: not within a minute")
+
+
+def add_node(server: Server, name: str) -> None:
+    ready = {"type": "Ready", "status": "True"}
+    status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "conditions": [ready]}
+    node = {"metadata": {"name": name}, "spec": {}, "status": {**status, "capacity": status["allocatable"]}}
+    made = asked(server, "POST", NODES, node, expected=201)
+    made["spec"].pop("taints", None)  # nobody looks after nodes here, and who comes is not ready
+    asked(server, "PUT", f"{NODES}/{name}", made, expected=200)
+
+
+def add_pod(server: Server, name: str) -> None:
+    account = {"metadata": {"name": "default", "namespace": "default"}}
+    asked(server, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    pod = {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    asked(server, "POST", PODS, pod, expected=201)
+
+
+def is_placed(name: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda pod: pod["metadata"]["name"] == name and bool(pod["spec"].get("nodeName"))
+
+
+def test_server_alone_runs_no_component(server: Server) -> None:
+    assert asked(server, "GET", NODES)["items"] == []
+    assert asked(server, "GET", "/apis/coordination.k8s.io/v1/leases")["items"] == []
+    assert fetch(server, "GET", "/readyz")[0] == 200
+
+
+def test_server_alone_takes_no_nodes(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "doorman", "up", "--in-memory", "--components=false", "--nodes", "2"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert "give --nodes to `doorman nodes`" in ended.stderr
+
+
+def test_whole_cluster_of_processes(server: Server) -> None:
+    deployment = {
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": 4,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "c", "image": "x"}]},
+            },
+        },
+    }
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    kubeconfig = server.kubeconfig
+    with Attached("controllers", kubeconfig), Attached("scheduler", kubeconfig), Attached("nodes", kubeconfig):
+        asked(server, "POST", path, deployment, expected=201)
+        whole = watched(server, path, lambda found: found.get("status", {}).get("readyReplicas") == 4)
+        assert whole["status"]["replicas"] == 4
+        pods = asked(server, "GET", PODS)["items"]
+        assert len(pods) == 4, "nobody created one twice"
+        taint = {"spec": {"taints": [{"key": "out", "effect": "NoExecute"}]}}
+        victim = pods[0]["spec"]["nodeName"]
+        headers = {"Content-Type": "application/merge-patch+json"}
+        assert fetch(server, "PATCH", f"{NODES}/{victim}", body=json.dumps(taint).encode(), headers=headers)[0] == 200
+        names = {pod["metadata"]["name"] for pod in pods}
+
+        def is_successor(pod: dict[str, Any]) -> bool:
+            ready = [one for one in pod["status"].get("conditions", ()) if one["type"] == "Ready"]
+            is_new = pod["metadata"]["name"] not in names
+            return is_new and pod["spec"].get("nodeName") != victim and ready[:1] != [] and ready[0]["status"] == "True"
+
+        watched(server, PODS, is_successor)
+
+
+def test_scheduler_follows_a_server_that_was_away(tmp_path: Path) -> None:
+    port = free_ports(1)[0]
+    place = ["--data-dir", str(tmp_path / "data"), "--secure-port", str(port)]
+    with Server(tmp_path, "--components=false", place=place) as before:
+        add_node(before, "one")
+        with Attached("scheduler", before.kubeconfig, "--leader-elect=false"):
+            add_pod(before, "first")
+            watched(before, PODS, is_placed("first"))
+            before.stop()
+            with Server(tmp_path, "--components=false", place=place) as after:
+                add_pod(after, "second")
+                assert watched(after, PODS, is_placed("second"))["spec"]["nodeName"] == "one"
+
+
+def test_of_two_schedulers_one_acts_and_the_other_follows_it(server: Server) -> None:
+    add_node(server, "one")
+    with Attached("scheduler", server.kubeconfig) as first:
+        leads = watched(server, LEASE.rpartition("/")[0], lambda lease: bool(lease["spec"]["holderIdentity"]))
+        with Attached("scheduler", server.kubeconfig):
+            add_pod(server, "a")
+            watched(server, PODS, is_placed("a"))
+            assert asked(server, "GET", LEASE)["spec"]["holderIdentity"] == leads["spec"]["holderIdentity"]
+            assert first.stop() == 0, "who is asked to go gives the lease back"
+            add_pod(server, "b")
+            watched(server, PODS, is_placed("b"))
+            now = asked(server, "GET", LEASE)["spec"]
+            assert now["holderIdentity"] != leads["spec"]["holderIdentity"]
+            assert now["leaseTransitions"] == 1
+
+
+def test_leader_that_slept_writes_nothing_and_ends(server: Server) -> None:
+    add_node(server, "one")
+    with Attached("scheduler", server.kubeconfig, *QUICK) as sleeper:
+        watched(server, LEASE.rpartition("/")[0], lambda lease: bool(lease["spec"]["holderIdentity"]))
+        held = asked(server, "GET", LEASE)["spec"]["holderIdentity"]
+        sleeper.send(signal.SIGSTOP)
+        with Attached("scheduler", server.kubeconfig, *QUICK) as other:
+            leases = LEASE.rpartition("/")[0]
+            watched(server, leases, lambda lease: lease["spec"]["holderIdentity"] not in ("", held))
+            other.send(signal.SIGSTOP)
+            add_pod(server, "a")
+            sleeper.send(signal.SIGCONT)
+            assert sleeper.process.wait(30) == 1
+            assert not asked(server, "GET", f"{PODS}/a")["spec"].get("nodeName"), "it was not the one to place it"
+            other.send(signal.SIGCONT)
+
+
+def test_health_is_for_everybody_and_metrics_are_not(server: Server) -> None:
+    [port] = free_ports(1)
+    flags = (
+        "--authentication-kubeconfig",
+        str(server.kubeconfig),
+        "--authorization-kubeconfig",
+        str(server.kubeconfig),
+    )
+    with Attached("scheduler", server.kubeconfig, *flags, port=port) as scheduler:
+        assert f"serving=127.0.0.1:{port}" in scheduler.ready_line
+        assert seen(port, "/healthz") == (200, "ok")
+        assert "[+]sched-handler-sync ok" in seen(port, "/readyz?verbose")[1]
+        assert seen(port, "/readyz/shutdown")[0] == 200
+        assert seen(port, "/readyz/nonsense")[0] == 404
+        assert seen(port, "/metrics") == (403, 'forbidden: User "system:anonymous" cannot get path "/metrics"\n')
+        assert seen(port, "/metrics", "wrong")[0] == 401
+        token = yaml.safe_load(server.kubeconfig.read_text())["users"][0]["user"]["token"]
+        code, text = seen(port, "/metrics", token)
+        assert code == 200
+        assert "rest_client_requests_total{" in text
+        assert 'leader_election_master_status{name="kube-scheduler"}' in text
+
+
+def seen(port: int, path: str, token: str = "") -> tuple[int, str]:
+    context = ssl._create_unverified_context()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(f"https://127.0.0.1:{port}{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(request, context=context, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize("component", ["scheduler", "controllers"])
+def test_flags_of_upstream_are_known_and_others_are_not(component: str, tmp_path: Path) -> None:
+    def ended(*flags: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "doorman", component, "--kubeconfig", str(tmp_path / "none"), *flags]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    unknown = ended("--frobnicate=1")
+    assert (unknown.returncode, "unknown flag: --frobnicate=1" in unknown.stderr) == (2, True)
+    known = ended("--profiling=false", "--logging-format", "json")
+    assert "warning: --profiling, --logging-format: accepted and without meaning here" in known.stderr
+    assert known.returncode == 1
+    assert "cannot be used" in known.stderr, "there is no such kubeconfig"
+    times = ended("--leader-elect-renew-deadline=20s")
+    assert (times.returncode, "longer than the renew deadline" in times.stderr) == (2, True)
