@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from doorman.client.actions import Create, Delete, Patch, PatchType
+from doorman.client.actions import Create, Delete
 from support.cluster import Story, run_story
 
 SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -35,25 +35,17 @@ def test_claim_stays_while_a_pod_on_a_node_uses_it() -> None:
 
 def test_volume_stays_while_it_is_bound() -> None:
     async def story(cluster: Story) -> None:
-        body = {"metadata": {"name": "v"}, "spec": VOLUME}
+        body = {"metadata": {"name": "v"}, "spec": {**VOLUME, "persistentVolumeReclaimPolicy": "Retain"}}
         await cluster.client.create(Create(resource="persistentvolumes", body=body))
-        await report(cluster, "Bound")
+        claim = {"metadata": {"name": "c"}, "spec": {**SPEC, "storageClassName": ""}}
+        await cluster.client.create(Create(resource="persistentvolumeclaims", namespace="default", body=claim))
+        await cluster.settle()
+        assert found(cluster, "persistentvolumes", "v").status.phase == "Bound"
         await cluster.client.delete(Delete(resource="persistentvolumes", name="v"))
         await cluster.settle()
         assert found(cluster, "persistentvolumes", "v").metadata.deletion_timestamp
-        await report(cluster, "Released")
+        await cluster.client.delete(Delete(resource="persistentvolumeclaims", namespace="default", name="c"))
+        await cluster.settle()
         assert found(cluster, "persistentvolumes", "v") is None
 
     run_story(story, nodes=1)
-
-
-async def report(story: Story, phase: str) -> None:
-    patch = Patch(
-        resource="persistentvolumes",
-        name="v",
-        subresource="status",
-        body={"status": {"phase": phase}},
-        type=PatchType.MERGE,
-    )
-    await story.client.patch(patch)
-    await story.settle()

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from doorman.api.kinds import data_file
 from doorman.api.machinery.schema import Document
+from doorman.api.views.storage.volume_classes import DEFAULT_CLASS, WAIT_FOR_FIRST_CONSUMER
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.semantics.service_ranges import API_SERVICE_ADDRESS, SERVICE_RANGE
+from doorman.semantics.volumes.volume_drivers import SIMULATED_PROVISIONER
 from doorman.store.store_contract import Failed
 
 _log: Final = logging.getLogger("doorman.runtime")
@@ -93,6 +95,17 @@ def api_service(address: str, port: int) -> Mapping[str, Document]:
         "ports": ports,
     }
     return {"services": service, "endpoints": endpoints, "endpointslices.discovery.k8s.io": slice_}
+
+
+def standard_class() -> Document:
+    """The class of simulated volumes: the default where there are simulated nodes from the start."""
+    return {
+        "metadata": {"name": "standard", "annotations": {DEFAULT_CLASS: "true"}},
+        "provisioner": SIMULATED_PROVISIONER,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": WAIT_FOR_FIRST_CONSUMER,
+        "allowVolumeExpansion": True,
+    }
 
 
 def _service_range() -> Document:

@@ -15,6 +15,7 @@ from doorman.api.identity import MASTERS
 from doorman.api.machinery.schema import Document
 from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
+from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER
 from doorman.base.clock import Clock, Instant
 from doorman.client.actions import Create
@@ -25,7 +26,7 @@ from doorman.nodes.fleet import fleet_manifests
 from doorman.nodes.profile import simulated_node
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
-from doorman.runtime.bootstrap import api_service, attempt
+from doorman.runtime.bootstrap import api_service, attempt, standard_class
 from doorman.runtime.clock.clock_service import PATH as CLOCK_PATH
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
@@ -221,6 +222,10 @@ class ControlPlane:
         for start in range(0, len(manifests), NODES_AT_ONCE):
             some = manifests[start : start + NODES_AT_ONCE]
             await asyncio.gather(*(_create_if_absent(client, manifest) for manifest in some))
+        if manifests and self._is_new:
+            await attempt(
+                client.create(Create(resource=STORAGE_CLASSES, body=standard_class())), "storage class standard"
+            )
 
     async def stop(self) -> None:
         if self.scheduler is not None:

@@ -18,6 +18,7 @@ from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
 from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
+from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
 from doorman.base.clock import Instant
 from doorman.client.controller_contract import Controller
@@ -66,8 +67,11 @@ from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERV
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.controllers.volumes.ephemeral_volumes import EphemeralVolumeController
+from doorman.controllers.volumes.persistent_volume_binder import PersistentVolumeBinderController
 from doorman.controllers.volumes.pv_protection import PersistentVolumeProtectionController
 from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProtectionController
+from doorman.controllers.volumes.simulated_provisioner import SimulatedProvisioner
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
@@ -248,6 +252,13 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(POLICIES), p.kinds, type_table()
     ),
     "resourcequota-controller": lambda p: ResourceQuotaController(p.lister("resourcequotas"), p.contents(), p.total_of),
+    "persistentvolume-binder-controller": lambda p: PersistentVolumeBinderController(
+        p.lister(VOLUME_CLAIMS), p.lister(VOLUMES), p.lister(STORAGE_CLASSES), p.lister("pods")
+    ),
+    "ephemeral-volume-controller": lambda p: EphemeralVolumeController(p.lister("pods"), p.lister(VOLUME_CLAIMS)),
+    "simulated-provisioner": lambda p: SimulatedProvisioner(
+        p.lister(VOLUME_CLAIMS), p.lister(VOLUMES), p.lister(STORAGE_CLASSES), p.lister("nodes")
+    ),
     "persistentvolumeclaim-protection-controller": lambda p: PersistentVolumeClaimProtectionController(
         p.lister(VOLUME_CLAIMS), p.lister("pods")
     ),
@@ -276,6 +287,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",
     "pod-garbage-collector-controller": "pod-garbage-collector",
+    "persistentvolume-binder-controller": "persistent-volume-binder",
     "persistentvolumeclaim-protection-controller": "pvc-protection-controller",
     "persistentvolume-protection-controller": "pv-protection-controller",
 }

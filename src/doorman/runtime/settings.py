@@ -33,6 +33,8 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "namespace": "namespace-controller",
     "nodelifecycle": "node-lifecycle-controller",
     "podgc": "pod-garbage-collector-controller",
+    "ephemeral-volume": "ephemeral-volume-controller",
+    "persistentvolume-binder": "persistentvolume-binder-controller",
     "pv-protection": "persistentvolume-protection-controller",
     "pvc-protection": "persistentvolumeclaim-protection-controller",
     "replicaset": "replicaset-controller",

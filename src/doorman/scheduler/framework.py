@@ -124,6 +124,14 @@ class PodFilterPlugin(Plugin, Protocol):
 
 
 @runtime_checkable
+class VolumePlugin(PodFilterPlugin, Protocol):
+    """A filter plugin that has nothing to say of pods without claims and disks, and is not asked about them."""
+
+    @property
+    def is_for_volumes(self) -> bool: ...
+
+
+@runtime_checkable
 class NamesPlugin(Plugin, Protocol):
     """A filter plugin that can name the only nodes worth a look."""
 
@@ -158,6 +166,13 @@ class EventResource(StrEnum):
     RESOURCE_SLICE = "ResourceSlice"
     """Or a rule that taints its devices."""
     DEVICE_CLASS = "DeviceClass"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    CSI_NODE = "storage.k8s.io/CSINode"
+    CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
     WILDCARD = "*"
 
 

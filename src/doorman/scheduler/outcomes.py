@@ -10,6 +10,7 @@ from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.base.clock import Instant
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.extenders.extender import Extender
+from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,8 @@ class Placed(Outcome, frozen=True, kw_only=True):
     """It had waited so long that it was tried again although nothing had happened."""
     claims: tuple[ClaimBinding, ...] = ()
     """To be written before the pod is bound."""
+    volumes: PodVolumeBindings | None = None
+    """Likewise; None when all its volumes are bound, or it has none."""
 
 
 class Victim(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,9 +2,8 @@
 
 Plugins of kube-scheduler that do nothing here, and why:
 
-    VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone   volumes count as satisfiable everywhere
-    NodeDeclaredFeatures                                              no pod field here requires a feature
-    PrioritySort, DefaultBinder                                       built into the queue and the outcomes
+    NodeDeclaredFeatures          no pod field here requires a feature
+    PrioritySort, DefaultBinder   built into the queue and the outcomes
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -26,11 +25,16 @@ from doorman.scheduler.plugins.node_affinity import NodeAffinityPlugin
 from doorman.scheduler.plugins.node_name import NodeName
 from doorman.scheduler.plugins.node_ports import NodePorts
 from doorman.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from doorman.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from doorman.scheduler.plugins.pod_affinity import InterPodAffinity
 from doorman.scheduler.plugins.resources_fit import NodeResourcesFit
 from doorman.scheduler.plugins.scheduling_gates import SchedulingGates
 from doorman.scheduler.plugins.taint_toleration import TaintToleration
 from doorman.scheduler.plugins.topology_spread import PodTopologySpread
+from doorman.scheduler.plugins.volume_binding import VolumeBinding
+from doorman.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from doorman.scheduler.plugins.volume_zone import VolumeZone
+from doorman.scheduler.volumes.volume_state import VolumeState
 
 
 class PluginContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,16 +47,12 @@ class PluginContext(msgspec.Struct, frozen=True, kw_only=True):
     preempting: Container[str]
     cluster: ClusterState
     devices: DeviceState
+    volumes: VolumeState
 
 
 PluginFactory = Callable[[PluginContext], Plugin]
 
-INERT: Final = frozenset(
-    {
-        "PrioritySort", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DefaultBinder",
-        "NodeDeclaredFeatures",
-    }
-)  # fmt: skip
+INERT: Final = frozenset({"PrioritySort", "DefaultBinder", "NodeDeclaredFeatures"})
 
 PLUGINS: Final[Mapping[str, PluginFactory]] = {
     "SchedulingGates": lambda _context: SchedulingGates(),
@@ -66,6 +66,10 @@ PLUGINS: Final[Mapping[str, PluginFactory]] = {
         ignored=context.args.ignored_resources,
         ignored_groups=context.args.ignored_resource_groups,
     ),
+    "VolumeRestrictions": lambda context: VolumeRestrictions(context.volumes),
+    "NodeVolumeLimits": lambda context: NodeVolumeLimits(context.volumes),
+    "VolumeBinding": lambda context: VolumeBinding(context.volumes, context.cluster),
+    "VolumeZone": lambda context: VolumeZone(context.volumes),
     "PodTopologySpread": lambda context: PodTopologySpread(
         context.workloads,
         defaults=context.args.spread_constraints,

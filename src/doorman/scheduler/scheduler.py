@@ -22,11 +22,12 @@ from doorman.scheduler.cache.pod_cache import PodCache, on_node
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import CONTROLLERS, WorkloadSelectors
+from doorman.scheduler.claim_states import CLAIM_KINDS, ClaimStates
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
 from doorman.scheduler.cycle.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
-from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates, DeviceState
+from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.extenders.extender_decisions import Ends, ExtenderDecisions
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
@@ -85,14 +86,14 @@ class Scheduler:
         self._budgets = Budgets()
         self._pod_cache = PodCache(self._cluster, self._shapes)
         self._preempting = PendingPreemptions()
-        self._devices = DeviceState(self._cluster, device_gates)
+        self.claims = ClaimStates(self._cluster, device_gates)
         state = SharedState(
             cluster=self._cluster,
             workloads=self._workloads,
             nominator=self._nominator,
             budgets=self._budgets,
             preempting=self._preempting,
-            devices=self._devices,
+            claims=self.claims,
             comparison_operators=comparison_operators,
         )
         self._runners = {profile.name: make_runner(profile, others[profile.name], state) for profile in config.profiles}
@@ -124,7 +125,7 @@ class Scheduler:
             self._cluster.remove_node(old.metadata.name)
         else:
             self._cluster.set_node(new)
-            self._devices.node_changed(new.metadata.name)
+            self.claims.devices.node_changed(new.metadata.name)
         for event in node_events(old, new):
             self._queue.happened(event, now)
 
@@ -146,8 +147,8 @@ class Scheduler:
     def object_changed(self, resource: str, old: Any, new: Any, now: Instant) -> None:  # views of those kinds
         """Of kinds other than pods and nodes that decisions depend on."""
         newest = new if new is not None else old
-        if resource in DEVICE_KINDS:
-            for event in self._devices.changed(resource, old, new):
+        if resource in CLAIM_KINDS:
+            for event in self.claims.changed(resource, old, new):
                 self._queue.happened(event, now)
         elif resource == "namespaces":
             self._cluster.relations.set_namespace(newest.metadata.name, None if new is None else new.metadata.labels)
@@ -185,14 +186,11 @@ class Scheduler:
         records = () if row is None else self._cluster.records_on(row)
         return next((record.pod for record in records if record.pod.metadata.uid == uid), None)
 
-    def claim(self, key: str) -> ResourceClaim | None:
-        return self._devices.claim(key)
-
     def bind_done(self, pod_key: str) -> None:
         """The binding was made. Nothing to decide: the pod stays assumed until it is seen bound."""
         queued = self._queue.get(pod_key)
         assert queued is None or pod_key in self._pod_cache, "a pod that was bound holds a place"
-        self._devices.written(pod_key)
+        self.claims.written(pod_key)
 
     def bind_failed(self, pod_key: str, message: str, now: Instant, *, uid: str = "") -> Outcome | None:
         """The pod is not bound after all: others may have its place, and it is tried again after a while.
@@ -207,7 +205,7 @@ class Scheduler:
         if uid and record.pod.metadata.uid != uid:
             return None
         self._pod_cache.give_up(record)
-        self._devices.unreserve(pod_key)
+        self.claims.unreserve(pod_key)
         self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, on_node(record), None), now)
         return self._broken(queued, message, now)
 
@@ -259,7 +257,7 @@ class Scheduler:
     def _pod_waits(self, key: str, new: Pod, now: Instant, *, was_leaving: bool) -> None:
         """An unbound pod was seen. One that was dropped because it is being deleted is not taken up again."""
         if new.spec.resource_claims:
-            self._devices.pod_waits(new)
+            self.claims.devices.pod_waits(new)
         record = self._pod_cache.get(key)
         if record is not None:
             if record.assumed:
@@ -269,6 +267,7 @@ class Scheduler:
         if queued is None:
             if new.spec.scheduler_name in self._runners and not was_leaving:
                 fresh = QueuedPod(key, new, self._shapes.take(new), new.spec.scheduler_name, now)
+                self.claims.queued(fresh)
                 self._update_nomination(fresh, None, now)
                 self._queue.add(fresh, now)
             return
@@ -281,8 +280,7 @@ class Scheduler:
 
     def _pod_bound(self, key: str, new: Pod, now: Instant) -> None:
         """A pod was seen on a node: bound just now by whomever, or changed since."""
-        if new.spec.resource_claims:
-            self._devices.pod_ends_waiting(key)
+        self.claims.pod_bound(key)
         self._nominator.remove(key)
         self._preempting.end(key)
         if _is_leaving(new):
@@ -308,7 +306,7 @@ class Scheduler:
         nominated = self._nominator.record_or_none(key)
         self._nominator.remove(key)
         self._preempting.end(key)
-        self._devices.pod_gone(key)
+        self.claims.pod_gone(key)
         self._victim_leaves(key, now)
         queued = self._queue.remove(key)
         record = self._pod_cache.get(key)
@@ -354,7 +352,7 @@ class Scheduler:
         if self._has_extenders and (interested := self.extender_decisions.interested(pod)):
             return self.extender_decisions.begin(queued, interested, now)
         # What becomes of a pod that has a nomination or claims of its own says nothing of its likes.
-        has_likes = not self._nominator.node_of(queued.key) and not (runner.devices and runner.devices.concerns(pod))
+        has_likes = not self._nominator.node_of(queued.key) and not runner.concerns_claims(queued)
         known = self._failures.get(queued, self._state()) if has_likes else None
         if known is not None:
             return self._fit_error(queued, known.fit_error, known.result, now)
@@ -397,14 +395,13 @@ class Scheduler:
 
     def _assume(self, queued: QueuedPod, fit: Fit) -> Outcome:
         node = self._cluster.node(fit.row).metadata.name
-        devices = self._runners[queued.profile].devices
-        claims = devices.reserve(queued.pod, fit.row) if devices is not None else ()
+        claims, volumes = self._runners[queued.profile].reserve(queued, fit)
         self._nominator.remove(queued.key)
         self._pod_cache.assume(queued.key, queued.pod, queued.shape, node)
         return Placed(
             pod=queued.pod, profile=queued.profile, node=node, score=fit.score, feasible_nodes=fit.feasible_nodes,
             attempts=queued.attempts, began=queued.began, first_tried=queued.first_tried,
-            was_flushed=queued.was_flushed, claims=claims,
+            was_flushed=queued.was_flushed, claims=claims, volumes=volumes,
         )  # fmt: skip
 
     def _broken(self, queued: QueuedPod, message: str, now: Instant) -> Rejected:

@@ -1,6 +1,6 @@
 """The view of a pod: what the scheduler, the controllers and the node agents act upon."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -132,11 +132,39 @@ class ClaimVolumeSource(View, frozen=True, kw_only=True):
 class EphemeralVolumeSource(View, frozen=True, kw_only=True):
     """Its claim is made for the pod, and belongs to it."""
 
+    volume_claim_template: dict[str, Any] = {}  # metadata and spec as written
+
+
+class GceDisk(View, frozen=True, kw_only=True):
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AwsDisk(View, frozen=True, kw_only=True):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+
+
+class IscsiDisk(View, frozen=True, kw_only=True):
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RbdDisk(View, frozen=True, kw_only=True):
+    monitors: tuple[str, ...] = ()
+    pool: str = ""
+    image: str = ""
+    read_only: bool = False
+
 
 class Volume(View, frozen=True, kw_only=True):
+    name: str = ""
     image: ImageVolumeSource | None = None
     persistent_volume_claim: ClaimVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GceDisk | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    iscsi: IscsiDisk | None = None
+    rbd: RbdDisk | None = None
 
 
 class PodResourceClaim(View, frozen=True, kw_only=True):

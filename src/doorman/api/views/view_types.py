@@ -36,6 +36,17 @@ from doorman.api.views.resource.devices import (
 )
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS, ResourceClaim, ResourceClaimTemplate
 from doorman.api.views.services import Endpoints, EndpointSlice, IpAddress, Service
+from doorman.api.views.storage.csi import (
+    ATTACHMENTS,
+    CSI_DRIVERS,
+    CSI_NODES,
+    STORAGE_CAPACITIES,
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    VolumeAttachment,
+)
+from doorman.api.views.storage.volume_classes import STORAGE_CLASSES, StorageClass
 from doorman.api.well_known import RBAC_GROUP
 
 VIEWS: Final[Mapping[str, type[Any]]] = {
@@ -57,6 +68,11 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "services": Service,
     VOLUMES: PersistentVolume,
     VOLUME_CLAIMS: PersistentVolumeClaim,
+    STORAGE_CLASSES: StorageClass,
+    CSI_NODES: CsiNode,
+    CSI_DRIVERS: CsiDriver,
+    STORAGE_CAPACITIES: CsiStorageCapacity,
+    ATTACHMENTS: VolumeAttachment,
     "endpoints": Endpoints,
     "endpointslices.discovery.k8s.io": EndpointSlice,
     "ipaddresses.networking.k8s.io": IpAddress,

@@ -5,9 +5,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.persistent_volumes import VOLUMES
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIMS
+from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES, STORAGE_CAPACITIES
+from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.base.clock import Alarm, Clock
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
@@ -16,7 +20,8 @@ from doorman.client.client import Client, Recorder
 from doorman.client.controller_contract import ObjectChange
 from doorman.runtime.components.claim_binder import ClaimBinder
 from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError
-from doorman.scheduler.devices.device_state import DEVICE_KINDS
+from doorman.runtime.components.volume_binder import VolumeBinder
+from doorman.scheduler.claim_states import CLAIM_KINDS
 from doorman.scheduler.extenders.extender import Extender
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, Outcome, Placed, Rejected, Skipped
 from doorman.scheduler.scheduler import Scheduler
@@ -30,7 +35,7 @@ WAKE_SECONDS_MIN: Final = 0.001
 
 WATCHED: Final = (
     "namespaces", "poddisruptionbudgets.policy", "services", "replicationcontrollers", "replicasets.apps",
-    "statefulsets.apps", *DEVICE_KINDS,
+    "statefulsets.apps", *CLAIM_KINDS,
 )  # fmt: skip
 """Kinds the scheduler sees besides pods and nodes."""
 
@@ -46,6 +51,13 @@ _EVENT_KINDS: Final = {
     CLASSES: "DeviceClass",
     CLAIMS: "ResourceClaim",
     TAINT_RULES: "DeviceTaintRule",
+    VOLUMES: "PersistentVolume",
+    VOLUME_CLAIMS: "PersistentVolumeClaim",
+    STORAGE_CLASSES: "storage.k8s.io/StorageClass",
+    CSI_NODES: "storage.k8s.io/CSINode",
+    CSI_DRIVERS: "storage.k8s.io/CSIDriver",
+    STORAGE_CAPACITIES: "storage.k8s.io/CSIStorageCapacity",
+    ATTACHMENTS: "storage.k8s.io/VolumeAttachment",
 }
 
 _GONE: Final = (404, 409)
@@ -75,6 +87,7 @@ class SchedulerRunner:
         self._recorder = recorder
         self._clock = clock
         self._claims = ClaimBinder(client, clock)
+        self._volumes = VolumeBinder(client, clock, scheduler.claims.volumes)
         self._loop = asyncio.get_running_loop()
         self._is_turn_due = False
         self._is_stopped = False
@@ -201,7 +214,8 @@ class SchedulerRunner:
         if reporting is not None:
             await reporting.wait()  # that it found no place: the binding says that it did
         began = self._stopwatch()
-        message = await self._bind_claims(placed) if placed.claims else ""
+        message = await self._volumes.bind(placed, placed.volumes) if placed.volumes is not None else ""
+        message = message or (await self._bind_claims(placed) if placed.claims else "")
         message = message or await self._make_binding(placed)
         if message:
             await self._claims.give_back(placed)
@@ -227,7 +241,7 @@ class SchedulerRunner:
             return message
         note = f"waiting for binding conditions for device on node {placed.node}"
         self._record(placed.pod, placed.profile, "Normal", "BindingConditionsPending", "Scheduling", note)
-        return await self._claims.wait_for_devices(placed, self.scheduler.claim)
+        return await self._claims.wait_for_devices(placed, self.scheduler.claims.devices.claim)
 
     async def _report(self, rejected: Rejected) -> None:
         pod = rejected.pod

@@ -78,6 +78,7 @@ class ClusterState:
 
     def __init__(self, resources: ResourceIds, shapes: ShapeTable, *, shows_pods: bool = False) -> None:
         self.resources = resources
+        self.shapes = shapes
         self.shows_pods = shows_pods
         """Whether somebody reads more of the pods on a row than columns and relations show."""
         self.relations = Relations(shapes.all, CAPACITY_MIN)
@@ -118,10 +119,9 @@ class ClusterState:
         self._recent_labels: OrderedDict[str, ValueColumn[str | None]] = OrderedDict()
         self.log: list[int] = []
         """Twice the row touched, plus one when the node itself changed and not only the pods on it."""
-        self.log_start = 0
+        self.log_start = 0  # position of the first entry that is kept, counted from the beginning of time
         self.starts = RowChanges()
         """Rows on which a pod has started: who has to leave depends on that, and nothing else does."""
-        """Position of the first entry that is kept; positions count from the beginning of time."""
         self._rank: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
         self._ordered: RowArray = np.zeros(0, dtype=np.intp)
         self._rank_is_stale = False

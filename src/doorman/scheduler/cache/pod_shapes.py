@@ -20,6 +20,7 @@ from doorman.api.views.pods import Container, Pod, PodSpec
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.semantics.pods.host_ports import HostPort, host_ports
 from doorman.semantics.pods.pod_resources import pod_requests, scoring_requests
+from doorman.semantics.volumes.pod_volumes import asks_for_volumes
 
 IDLE_SHAPES_MAX: Final = 1024
 KNOWN_DEMANDS_MAX: Final = 1024
@@ -31,7 +32,10 @@ PodSignature = Callable[[Pod], object]
 class Demand:
     """See the module's docstring. Immutable after construction."""
 
-    __slots__ = ("amounts", "id", "images", "ports", "requests", "scoring_cpu", "scoring_memory", "spec")
+    __slots__ = (
+        "amounts", "id", "images", "ports", "requests", "scoring_cpu", "scoring_memory", "spec",
+        "uses_volumes",
+    )  # fmt: skip
 
     def __init__(self, number: int, spec: PodSpec, resources: ResourceIds) -> None:
         self.id = number
@@ -48,6 +52,8 @@ class Demand:
         self.ports: tuple[HostPort, ...] = host_ports(spec)
         self.images: tuple[str, ...] = tuple(normalised_image(name) for name in _image_names(spec))
         """One for each container and image volume, doubles included."""
+        self.uses_volumes = asks_for_volumes(spec)
+        """Whether the pod has claims or disks: which, is its own affair."""
 
 
 class Shape:
@@ -195,6 +201,7 @@ class ShapeTable:
                 spec.overhead,
                 spec.resources.requests,
                 [volume.image.reference for volume in spec.volumes if volume.image is not None],
+                asks_for_volumes(spec),
                 [signature(pod) for signature in self._signatures],
             )
         )

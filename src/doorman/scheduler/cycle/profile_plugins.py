@@ -20,6 +20,7 @@ from doorman.scheduler.framework import (
     PreFilterReject,
     Scope,
     ScorePlugin,
+    VolumePlugin,
 )
 from doorman.scheduler.out_of_tree_plugins import any_event_hints
 from doorman.scheduler.plugin_registry import INERT
@@ -70,6 +71,8 @@ class ProfilePlugins:
             for index, plugin in enumerate(self.filters)
             if plugin.filter_scope is Scope.CLUSTER
         ]
+        self._without_volumes = [each for each in self._cluster_filters if not isinstance(each[1], VolumePlugin)]
+        """The same for pods of which volume plugins have nothing to say."""
         self._cluster_scores = [
             (index, plugin, weight, plugin if isinstance(plugin, PodFilterPlugin) else None)
             for index, (plugin, weight) in enumerate(self.scores)
@@ -107,7 +110,8 @@ class ProfilePlugins:
     ) -> list[BoundFilter]:
         """What must be asked in every cycle. Raises PluginReject."""
         found = []
-        for index, plugin, by_pod in self._cluster_filters:
+        plugins = self._cluster_filters if pod.shape.demand.uses_volumes else self._without_volumes
+        for index, plugin, by_pod in plugins:
             began = timing.now() if timing is not None else 0.0
             if by_pod is not None:
                 bound_plugin = by_pod.filter_for_pod(pod.pod, cluster)

@@ -6,18 +6,22 @@ import msgspec
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.workload_selectors import WorkloadSelectors
+from doorman.scheduler.claim_states import ClaimStates
 from doorman.scheduler.config.scheduler_config import Profile
-from doorman.scheduler.cycle.attempts import FitError
+from doorman.scheduler.cycle.attempts import Fit, FitError
 from doorman.scheduler.cycle.profile_plugins import ProfilePlugins
 from doorman.scheduler.cycle.scheduling_cycle import Cycle
-from doorman.scheduler.devices.device_state import DeviceState
+from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.explain.explainer import Explainer
 from doorman.scheduler.framework import Plugin
 from doorman.scheduler.plugin_registry import PluginContext, make_plugins
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
+from doorman.scheduler.plugins.volume_binding import VolumeBinding
 from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.preemption_evaluator import Budgets, PreemptionEvaluator
+from doorman.scheduler.queue.queued_pod import QueuedPod
+from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 
 
 class SharedState(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +32,7 @@ class SharedState(msgspec.Struct, frozen=True, kw_only=True):
     nominator: Nominator
     budgets: Budgets
     preempting: Container[str]
-    devices: DeviceState
+    claims: ClaimStates
     comparison_operators: bool
 
 
@@ -40,6 +44,21 @@ class ProfileRunner(msgspec.Struct, frozen=True):
     explainer: Explainer
     devices: DynamicResources | None = None
     """If the profile runs it."""
+    volumes: VolumeBinding | None = None
+    """Likewise."""
+
+    def concerns_claims(self, queued: QueuedPod) -> bool:
+        """Whether claims that are the pod's own have a say in where it goes."""
+        if queued.shape.demand.uses_volumes:
+            return True
+        return self.devices is not None and self.devices.concerns(queued.pod)
+
+    def reserve(self, queued: QueuedPod, fit: Fit) -> tuple[tuple[ClaimBinding, ...], PodVolumeBindings | None]:
+        """Take devices and volumes for the pod: what is to be written before it is bound."""
+        claims = self.devices.reserve(queued.pod, fit.row) if self.devices is not None else ()
+        if self.volumes is None or not queued.shape.demand.uses_volumes:
+            return claims, None
+        return claims, self.volumes.reserve(queued.pod, fit.row)
 
     def rejected_by(self, plugin: str, fit_error: FitError) -> Callable[[int], bool]:
         """Whether the plugin was the first to say no to a row."""
@@ -57,7 +76,8 @@ def make_runner(profile: Profile, others: Mapping[str, Plugin], state: SharedSta
             workloads=state.workloads,
             preempting=state.preempting,
             cluster=state.cluster,
-            devices=state.devices,
+            devices=state.claims.devices,
+            volumes=state.claims.volumes,
         )
     )
     plugins = ProfilePlugins(profile, {**own, **others})
@@ -74,4 +94,7 @@ def make_runner(profile: Profile, others: Mapping[str, Plugin], state: SharedSta
         )
     devices = own[DynamicResources.name] if DynamicResources.name in profile.filters else None
     assert devices is None or isinstance(devices, DynamicResources), "it is our own plugin of that name"
-    return ProfileRunner(profile, plugins, cycle, preemption, Explainer(plugins, state.cluster, cycle), devices)
+    volumes = own[VolumeBinding.name] if VolumeBinding.name in profile.filters else None
+    assert volumes is None or isinstance(volumes, VolumeBinding), "it is our own plugin of that name"
+    explainer = Explainer(plugins, state.cluster, cycle)
+    return ProfileRunner(profile, plugins, cycle, preemption, explainer, devices, volumes)

@@ -14,6 +14,7 @@ from doorman.scheduler.cycle.row_scores import RowScores, shared_key
 from doorman.scheduler.devices.device_state import DeviceState
 from doorman.scheduler.framework import PASS
 from doorman.scheduler.plugin_registry import PluginContext, make_plugins
+from doorman.scheduler.volumes.volume_state import VolumeState
 from support.scheduling import make_node, make_pod
 
 
@@ -25,6 +26,7 @@ class Bench:
         context = PluginContext(
             args=PluginArgs(), comparison_operators=True, relations=self.cluster.relations,
             workloads=WorkloadSelectors(), preempting=set(), cluster=self.cluster, devices=DeviceState(self.cluster),
+            volumes=VolumeState(),
         )  # fmt: skip
         self.plugins = ProfilePlugins(Profile(), make_plugins(context))
         self.placed = 0

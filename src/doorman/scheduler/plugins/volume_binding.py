@@ -1,0 +1,156 @@
+"""VolumeBinding: a pod goes where its claims' volumes can be used, or where volumes can be bound or made.
+
+At which points it has a say:
+
+    PreFilter   the claims must exist, and those of a class that binds at once must be bound
+    Filter      volumes must be usable on the node; for claims that wait there must be volumes, or a way to make some
+    Reserve     the volumes are taken; `PodVolumeBindings` says what is to be written before the pod is bound
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from doorman.api.views.pods import Pod
+from doorman.api.views.storage.csi import CsiDriver, CsiNode, CsiStorageCapacity
+from doorman.api.views.storage.volume_classes import StorageClass
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.framework import (
+    FINAL,
+    ActionType,
+    ClusterEvent,
+    Detail,
+    EventResource,
+    Hint,
+    NodeFilter,
+    NodeScorer,
+    PreFilterReject,
+    Scope,
+)
+from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
+from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims, pod_volume_claims
+from doorman.scheduler.volumes.volume_fits import volume_codes
+from doorman.scheduler.volumes.volume_objections import volume_objections
+from doorman.scheduler.volumes.volume_search import REASONS, search_volumes, volume_limit
+from doorman.scheduler.volumes.volume_state import VolumeState
+from doorman.semantics.volumes.pod_volumes import claim_keys
+
+MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+
+
+class VolumeBinding:
+    name = "VolumeBinding"
+    filter_scope = Scope.CLUSTER
+    is_for_volumes = True
+
+    def __init__(self, state: VolumeState, cluster: ClusterState) -> None:
+        self._state = state
+        self._cluster = cluster
+
+    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
+        """Nothing is said of shapes: claims are a pod's own."""
+        return None
+
+    def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
+        claims = pod_volume_claims(pod, self._state)
+        if claims is None or isinstance(claims, PreFilterReject):
+            return claims
+        return _Filter(self._state, cluster, claims, volume_codes(claims, cluster, self._state))
+
+    def scorer_for_pod(self, _pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
+        """Kubernetes scores by storage capacity only behind a gate that is off."""
+        return None
+
+    def reserve(self, pod: Pod, row: int) -> PodVolumeBindings | None:
+        """Take the volumes on the chosen node. None: everything is bound already."""
+        claims = pod_volume_claims(pod, self._state)
+        if not isinstance(claims, PodVolumeClaims) or not claims.delayed:
+            return None
+        node = self._cluster.node(row)
+        found = search_volumes(claims, node, self._state)
+        assert not found.code, "the filter let the pod in"
+        self._state.reserve(pod.metadata.key, found.bindings, node.metadata.name)
+        return found.bindings
+
+    def hints(self) -> Sequence[Hint]:
+        add_or_update = ActionType.ADD | ActionType.UPDATE_OTHER
+        return (
+            Hint(EventResource.STORAGE_CLASS, add_or_update, _is_class_worth_a_try),
+            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update, _always, is_own_claim),
+            Hint(EventResource.PERSISTENT_VOLUME, add_or_update, _always),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, _always),
+            Hint(EventResource.CSI_NODE, add_or_update, _is_csi_node_worth_a_try),
+            Hint(EventResource.CSI_DRIVER, ActionType.UPDATE_OTHER, _is_driver_worth_a_try),
+            Hint(EventResource.CSI_STORAGE_CAPACITY, add_or_update, _is_capacity_worth_a_try),
+        )
+
+
+def is_own_claim(pod: Pod, event: ClusterEvent) -> bool:
+    """Whether the claim that came or changed is one of the pod's."""
+    return event.new.metadata.key in claim_keys(pod)
+
+
+def _always(_shape: Shape, _event: ClusterEvent) -> bool:
+    return True
+
+
+def _is_class_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:
+    old: StorageClass | None = event.old
+    new: StorageClass = event.new
+    return old is None or old.allowed_topologies != new.allowed_topologies
+
+
+def _is_csi_node_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:
+    old: CsiNode | None = event.old
+    new: CsiNode = event.new
+    if old is None:
+        return True
+    return old.metadata.annotations.get(MIGRATED_PLUGINS) != new.metadata.annotations.get(MIGRATED_PLUGINS)
+
+
+def _is_driver_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:
+    """A driver that no longer says how much room it has may make volumes anywhere."""
+    old: CsiDriver = event.old
+    new: CsiDriver = event.new
+    return bool(old.spec.storage_capacity) and not new.spec.storage_capacity
+
+
+def _is_capacity_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:
+    old: CsiStorageCapacity | None = event.old
+    new: CsiStorageCapacity = event.new
+    after = volume_limit(new)
+    if old is None:
+        return True
+    before = volume_limit(old)
+    return after is not None and (before is None or after > before)
+
+
+class _Filter:
+    def __init__(self, state: VolumeState, cluster: ClusterState, claims: PodVolumeClaims, codes: Column) -> None:
+        self._state = state
+        self._cluster = cluster
+        self._claims = claims
+        self._codes = codes
+
+    def codes(self, rows: Rows) -> Column:
+        found: Column = self._codes[rows]
+        return found
+
+    def reasons(self, code: int) -> Sequence[str]:
+        return _reasons(code)
+
+    def details(self, row: int) -> Sequence[Detail]:
+        code = int(self._codes[row])
+        if not code:
+            return ()
+        what = volume_objections(self._claims, self._cluster.node(row), self._state)
+        reasons = _reasons(code)
+        if not what:
+            return tuple(Detail(reason=reason) for reason in reasons)
+        return tuple(Detail(reason=reasons[0], what=each) for each in what)
+
+
+def _reasons(code: int) -> Sequence[str]:
+    reasons: Mapping[int, str] = REASONS
+    return [reason for bit, reason in reasons.items() if code & ~FINAL & bit]

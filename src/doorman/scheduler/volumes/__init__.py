@@ -1,0 +1,1 @@
+"""What the scheduler knows of volumes: claims, volumes, classes, drivers, and bindings that are being written."""
