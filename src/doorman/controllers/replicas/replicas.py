@@ -187,7 +187,9 @@ class ReplicaEngine:
         self, key: str, owner: Replicated, now: Instant
     ) -> tuple[Sequence[Action], Sequence[Pod], ReplicaCounts]:
         """What makes its pods its own, its pods as they will be seen, and how many are what."""
-        candidates = [pod for pod in self._candidates.of(key, owner.meta) if not pod.is_finished]
+        candidates = self._candidates.of(key, owner.meta)
+        if self._candidates.has_orphans(key):  # its own are looked for among the unfinished
+            candidates = [pod for pod in candidates if not pod.is_finished]
         if not self._control.is_deleting_any and owner.min_ready_seconds == 0:
             labels = template_labels(owner.template)
             known_pods = self._counted_pods.of(key, owner.meta, owner.selector, labels, candidates)
