@@ -69,14 +69,16 @@ _STEPS = st.lists(
 
 
 @settings(max_examples=40, deadline=None)
-@given(steps=_STEPS, is_bound=st.booleans(), ready=st.booleans())
+@given(steps=_STEPS, is_bound=st.booleans(), ready=st.booleans(), is_tracked=st.booleans())
 def test_short_way_and_long_way_agree(
-    steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: bool, ready: bool
+    steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: bool, ready: bool, is_tracked: bool
 ) -> None:
-    asyncio.run(_agree(steps, is_bound, ready))
+    asyncio.run(_agree(steps, is_bound, ready, is_tracked))
 
 
-async def _agree(steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: bool, ready: bool) -> None:
+async def _agree(
+    steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: bool, ready: bool, is_tracked: bool
+) -> None:
     async with running_api() as api:
         await api.given_account("default")
         for name in ("short", "alike", "long"):
@@ -87,6 +89,8 @@ async def _agree(steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: b
             if ready:
                 said = {"conditions": [{"type": "Ready", "status": "True"}], "podIPs": [{"ip": "10.0.0.1"}]}
                 await _long(api, name, "kubelet", {"status": {"phase": "Running", **said}})
+            if not is_tracked:
+                await _untrack(api, name)
         for manager, said, extra, moves in steps:
             if moves:
                 api.clock.advance_to(api.clock.now() + 61.0)
@@ -98,6 +102,13 @@ async def _agree(steps: list[tuple[str, dict[str, Any], str, bool]], is_bound: b
             assert codes in ((200, 200, 200), (422, 422, 422))
             assert await _shown(api, "short") == await _shown(api, "long")
             assert await _shown(api, "alike") == await _shown(api, "long")
+
+
+async def _untrack(api: Api, name: str) -> None:
+    """From then on nobody owns its fields."""
+    path, headers = f"/api/v1/namespaces/default/pods/{name}", {"content-type": "application/merge-patch+json"}
+    status, pod = await api.call("PATCH", path, {"metadata": {"managedFields": [{}]}}, headers=headers)
+    assert (status, "managedFields" in pod["metadata"]) == (200, False)
 
 
 async def _body(api: Api, name: str, said: dict[str, Any], extra: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ from doorman.nodes.pods.pressure_eviction import (
 from doorman.nodes.status.annotation_warnings import AnnotationWarnings
 from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
-from doorman.nodes.status.node_annotations import SHUTDOWN, SIMULATED, is_simulated
+from doorman.nodes.status.node_annotations import SCRIPT, SHUTDOWN, SIMULATED, is_simulated
 from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, last_instant, next_instant, slot_of
 from doorman.nodes.status.node_status import change_events, last_report, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
@@ -144,8 +144,8 @@ class SimulatedNodes:
         annotations = node.metadata.annotations
         if len(annotations) == 1:
             return _GOOD_HEALTH
-        created = from_time(node.metadata.creation_timestamp) if node.metadata.creation_timestamp else now
-        health = health_at(annotations, created, now)
+        text = node.metadata.creation_timestamp if SCRIPT in annotations else ""
+        health = health_at(annotations, from_time(text) if text else now, now)
         if health.shutdown is not None and self._shutdowns.is_off(node.metadata.name, now):
             return msgspec.structs.replace(health, silent=True)
         return health

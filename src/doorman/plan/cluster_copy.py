@@ -34,11 +34,21 @@ USER: Final = "doorman-plan"
 class ClusterCopy:
     """Made inside a running `VirtualLoop` whose clock stands at the snapshot's instant."""
 
-    def __init__(self, restored: Restored, settings: Settings, clock: ManualClock, *, seed: int) -> None:
+    def __init__(
+        self,
+        restored: Restored,
+        settings: Settings,
+        clock: ManualClock,
+        *,
+        seed: int,
+        may_begin_rollouts: bool = True,
+    ) -> None:
+        """`may_begin_rollouts`: whether Deployments may get other templates on the way."""
         self.clock = clock
         self.events = EventTrail()
         store = MemoryStore(KeyIndex(restored.entries, revision=restored.revision))
-        self.plane = ControlPlane(store, _settings_of(settings, restored, seed), clock, recorder=self.events)
+        settings = _settings_of(settings, restored, seed, may_begin_rollouts=may_begin_rollouts)
+        self.plane = ControlPlane(store, settings, clock, recorder=self.events)
         self.client = self.plane.client_as(USER, USER, MASTERS)
 
     async def prepare(self) -> None:
@@ -55,7 +65,7 @@ class ClusterCopy:
         await self.settle()
 
 
-def _settings_of(settings: Settings, restored: Restored, seed: int) -> Settings:
+def _settings_of(settings: Settings, restored: Restored, seed: int, *, may_begin_rollouts: bool) -> Settings:
     lives = settings.pod_lives
     if restored.had_real_nodes:
         lives = msgspec.structs.replace(lives, job_run_seconds=None)
@@ -68,6 +78,7 @@ def _settings_of(settings: Settings, restored: Restored, seed: int) -> Settings:
         controllers=(*(f"-{name}" for name in WITHOUT), *settings.controllers),
         pod_lives=lives,
         writes_leases=False,
+        writes_replica_counts=may_begin_rollouts,
         resumed_at=restored.resumed_at,
         seed=seed,
     )

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeGuard, runtime_checkable
 from doorman.base.clock import ManualClock
 from doorman.plan.action_runner import ActionRunner, words
 from doorman.plan.cluster_copy import ClusterCopy
-from doorman.plan.plan_actions import PlanError, Step
+from doorman.plan.plan_actions import ApplyObjects, PlanError, Step
 from doorman.plan.plan_options import PlanOptions, Progress
 from doorman.plan.plan_result import Plan
 from doorman.plan.trails.cluster_trail import ClusterTrail
@@ -105,7 +105,13 @@ class _Run:
             gc.enable()
 
     async def _main(self) -> Plan:
-        copy = ClusterCopy(self._found, self._options.settings, self._clock, seed=self._options.seed)
+        copy = ClusterCopy(
+            self._found,
+            self._options.settings,
+            self._clock,
+            seed=self._options.seed,
+            may_begin_rollouts=any(isinstance(step.action, ApplyObjects) for step in self._steps),
+        )
         await copy.prepare()
         trail = ClusterTrail(copy)
         copy.plane.start()

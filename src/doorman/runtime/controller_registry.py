@@ -208,9 +208,17 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("nodes"),
         DaemonSetSettings(comparison_operators=p.settings.gates.comparison_operators),
     ),
-    "replicaset-controller": lambda p: ReplicaController(REPLICA_SETS, p.lister("replicasets.apps"), p.lister("pods")),
+    "replicaset-controller": lambda p: ReplicaController(
+        REPLICA_SETS,
+        p.lister("replicasets.apps"),
+        p.lister("pods"),
+        writes_counts=p.settings.writes_replica_counts,
+    ),
     "replicationcontroller-controller": lambda p: ReplicaController(
-        REPLICATION_CONTROLLERS, p.lister("replicationcontrollers"), p.lister("pods")
+        REPLICATION_CONTROLLERS,
+        p.lister("replicationcontrollers"),
+        p.lister("pods"),
+        writes_counts=p.settings.writes_replica_counts,
     ),
     "statefulset-controller": lambda p: StatefulSetController(
         p.lister("statefulsets.apps"),

@@ -95,6 +95,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What pods of simulated nodes do that do not say."""
     writes_leases: bool = True
     """False: leases of simulated nodes are not renewed in the store, but worked out by who looks for signs of life."""
+    writes_replica_counts: bool = True
+    """False: ReplicaSets without a rollout do not report how many pods they have, since nobody reads it."""
     resumed_at: Instant | None = None
     """The store holds a cluster as it was at this instant: what was under way goes on from where it was."""
     seed: int | None = None

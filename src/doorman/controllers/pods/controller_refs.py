@@ -102,6 +102,10 @@ class Candidates(Generic[T]):
         self._orphans[owner_key] = {one.metadata.key for one in still}
         return [*owned, *still]
 
+    def has_orphans(self, owner_key: str) -> bool:
+        """Whether some of those given last were nobody's."""
+        return bool(self._orphans.get(owner_key))
+
     def point_out(self, owner_key: str, key: str) -> None:
         self._orphans.setdefault(owner_key, set()).add(key)
 

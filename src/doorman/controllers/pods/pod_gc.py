@@ -24,7 +24,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from doorman.api.taints import OUT_OF_SERVICE
 from doorman.api.views.nodes import Node
 from doorman.api.views.pod_indexes import BY_NODE
-from doorman.api.views.pods import DELETING, FINISHED, Pod
+from doorman.api.views.pods import FINISHED, Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Delete, Patch
@@ -146,16 +146,16 @@ class PodGcController:
         self._count(self._errors, key.partition("/")[2])
 
     def _sweep(self, now: Instant) -> Result:
-        finished, deleting = self._pods.by(PODS_BY_END, FINISHED), self._pods.by(PODS_BY_END, DELETING)
+        finished = self._pods.by(PODS_BY_END, FINISHED)
         orphaned = [pod for name in self._gone_nodes(now) for pod in self._pods.by(BY_NODE, name)]
         self._condemned.clear()
         wakes: list[tuple[str, Instant]] = []
         seen: set[str] = set()
         for reason, condemned in (
             ("terminated", decide_terminated(finished, self._settings.terminated_pod_gc_threshold)),
-            ("out-of-service", decide_out_of_service(deleting, self._nodes)),
+            ("out-of-service", decide_out_of_service(self._deleting(self._out_of_service()), self._nodes)),
             ("orphaned", sorted(orphaned, key=lambda pod: pod.metadata.key)),
-            ("unscheduled", decide_unscheduled(deleting)),
+            ("unscheduled", decide_unscheduled(self._deleting([""]))),
         ):
             for pod in condemned:
                 if pod.metadata.uid not in seen:
@@ -163,6 +163,15 @@ class PodGcController:
                     self._condemned[pod.metadata.key] = (pod.metadata.uid, reason)
                     wakes.append((f"pod/{pod.metadata.key}", now))
         return Result(wakes=(*wakes, ("sweep", now + SWEEP_SECONDS)))
+
+    def _out_of_service(self) -> Sequence[str]:
+        """Nodes with the taint: pods that are being deleted on others, thousands on dead nodes, stay there."""
+        nodes = self._nodes.list()
+        return [node.metadata.name for node in nodes if any(t.key == OUT_OF_SERVICE for t in node.spec.taints)]
+
+    def _deleting(self, node_names: Iterable[str]) -> Sequence[Pod]:
+        found = [pod for name in node_names for pod in self._pods.by(BY_NODE, name) if pod.metadata.deletion_timestamp]
+        return sorted(found, key=lambda pod: pod.metadata.key)
 
     def _gone_nodes(self, now: Instant) -> Sequence[str]:
         """Nodes whose quarantine is over and that are still missing. Others that are missing enter it."""

@@ -58,7 +58,10 @@ class ReplicaKind(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class ReplicaController(PodOwnerController[T]):
-    def __init__(self, kind: ReplicaKind[T], owners: ListerOf[T], pods: ListerOf[Pod]) -> None:
+    def __init__(
+        self, kind: ReplicaKind[T], owners: ListerOf[T], pods: ListerOf[Pod], *, writes_counts: bool = True
+    ) -> None:
+        """`writes_counts` False: only those of a family with several sets, which a rollout goes by, are written."""
         # Those that have ended are nobody's business: there may be hundreds, until they are collected.
         super().__init__(owners, pods, PodControl(kind.component or kind.name, pods), by_owner=UNFINISHED_BY_OWNER)
         self.name: Final = kind.name
@@ -68,6 +71,7 @@ class ReplicaController(PodOwnerController[T]):
         )
         self.workers: Final = kind.workers
         self._kind = kind
+        self._writes_counts = writes_counts
         self._engine = ReplicaEngine(pods, self._control, self._candidates)
 
     def _selects(self, owner: T, pod: Pod) -> bool:
@@ -77,7 +81,13 @@ class ReplicaController(PodOwnerController[T]):
         selector = selector_or_nothing(self._kind.selector(found))
         if selector.nothing:
             return DONE  # what it made it would not find again
-        return self._engine.sync(key, self._replicated(found, selector), self._kin(found), now)
+        kin = self._kin(found)
+        replicated = self._replicated(found, selector)
+        if self._writes_counts:
+            return self._engine.sync(key, replicated, _uids(kin), now)
+        others = [one for one in kin if one.metadata.uid != found.metadata.uid and _has_pods(one)]
+        result = self._engine.sync(key, replicated, _uids(kin), now, writes_counts=bool(others))
+        return _with_wakes(result, found, others, now)
 
     def _forget(self, key: str) -> None:
         super()._forget(key)
@@ -96,9 +106,25 @@ class ReplicaController(PodOwnerController[T]):
             status=found.status,
         )
 
-    def _kin(self, found: T) -> Iterable[str]:
+    def _kin(self, found: T) -> Sequence[T]:
         """Owners of the same owner, such as a Deployment's ReplicaSets, so that pods leave crowded nodes first."""
         owner = controller_of(found.metadata)
         if owner is None:
-            return (found.metadata.uid,)
-        return [one.metadata.uid for one in self._owners.by(BY_OWNER, owner.uid)]
+            return (found,)
+        return list(self._owners.by(BY_OWNER, owner.uid))
+
+
+def _uids(kin: Iterable[KeepsReplicas]) -> Sequence[str]:
+    return [one.metadata.uid for one in kin]
+
+
+def _has_pods(one: KeepsReplicas) -> bool:
+    return one.spec.replicas > 0 or one.status.replicas > 0
+
+
+def _with_wakes(result: Result, found: KeepsReplicas, others: Iterable[KeepsReplicas], now: Instant) -> Result:
+    """When a set is seen for the first time, the others of its family were alone until now, and kept their counts."""
+    if found.status.observed_generation > 0:
+        return result
+    woken = [(f"set/{one.metadata.key}", now) for one in others]
+    return msgspec.structs.replace(result, wakes=[*result.wakes, *woken])

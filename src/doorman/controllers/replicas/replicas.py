@@ -9,6 +9,7 @@ Rules
    restarts; younger. Times count in powers of two of nanoseconds, and in the same power the lower uid goes first.
 3. An owner that is being deleted makes and deletes nothing.
 4. Failures are told in the condition ReplicaFailure until there are none.
+5. Where nobody reads how many pods there are, a status that differs in nothing but these numbers is not written.
 """
 
 import functools
@@ -136,6 +137,11 @@ def decide_status_patch(owner: Replicated, status: ReplicaSetStatus) -> Patch | 
     return status_patch(owner.claimant.resource, owner.meta, body)
 
 
+def differs_in_counts_only(status: ReplicaSetStatus, before: ReplicaSetStatus) -> bool:
+    """Rule 5."""
+    return status.observed_generation == before.observed_generation and status.conditions == before.conditions
+
+
 class ReplicaEngine:
     """The part of a controller that keeps so many pods of each owner."""
 
@@ -145,7 +151,9 @@ class ReplicaEngine:
         self._candidates = candidates
         self._counted_pods = CountedPods()
 
-    def sync(self, key: str, owner: Replicated, kin_owners: Iterable[str], now: Instant) -> Result:
+    def sync(
+        self, key: str, owner: Replicated, kin_owners: Iterable[str], now: Instant, *, writes_counts: bool = True
+    ) -> Result:
         """`kin_owners` are the uids of owners of the same family, this one included."""
         meta = owner.meta
         claimant = owner.claimant
@@ -166,7 +174,7 @@ class ReplicaEngine:
         status = status_of(owner, counts, failures, failing=failing, now=now)
         patch = decide_status_patch(owner, status)
         actions: list[Action] = [*claimed, *self._control.failure_events(who, failures)]
-        if patch is not None:
+        if patch is not None and (writes_counts or not differs_in_counts_only(status, owner.status)):
             actions.append(patch)
         available = next_available(pods, owner.min_ready_seconds, now)
         if available is not None:
@@ -179,7 +187,9 @@ class ReplicaEngine:
         self, key: str, owner: Replicated, now: Instant
     ) -> tuple[Sequence[Action], Sequence[Pod], ReplicaCounts]:
         """What makes its pods its own, its pods as they will be seen, and how many are what."""
-        candidates = [pod for pod in self._candidates.of(key, owner.meta) if not pod.is_finished]
+        candidates = self._candidates.of(key, owner.meta)
+        if self._candidates.has_orphans(key):  # its own are looked for among the unfinished
+            candidates = [pod for pod in candidates if not pod.is_finished]
         if not self._control.is_deleting_any and owner.min_ready_seconds == 0:
             labels = template_labels(owner.template)
             known_pods = self._counted_pods.of(key, owner.meta, owner.selector, labels, candidates)

@@ -26,6 +26,7 @@ CONDITION_TYPES: Final = (
 )  # fmt: skip
 EVERY_SECONDS_MIN: Final = 1.0
 """A node that flaps faster would keep everybody busy."""
+_LASTING: Final = (CONDITIONS, SHUTDOWN, SILENT)
 _ENTRY: Final = re.compile(r"(\S+)\s+([^\s/-]+)-([^\s/-]*)(?:/(\S+))?")
 
 
@@ -63,6 +64,18 @@ def health_at(annotations: Mapping[str, str], created: Instant, now: Instant) ->
     >>> health.silent, health.conditions, health.changes_at
     (True, {'Ready': 'False'}, 90.0)
     """
+    if SCRIPT not in annotations:
+        return _lasting_health(tuple([(name, annotations[name]) for name in _LASTING if name in annotations]))
+    return _health_at(annotations, created, now)
+
+
+@lru_cache(maxsize=4096)
+def _lasting_health(annotations: tuple[tuple[str, str], ...]) -> SimulatedHealth:
+    """Without a script it is the same at any time, and of many nodes."""
+    return _health_at(dict(annotations), 0.0, 0.0)
+
+
+def _health_at(annotations: Mapping[str, str], created: Instant, now: Instant) -> SimulatedHealth:
     errors: list[str] = []
     try:
         entries = parse_script(annotations.get(SCRIPT, ""))

@@ -140,7 +140,7 @@ class StatusPatches:
         metadata = pod_bytes.metadata
         if metadata.deletion_timestamp or (report.uid and report.uid != metadata.uid):
             return None
-        if metadata.managed_fields is NOTHING or pod_bytes.status is NOTHING:
+        if pod_bytes.status is NOTHING:
             return None
         time = to_time(now)
         before = bytes(pod_bytes.status)
@@ -178,6 +178,9 @@ class StatusPatches:
             mentions += [_mention(kind) for kind in touched] if status.get(_CONDITIONS) else [_field(_CONDITIONS)]
         if status_errors(wanted, status, pod.spec.restart_policy, pod.spec.node_name):
             return None
+        if metadata.managed_fields is NOTHING:
+            pod_bytes.status = written(wanted)
+            return True  # nobody tracks this pod
         is_addressed = _ADDRESSES in wanted and _ADDRESSES not in status
         addresses = [one["ip"] for one in wanted[_ADDRESSES]] if is_addressed else []
         shape.append(len(addresses))

@@ -29,6 +29,9 @@ DEAD_TERMS_MIN: Final = 256
 """The list of terms is rewritten when it holds so many that nobody owns, and more of them than living ones."""
 
 
+Label = tuple[str, str]
+
+
 class Labelled(Protocol):
     """A pod or a shape, as far as selectors are concerned."""
 
@@ -61,11 +64,14 @@ class PodMatcher(msgspec.Struct, frozen=True):
 class PodSet:
     """Pods that match all matchers, counted by row. Pods that are leaving count or not, as the set says."""
 
-    __slots__ = ("counts", "counts_leaving", "matchers")
+    __slots__ = ("counts", "counts_leaving", "label", "matchers")
 
     def __init__(self, matchers: tuple[PodMatcher, ...], capacity: int, *, counts_leaving: bool) -> None:
         self.matchers = matchers
         self.counts_leaving = counts_leaving
+        pinned = (matcher.selector.pinned_label_or_none() for matcher in matchers)
+        self.label = next((label for label in pinned if label is not None), None)
+        """One that all its pods carry, if one is certain."""
         self.counts: Column = np.zeros(capacity, dtype=np.int64)
 
 
@@ -114,6 +120,9 @@ class Relations:
         self._shapes = shapes
         self._capacity = capacity
         self._sets: OrderedDict[tuple[tuple[PodMatcher, ...], bool], PodSet] = OrderedDict()
+        self._sets_by_label: dict[Label | None, dict[int, PodSet]] = {}
+        self._shapes_by_label: dict[Label, dict[int, Shape]] = {}
+        """A workload's pods are looked for among those with its label, however many others there are."""
         self._terms: dict[tuple[TermKind, PodMatcher, str, int], Term] = {}
         self._term_list: list[Term] = []
         self._epoch = 0
@@ -133,9 +142,18 @@ class Relations:
             found.holders += 1
             owned.append(found)
         relations = shape.related = ShapeRelations(tuple(owned))
-        relations.sets.extend(found for found in self._sets.values() if self._matches(found.matchers, shape))
+        for label in shape.labels.items():
+            self._shapes_by_label.setdefault(label, {})[shape.id] = shape
+        for place in (None, *shape.labels.items()):
+            sets = self._sets_by_label.get(place, {}).values()
+            relations.sets.extend(found for found in sets if self._matches(found.matchers, shape))
 
     def remove_shape(self, shape: Shape) -> None:
+        for label in shape.labels.items():
+            filed = self._shapes_by_label[label]
+            del filed[shape.id]
+            if not filed:
+                del self._shapes_by_label[label]
         for term in relations_of(shape).owned:
             term.holders -= 1
             if not term.holders:
@@ -166,7 +184,8 @@ class Relations:
             self._sets.move_to_end(key)
             return found
         found = self._sets[key] = PodSet(key[0], self._capacity, counts_leaving=counts_leaving)
-        for shape in self._shapes():
+        self._sets_by_label.setdefault(found.label, {})[id(found)] = found
+        for shape in self._shapes_with(found.label):
             if self._matches(found.matchers, shape):
                 relations_of(shape).sets.append(found)
                 for rows in (shape.rows, shape.leaving_rows) if counts_leaving else (shape.rows,):
@@ -220,11 +239,18 @@ class Relations:
         return all(matcher.matches(pod, self._namespace_labels) for matcher in matchers)
 
     def _drop_sets(self, keys: Sequence[tuple[tuple[PodMatcher, ...], bool]]) -> None:
-        dropped = {id(self._sets.pop(key)) for key in keys}
-        if dropped:
-            for shape in self._shapes():
+        for dropped in map(self._sets.pop, keys):
+            filed = self._sets_by_label[dropped.label]
+            del filed[id(dropped)]
+            if not filed:
+                del self._sets_by_label[dropped.label]
+            for shape in self._shapes_with(dropped.label):
                 relations = relations_of(shape)
-                relations.sets = [found for found in relations.sets if id(found) not in dropped]
+                relations.sets = [found for found in relations.sets if found is not dropped]
+
+    def _shapes_with(self, label: Label | None) -> Iterable[Shape]:
+        """All that may carry a label; without one, all."""
+        return self._shapes() if label is None else self._shapes_by_label.get(label, {}).values()
 
 
 def relations_of(shape: Shape) -> ShapeRelations:

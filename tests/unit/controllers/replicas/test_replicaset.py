@@ -18,12 +18,12 @@ from support.stage import Stage
 SETS, LEASES = "replicasets.apps", "leases.coordination.k8s.io"
 
 
-def stage_with(*names: str) -> Stage:
+def stage_with(*names: str, writes_counts: bool = True) -> Stage:
     stage = Stage({SETS: ReplicaSet, LEASES: Lease})
     caches = stage.caches
     for name in names:
         stage.create("nodes", simulated_node(name))
-    stage.add(ReplicaController(REPLICA_SETS, caches[SETS], caches["pods"]))
+    stage.add(ReplicaController(REPLICA_SETS, caches[SETS], caches["pods"], writes_counts=writes_counts))
     stage.add(Binder(caches["nodes"], caches["pods"]))
     stage.add(SimulatedNodes(caches["nodes"], caches["pods"], caches[LEASES]))
     stage.add(TaintEvictionController(caches["nodes"], caches["pods"]))
@@ -187,3 +187,31 @@ def test_two_sets_do_not_touch_each_others_pods() -> None:
     controller = stage._controllers[0]
     assert isinstance(controller, ReplicaController)
     assert list(controller._uids) == ["a/r"]
+
+
+def owned_set(name: str, replicas: int) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d", "controller": True}
+    document = replica_set(replicas, name)
+    document["metadata"] |= {"uid": name, "ownerReferences": [owner]}
+    return document
+
+
+def test_where_nobody_reads_counts_a_set_that_is_alone_does_not_write_them() -> None:
+    stage = stage_with("n1", writes_counts=False)
+    stage.create(SETS, owned_set("r", 2))
+    stage.create(SETS, owned_set("old", 0))
+    stage.at(5)
+    document = stage.get(SETS, "a/r")
+    assert document is not None
+    assert len(alive(stage)) == 2
+    assert "readyReplicas" not in document.get("status", {})
+
+
+def test_where_nobody_reads_counts_a_rollout_does() -> None:
+    stage = stage_with("n1", writes_counts=False)
+    stage.create(SETS, owned_set("r", 2))
+    stage.at(5)
+    stage.create(SETS, owned_set("new", 1))
+    stage.at(10)
+    assert status(stage)["readyReplicas"] == 2, "it was alone, and has been woken"
+    assert status(stage, "a/new")["readyReplicas"] == 1
