@@ -9,6 +9,7 @@ import msgspec
 
 from doorman.api.machinery.schema import Document
 from doorman.api.scheme import builtin_scheme
+from doorman.api.views.storage.csi import ATTACHMENTS
 from doorman.api.well_known import KUBE_SCHEDULER
 from doorman.attached.component_process import ComponentParts
 from doorman.attached.serving_port import Check, MetricsSource
@@ -48,7 +49,7 @@ class SchedulerComponent:
             around.faults,
             indexed_cache,
             selectors={"pods": UNFINISHED},
-            optional=DEVICE_KINDS,
+            optional=(*DEVICE_KINDS, ATTACHMENTS),
             documents=("pods", "nodes") if config.extenders else (),
         )
         for resource in SCHEDULED_BY:

@@ -63,6 +63,7 @@ def _settings_of(settings: Settings, restored: Restored, seed: int) -> Settings:
         settings,
         nodes=0,
         fleet=None,
+        plays_provisioners=True,
         data_dir=None,
         controllers=(*(f"-{name}" for name in WITHOUT), *settings.controllers),
         pod_lives=lives,

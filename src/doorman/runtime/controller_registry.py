@@ -257,7 +257,11 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     ),
     "ephemeral-volume-controller": lambda p: EphemeralVolumeController(p.lister("pods"), p.lister(VOLUME_CLAIMS)),
     "simulated-provisioner": lambda p: SimulatedProvisioner(
-        p.lister(VOLUME_CLAIMS), p.lister(VOLUMES), p.lister(STORAGE_CLASSES), p.lister("nodes")
+        p.lister(VOLUME_CLAIMS),
+        p.lister(VOLUMES),
+        p.lister(STORAGE_CLASSES),
+        p.lister("nodes"),
+        stands_in=p.settings.plays_provisioners,
     ),
     "persistentvolumeclaim-protection-controller": lambda p: PersistentVolumeClaimProtectionController(
         p.lister(VOLUME_CLAIMS), p.lister("pods")

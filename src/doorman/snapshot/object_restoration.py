@@ -20,6 +20,7 @@ from doorman.nodes.status.simulated_health import CONDITION_TYPES
 from doorman.registry.cache.stored_object import store_key, to_kept_bytes
 from doorman.registry.clean_documents import Body, clean_object
 from doorman.registry.fastpath.lease_renewal import MANAGER as KUBELET
+from doorman.snapshot.left_out_claims import LeftOutClaims
 from doorman.snapshot.references import References, check, is_owner_expected
 from doorman.snapshot.snapshot_format import Snapshot, SnapshotError, name_of
 from doorman.snapshot.snapshot_kinds import kind_of
@@ -49,6 +50,7 @@ def restored(snapshot: Snapshot) -> Restored:
         restoration.take(doc)
     check(restoration.references.broken(), snapshot.dangling)
     restoration.add_missing_leases()
+    restoration.add_missing_claims()
     entries = sorted(restoration.values.items())
     return Restored(
         entries=tuple(Entry(key, value, at, at) for at, (key, value) in enumerate(entries, start=1)),
@@ -73,12 +75,14 @@ class _Restoration:
         self.had_real_nodes = False
         self._renewed: dict[str, Instant] = {}
         self._nodes: list[Document] = []
+        self._claims = LeftOutClaims()
 
     def take(self, doc: Document) -> None:
         kind = kind_of(str(doc.get("apiVersion")), str(doc.get("kind")))
         if kind is None:
             return
         self.references.see(doc)
+        self._claims.see(doc)
         if kind.storage == "nodes":
             self._nodes.append(doc)
             return
@@ -97,6 +101,12 @@ class _Restoration:
                 self._renewed[name] = self._now
                 self._put_lease(doc)
             self._put_node(doc)
+
+    def add_missing_claims(self) -> None:
+        for doc in self._claims.stand_ins():
+            kind = kind_of(doc["apiVersion"], doc["kind"])
+            assert kind is not None, "claims and volumes decide"
+            self._put(kind, doc)
 
     def _put_node(self, doc: Document) -> None:
         kind = kind_of("v1", "Node")

@@ -16,7 +16,7 @@ from typing import Any, Final
 from doorman.api.views.nodes import Node
 from doorman.api.views.persistent_volumes import CLAIMS, STORAGE, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.volume_classes import WAIT_FOR_FIRST_CONSUMER, StorageClass
-from doorman.api.volume_annotations import PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER
+from doorman.api.volume_annotations import NO_PROVISIONER, PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER
 from doorman.api.well_known import ZONE_LABEL
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
@@ -24,7 +24,7 @@ from doorman.client.actions import Action, Create, Delete
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.volumes.volume_writes import claim_event, patch_claim, patch_volume
-from doorman.semantics.volumes.volume_drivers import SIMULATED_DRIVER, SIMULATED_PROVISIONER
+from doorman.semantics.volumes.volume_drivers import SIMULATED_DRIVER, SIMULATED_PROVISIONER, driver_of
 from doorman.semantics.volumes.volume_matching import (
     capacity_of,
     class_of_claim,
@@ -46,14 +46,14 @@ Json = dict[str, Any]  # a part of a manifest
 
 def claim_keys(change: ObjectChange) -> Iterable[str]:
     claim: PersistentVolumeClaim | None = change.new
-    is_ours = claim is not None and claim.metadata.annotations.get(STORAGE_PROVISIONER) == SIMULATED_PROVISIONER
-    return (f"claim/{claim.metadata.key}",) if claim is not None and is_ours else ()
+    is_asked = claim is not None and STORAGE_PROVISIONER in claim.metadata.annotations
+    return (f"claim/{claim.metadata.key}",) if claim is not None and is_asked else ()
 
 
 def volume_keys(change: ObjectChange) -> Iterable[str]:
     volume: PersistentVolume | None = change.new
-    is_ours = volume is not None and volume.metadata.annotations.get(PROVISIONED_BY) == SIMULATED_PROVISIONER
-    return (f"volume/{volume.metadata.name}",) if volume is not None and is_ours else ()
+    is_made = volume is not None and PROVISIONED_BY in volume.metadata.annotations
+    return (f"volume/{volume.metadata.name}",) if volume is not None and is_made else ()
 
 
 SOURCES: Final = (Source(CLAIMS, claim_keys), Source(VOLUMES, volume_keys))
@@ -88,7 +88,7 @@ def volume_manifest(claim: PersistentVolumeClaim, storage_class: StorageClass, z
         },
         "persistentVolumeReclaimPolicy": storage_class.reclaim_policy or "Delete",
         "storageClassName": class_of_claim(claim),
-        "csi": {"driver": SIMULATED_DRIVER, "volumeHandle": name},
+        "csi": {"driver": driver_of(storage_class.provisioner), "volumeHandle": name},
     }  # fmt: skip
     if claim.spec.volume_mode is not None:
         spec["volumeMode"] = claim.spec.volume_mode
@@ -99,7 +99,7 @@ def volume_manifest(claim: PersistentVolumeClaim, storage_class: StorageClass, z
     if zone:
         term = {"matchExpressions": [{"key": ZONE_LABEL, "operator": "In", "values": [zone]}]}
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
-    return {"metadata": {"name": name, "annotations": {PROVISIONED_BY: SIMULATED_PROVISIONER}}, "spec": spec}
+    return {"metadata": {"name": name, "annotations": {PROVISIONED_BY: storage_class.provisioner}}, "spec": spec}
 
 
 def delay_of(annotations: Mapping[str, str]) -> float:
@@ -143,7 +143,11 @@ class SimulatedProvisioner:
         volumes: ListerOf[PersistentVolume],
         classes: ListerOf[StorageClass],
         nodes: ListerOf[Node],
+        *,
+        stands_in: bool = False,
     ) -> None:
+        """`stands_in`: it plays every other provisioner too, where those of a copied cluster do not run."""
+        self._stands_in = stands_in
         self._claims = claims
         self._volumes = volumes
         self._classes = classes
@@ -166,13 +170,15 @@ class SimulatedProvisioner:
         volume = self._volumes.get(name)
         if volume is None or volume.status.phase != "Released" or volume.metadata.deletion_timestamp:
             return DONE
+        if not self._is_ours(volume.metadata.annotations.get(PROVISIONED_BY, "")):
+            return DONE
         if volume.spec.persistent_volume_reclaim_policy != "Delete":
             return DONE
         return Result(actions=(Delete(resource=VOLUMES, name=name, uid=volume.metadata.uid),))
 
     def _sync_claim(self, key: str, now: Instant) -> Result:
         claim = self._claims.get(key)
-        if claim is None:
+        if claim is None or not self._is_ours(claim.metadata.annotations.get(STORAGE_PROVISIONER, "")):
             return DONE
         storage_class = self._classes.get(class_of_claim(claim))
         if claim.spec.volume_name:
@@ -181,11 +187,7 @@ class SimulatedProvisioner:
             if volume is None or not is_fully_bound(claim) or storage_class is None:
                 return DONE
             return Result(actions=decide_resize(claim, volume, allowed=bool(storage_class.allow_volume_expansion)))
-        if (
-            storage_class is None
-            or storage_class.provisioner != SIMULATED_PROVISIONER
-            or claim.metadata.deletion_timestamp
-        ):
+        if storage_class is None or not self._is_ours(storage_class.provisioner) or claim.metadata.deletion_timestamp:
             return DONE
         selected = claim.metadata.annotations.get(SELECTED_NODE, "")
         if not selected and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
@@ -194,6 +196,9 @@ class SimulatedProvisioner:
         if self._volumes.get(volume_name(claim)) is not None:
             return DONE
         return self._provision(claim, storage_class, selected, now)
+
+    def _is_ours(self, provisioner: str) -> bool:
+        return provisioner == SIMULATED_PROVISIONER or (self._stands_in and provisioner not in ("", NO_PROVISIONER))
 
     def _provision(
         self, claim: PersistentVolumeClaim, storage_class: StorageClass, selected: str, now: Instant
