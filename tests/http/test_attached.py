@@ -236,6 +236,22 @@ def seen(port: int, path: str, token: str = "") -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
+def test_server_that_is_not_there_is_told_of(server: Server) -> None:
+    server.stop()
+    flags = ("--kubeconfig", str(server.kubeconfig), "--secure-port", "0")
+    command = [sys.executable, "-m", "doorman", "scheduler", *flags]
+    waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert waiting.stderr is not None
+        line = waiting.stderr.readline()
+        assert f"{server.address} has not told of" in line
+        assert "Connection refused" in line
+    finally:
+        waiting.send_signal(signal.SIGTERM)
+        assert waiting.wait(20) == 0
+        waiting.communicate()
+
+
 @pytest.mark.parametrize("component", ["scheduler", "controllers"])
 def test_flags_of_upstream_are_known_and_others_are_not(component: str, tmp_path: Path) -> None:
     def ended(*flags: str) -> "subprocess.CompletedProcess[str]":

@@ -34,6 +34,8 @@ from doorman.client.recorder import EventRecorder
 
 STALE_SECONDS: Final = 20.0
 """So much longer than the lease may a renewal be ago before the leader counts as unwell."""
+WAITING_SECONDS: Final = 5.0
+NAMED_MAX: Final = 3
 RELEASE_SECONDS_MAX: Final = 10.0
 
 _log: Final = logging.getLogger("doorman.component")
@@ -126,7 +128,7 @@ async def _work(
 ) -> None:
     """Return when the lease is lost."""
     component.informers.start()
-    await component.informers.filled()
+    await _filled(component.informers, around)
     serving = settings.serving
     where = f" serving={serving.bind_address}:{serving.secure_port}" if serving.secure_port else ""
     announce(f"ready {settings.name} server={around.url}{where}")
@@ -138,6 +140,21 @@ async def _work(
     await component.lead(lambda: elector.may_act)
     await elector.renew()
     _log.error("leaderelection lost")
+
+
+async def _filled(informers: HttpInformers, around: ComponentParts) -> None:
+    """When all are filled; what is missing is told meanwhile."""
+    filling = asyncio.ensure_future(informers.filled())
+    try:
+        while not filling.done():
+            await asyncio.wait((filling,), timeout=WAITING_SECONDS)
+            if not filling.done():
+                missing = informers.missing
+                names = ", ".join(missing[:NAMED_MAX]) + (" and others" if len(missing) > NAMED_MAX else "")
+                why = f": {informers.trouble}" if informers.trouble else ""
+                _log.warning("%s has not told of %s yet%s", around.url, names, why)
+    finally:
+        filling.cancel()
 
 
 def _elector(

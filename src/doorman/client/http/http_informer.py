@@ -89,7 +89,8 @@ class HttpInformer:
         self.cache = cache
         self.filled = asyncio.Event()
         self.documents: dict[str, bytes] | None = {} if keeps_documents else None
-        self.lists = 0
+        self.trouble = ""
+        """What last went wrong, until it is filled again."""
         self._source = source
         self._decode = decode
         self._clock = clock
@@ -184,6 +185,7 @@ class HttpInformer:
             self._version = ""
             self.filled.set()
         elif following is Resumption.REFUSED:
+            self.trouble = str(error)
             if "refused" not in self._told:
                 _log.warning('a right is missing: verbs ["list","watch"] on %s: %s', self.resource, error)
                 self._told.add("refused")
@@ -193,13 +195,13 @@ class HttpInformer:
         return True
 
     def _report(self, error: Exception) -> None:
+        self.trouble = str(error)
         if isinstance(error, ApiError):
             _log.info("%s is followed again: %s", self.resource, error)
         else:
             self._faults.caught(READER, error, about=f"{self.resource} is listed again")
 
     async def _fill(self) -> None:
-        self.lists += 1
         items, version = await self._source.read(self._version)
         found: dict[str, tuple[Any, bytes]] = {}
         for number, item in enumerate(items):
@@ -212,6 +214,7 @@ class HttpInformer:
         self._replace(found)
         self._version = version
         self.filled.set()
+        self.trouble = ""
         self._wake_waiting()
 
     async def _fill_by_stream(self) -> bool:
@@ -250,6 +253,7 @@ class HttpInformer:
             found.clear()
             self._version = metadata.resource_version
             self.filled.set()
+            self.trouble = ""
             return True
         view = self._view(content)
         if view is not None and event.type == "DELETED":

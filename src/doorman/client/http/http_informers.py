@@ -38,7 +38,7 @@ class HttpInformers:
         watches that tell everything first, where the server has these.
         """
         self._is_streamed = is_streamed
-        self._requests = requests
+        self._requests = requests.variant(retries_max=0)  # informers wait by rules of their own
         self._kinds = kinds
         self._clock = clock
         self._faults = faults
@@ -103,6 +103,11 @@ class HttpInformers:
     def missing(self) -> Sequence[str]:
         """Kinds that are not filled yet."""
         return [informer.resource for informer in self.all() if not informer.filled.is_set()]
+
+    @property
+    def trouble(self) -> str:
+        """What keeps those from being filled, as far as it is known."""
+        return next((informer.trouble for informer in self.all() if informer.trouble), "")
 
     def stop(self) -> None:
         for informer in self.all():
