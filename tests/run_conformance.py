@@ -1,11 +1,12 @@
 """Run the conformance kit against fresh Doormen, several side by side.
 
-    scripts/conformance [SUITE ...] [--jobs N] [--update] [--kubectl PATH] [--etcd]
+    scripts/conformance [SUITE ...] [--jobs N] [--update] [--kubectl PATH] [--etcd] [--attached]
 
 Each suite gets a Doorman of its own on a free port with no nodes. Prints passes and failures per suite. Fails when a
 case that is listed in tests/conformance-passing.txt fails; --update lists what passes now.
 
-With --etcd each Doorman keeps everything in an etcd of its own.
+With --etcd each Doorman keeps everything in an etcd of its own. With --attached it runs no components itself: scheduler
+and controllers are processes of their own.
 
 The suite `corpus` replays recorded requests. Of each group at least as many must pass as tests/corpus-passing.json
 says; --update raises the numbers.
@@ -24,6 +25,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
+from support.attached import Attached  # noqa: E402
 from support.etcd import EtcdMember  # noqa: E402
 
 KIT = ROOT / "tests" / "conformance"
@@ -38,17 +40,22 @@ LIFECYCLE_FLAGS = [
 ]  # fmt: skip
 
 
+UNLIMITED = ["--kube-api-qps=0"]
+
+
 def run_suite(suite: str, options: argparse.Namespace) -> list[dict]:
     cases = KIT / "cases" / (suite if (KIT / "cases" / suite).is_dir() else f"{suite}.json")
     command = [str(KIT / "kit"), "--kubectl", options.kubectl, "--only", options.only, str(cases)]
-    return against_a_doorman(suite, LIFECYCLE_FLAGS, command, on_etcd=options.etcd)
+    return against_a_doorman(suite, LIFECYCLE_FLAGS, command, on_etcd=options.etcd, is_attached=options.attached)
 
 
 def run_corpus() -> dict:
     return against_a_doorman(CORPUS, CORPUS_FLAGS, [str(KIT / "corpus-replay"), str(KIT / CORPUS)])
 
 
-def against_a_doorman(suite: str, more_flags: list[str], command: list[str], *, on_etcd: bool = False):
+def against_a_doorman(
+    suite: str, more_flags: list[str], command: list[str], *, on_etcd: bool = False, is_attached: bool = False
+):
     """What a command of the kit wrote as its results, run against a fresh Doorman."""
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory())
@@ -57,7 +64,8 @@ def against_a_doorman(suite: str, more_flags: list[str], command: list[str], *, 
         if on_etcd:
             member = stack.enter_context(EtcdMember(pathlib.Path(scratch), "--unsafe-no-fsync"))
             place = ["--etcd-servers", member.url, "--data-dir", f"{scratch}/data"]
-        flags = ["--nodes", "0", *place, "--secure-port", "0", "--kubeconfig-out", kubeconfig, *more_flags]
+        own = ["--components=false"] if is_attached else ["--nodes", "0", *more_flags]
+        flags = [*place, "--secure-port", "0", "--kubeconfig-out", kubeconfig, *own]
         server = subprocess.Popen(
             [sys.executable, "-m", "doorman", "up", *flags], stdout=subprocess.PIPE, text=True, stderr=sys.stderr
         )
@@ -65,6 +73,9 @@ def against_a_doorman(suite: str, more_flags: list[str], command: list[str], *, 
             line = server.stdout.readline()
             if not line.startswith("ready "):
                 raise SystemExit(f"{suite}: Doorman did not start: {line!r}")
+            if is_attached:
+                stack.enter_context(Attached("controllers", pathlib.Path(kubeconfig), *UNLIMITED, *more_flags))
+                stack.enter_context(Attached("scheduler", pathlib.Path(kubeconfig), *UNLIMITED))
             whole = [sys.executable, *command, "--kubeconfig", kubeconfig, "--json", str(out)]
             log = subprocess.run(whole, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
             if not out.exists():
@@ -98,6 +109,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="list what passes now in tests/conformance-passing.txt")
     parser.add_argument("--kubectl", default="kubectl")
     parser.add_argument("--etcd", action="store_true", help="keep everything in etcd")
+    parser.add_argument("--attached", action="store_true", help="run components as processes of their own")
     parser.add_argument("--only", default="", help="run the cases whose title contains this text")
     parser.add_argument("--errors", action="store_true", help="print why each case failed")
     options = parser.parse_args()

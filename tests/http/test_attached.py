@@ -118,6 +118,42 @@ def test_whole_cluster_of_processes(server: Server) -> None:
         watched(server, PODS, is_successor)
 
 
+def test_default_roles_are_enough_for_controllers(server: Server, tmp_path: Path) -> None:
+    """Each acts as its own account. What they do ends in objects that only they write."""
+    authority = tmp_path / "ca.crt"
+    authority.write_text(authority_of(yaml.safe_load(server.kubeconfig.read_text())))
+    flags = ("--use-service-account-credentials", "--root-ca-file", str(authority))
+    with Attached("controllers", server.kubeconfig, *flags) as controllers, Attached("nodes", server.kubeconfig):
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "9", "requests.cpu": "2", "configmaps": "5"}}}
+        asked(server, "POST", "/api/v1/namespaces", {"metadata": {"name": "own"}}, expected=201)
+        asked(server, "POST", "/api/v1/namespaces/own/resourcequotas", quota, expected=201)
+        maps = "/api/v1/namespaces/own/configmaps"
+        published = watched(server, maps, lambda found: found["metadata"]["name"] == "kube-root-ca.crt")
+        assert published["data"]["ca.crt"] == authority.read_text()
+        watched(
+            server,
+            "/api/v1/namespaces/own/resourcequotas",
+            lambda found: found.get("status", {}).get("used") == {"pods": "0", "requests.cpu": "0", "configmaps": "1"},
+        )
+        published["data"] = {"ca.crt": "somebody else's"}
+        asked(server, "PUT", f"{maps}/kube-root-ca.crt", published, expected=200)
+        watched(server, maps, lambda found: found["data"]["ca.crt"] == authority.read_text())
+        template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+        sets = "/apis/apps/v1/namespaces/own/daemonsets"
+        spec = {"selector": {"matchLabels": {"app": "d"}}, "template": template}
+        asked(server, "POST", sets, {"metadata": {"name": "d"}, "spec": spec}, expected=201)
+        watched(server, sets, lambda found: found.get("status", {}).get("desiredNumberScheduled") == 3)
+        assert fetch(server, "DELETE", "/api/v1/namespaces/own")[0] == 200
+        watched(server, "/api/v1/namespaces", lambda found: is_gone(server, "/api/v1/namespaces/own"))
+        assert controllers.stop() == 0
+        assert controllers.process.stderr is not None
+        assert "a right is missing" not in controllers.process.stderr.read()
+
+
+def is_gone(server: Server, path: str) -> bool:
+    return fetch(server, "GET", path)[0] == 404
+
+
 def test_scheduler_follows_a_server_that_was_away(tmp_path: Path) -> None:
     port = free_ports(1)[0]
     place = ["--data-dir", str(tmp_path / "data"), "--secure-port", str(port)]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorman.api.views.view_types import VIEWS
-from doorman.registry.cache import watch_cache as watchcache
+from doorman.registry.cache import collection as collections_of_kinds
 from doorman.registry.cache.collection import TooOld
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.watch_cache import WatchCache
@@ -48,5 +48,5 @@ def test_watch_is_complete_and_in_order_or_too_old(seed: int, count: int) -> Non
                 assert [(e.object.revision, str(e.type), e.object.name) for e in events] == wanted
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watchcache, "CHANGES_MAX", KEPT)
+        patch.setattr(collections_of_kinds, "CHANGES_MAX", KEPT)
         asyncio.run(main())

@@ -22,6 +22,7 @@ from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
 from doorman.client.http.unseen_writes import RemoteExecutor
+from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX
 from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
 from doorman.runtime.components.component_metrics import controller_source
@@ -80,6 +81,7 @@ class ControllersComponent:
             around.clock,
             around.faults,
             host=socket.gethostname(),
+            events_max=REMOTE_QUEUE_EVENTS_MAX,
             new_executor=lambda client, recorder, renewer: RemoteExecutor(
                 client, recorder, renewer, self.informers.seen
             ),

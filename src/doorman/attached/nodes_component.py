@@ -17,6 +17,7 @@ from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import RemoteClient
 from doorman.client.http.unseen_writes import RemoteExecutor
+from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings
 from doorman.runtime.components.component_metrics import controller_source
@@ -71,6 +72,7 @@ class NodesComponent:
             around.clock,
             around.faults,
             host=socket.gethostname(),
+            events_max=REMOTE_QUEUE_EVENTS_MAX,
             new_executor=lambda client, recorder, renewer: RemoteExecutor(
                 client, recorder, renewer, self.informers.seen
             ),

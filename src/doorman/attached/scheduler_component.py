@@ -17,7 +17,7 @@ from doorman.base.gates import FeatureGates
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import RemoteClient
-from doorman.client.recorder import EventRecorder
+from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX, EventRecorder
 from doorman.runtime.components.component_metrics import scheduler_source
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.informer_indexes import indexed_cache
@@ -83,7 +83,7 @@ class SchedulerComponent:
         self._runner = SchedulerRunner(
             scheduler,
             client,
-            EventRecorder(client, around.clock, host=host, faults=around.faults),
+            EventRecorder(client, around.clock, host=host, faults=around.faults, queue_max=REMOTE_QUEUE_EVENTS_MAX),
             around.clock,
             time.perf_counter,
             extenders=extenders,

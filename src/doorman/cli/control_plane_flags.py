@@ -78,6 +78,12 @@ _CONTROLLER_FLAGS: Final = (
         "--unhealthy-zone-threshold", type=float, default=0.55, help="Share of nodes not ready in an unhealthy zone."
     ),
     click.option(
+        "--concurrent-device-taint-eviction-syncs",
+        type=click.IntRange(min=1),
+        default=256,
+        help="Pods and rules that are looked at, at once, because of devices' taints.",
+    ),
+    click.option(
         "--terminated-pod-gc-threshold",
         type=int,
         default=12500,
@@ -159,6 +165,7 @@ def control_plane_settings(flags: dict[str, Any]) -> Settings:
             respects_budgets=flags["eviction_respect_pdb"],
             evictions_per_second=flags["eviction_rate"],
         ),
+        device_taint_eviction_workers=flags["concurrent_device_taint_eviction_syncs"],
         pod_gc=PodGcSettings(terminated_pod_gc_threshold=flags["terminated_pod_gc_threshold"]),
         scheduler=scheduler_config(flags["config"]),
     )

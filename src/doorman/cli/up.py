@@ -164,7 +164,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         raise click.UsageError("--nodes and --nodes-config exclude each other\nhint: leave one of them out")
     if flags["source"] is not None and (flags["nodes_config"] is not None or flags["nodes"] is not None):
         raise click.UsageError("--from brings its own nodes\nhint: leave --nodes and --nodes-config out")
-    if not flags["components"] and (flags["nodes_config"] is not None or flags["nodes"] is not None):
+    if not flags["components"] and (flags["nodes_config"] is not None or flags["nodes"]):
         raise click.UsageError("--components=false runs no nodes\nhint: give --nodes to `doorman nodes`")
     return msgspec.structs.replace(
         control_plane_settings(flags),

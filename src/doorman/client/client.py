@@ -2,7 +2,15 @@
 
 from typing import Any, Protocol
 
+from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, RecordEvent, Renew, Update
+
+
+class Disconnected(ApiError):
+    """Nobody answered, or the connection broke: whether a write was made is not known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(503, "ServiceUnavailable", message)
 
 
 class Client(Protocol):

@@ -9,19 +9,18 @@ Recording is never in anybody's way: events wait in a bounded queue, and one tha
 """
 
 import asyncio
-import contextlib
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
 
-from doorman.base.clock import Clock, Instant
+from doorman.base.clock import Clock, Instant, sleep
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_micro_time, to_time
 from doorman.base.reader_faults import ReaderFaults
 from doorman.client.actions import Create, ObjectReference, Patch, RecordEvent
-from doorman.client.client import Client
+from doorman.client.client import Client, Disconnected
 
 QUEUE_EVENTS_MAX: Final = 100_000
 IN_FLIGHT_MAX: Final = 2
@@ -32,6 +31,13 @@ SPAM_REFILL_SECONDS: Final = 300.0
 SIMILAR_MAX: Final = 10
 SIMILAR_SECONDS: Final = 600.0
 SERIES_SECONDS: Final = 360.0
+
+
+ATTEMPTS_MAX: Final = 12
+ATTEMPT_SECONDS: Final = 10.0
+"""An event that could not be written for want of a connection is tried again so often, so far apart."""
+REMOTE_QUEUE_EVENTS_MAX: Final = 1000
+"""Of a process that writes them over HTTP."""
 
 
 class _Known(msgspec.Struct):
@@ -55,7 +61,18 @@ class _Bucket(msgspec.Struct):
 
 
 class EventRecorder:
-    def __init__(self, client: Client, clock: Clock, *, host: str = "", faults: ReaderFaults | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        host: str = "",
+        faults: ReaderFaults | None = None,
+        queue_max: int = QUEUE_EVENTS_MAX,
+    ) -> None:
+        self._queue_max = queue_max
+        self.dropped = 0
+        """For want of a place in the queue."""
         self._client = client
         self._faults = faults or ReaderFaults()
         self._clock = clock
@@ -70,7 +87,8 @@ class EventRecorder:
         self._writers: set[asyncio.Task[None]] = set()
 
     def record(self, action: RecordEvent) -> None:
-        if len(self._waiting) >= QUEUE_EVENTS_MAX:
+        if len(self._waiting) >= self._queue_max:
+            self.dropped += 1
             return
         self._waiting.append((action, self._clock.now()))
         self._pump()
@@ -95,8 +113,12 @@ class EventRecorder:
                     write = self._series(action, now) if action.action else self._classic(action, now)
                     if write is None:
                         continue
-                    with contextlib.suppress(ApiError):
+                    try:
                         await write()
+                    except Disconnected:
+                        await self._try_again(write)
+                    except ApiError:
+                        pass  # refused: it is dropped
                 except Exception as error:  # noqa: BLE001  of one event: the next one is written
                     self._faults.caught("recorder", error, about=f"{action.reason} of {action.regarding.name} is left")
                 else:
@@ -104,6 +126,18 @@ class EventRecorder:
                     await asyncio.sleep(0)
         finally:
             self._busy -= 1
+
+    async def _try_again(self, write: Callable[[], Awaitable[None]]) -> None:
+        """While nobody answers, up to a bound. A refusal is final."""
+        for _ in range(ATTEMPTS_MAX - 1):
+            await sleep(self._clock, ATTEMPT_SECONDS)
+            try:
+                await write()
+            except Disconnected:
+                continue
+            except ApiError:
+                return
+            return
 
     # The classic recorder
 

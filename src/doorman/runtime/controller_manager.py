@@ -12,7 +12,7 @@ from doorman.client.controller_contract import Controller, KindFollower
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
 from doorman.client.informers import Informers
-from doorman.client.recorder import EventRecorder
+from doorman.client.recorder import QUEUE_EVENTS_MAX, EventRecorder
 from doorman.runtime.components.workqueue_names import QUEUE_NAMES
 
 T = TypeVar("T")
@@ -29,8 +29,12 @@ class ControllerManager:
         host: str,
         recorder: Recorder | None = None,
         new_executor: Callable[[Client, Recorder, Renewer | None], Executor] = Executor,
+        events_max: int = QUEUE_EVENTS_MAX,
     ) -> None:
-        """`recorder` takes all events; None: they are written. `new_executor` makes who carries out actions."""
+        """`recorder` takes all events; None: they are written, and `events_max` of a controller may wait for it.
+
+        `new_executor` makes who carries out actions.
+        """
         self._informers = informers
         self._kinds = kinds
         self._clock = clock
@@ -38,13 +42,16 @@ class ControllerManager:
         self._host = host
         self._recorder = recorder
         self._new_executor = new_executor
+        self._events_max = events_max
         self._followed: dict[str, None] = {}
         """Custom kinds that controllers were told of."""
         self.runners: list[ControllerRunner] = []
 
     def add(self, controller: Controller, client: Client, renewer: Renewer | None = None) -> None:
         """`client` acts as the controller does; `renewer` carries out renewals of leases, for who has them."""
-        recorder = self._recorder or EventRecorder(client, self._clock, host=self._host, faults=self._faults)
+        recorder = self._recorder or EventRecorder(
+            client, self._clock, host=self._host, faults=self._faults, queue_max=self._events_max
+        )
         runner = ControllerRunner(
             controller,
             self._new_executor(client, recorder, renewer),

@@ -196,6 +196,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(SLICES),
         p.lister(TAINT_RULES),
         taint_rules=p.settings.gates.device_taint_rules,
+        workers=p.settings.device_taint_eviction_workers,
     ),
     "simulated-device-driver": lambda p: SimulatedDeviceDriver(p.lister("nodes"), p.lister(SLICES), p.lister(CLASSES)),
     "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),

@@ -79,6 +79,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     node_lifecycle: NodeLifecycleSettings = NodeLifecycleSettings()
     taint_eviction: TaintEvictionSettings = TaintEvictionSettings()
     pod_gc: PodGcSettings = PodGcSettings()
+    device_taint_eviction_workers: int = 256
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200
     audit_log_path: Path | None = None

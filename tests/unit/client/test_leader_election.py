@@ -188,3 +188,19 @@ def test_lease_of_coordinated_election_is_left_alone() -> None:
 )
 def test_times_must_leave_room_for_each_other(times: ElectionTimes, is_fine: bool) -> None:
     assert (times.fault() == "") is is_fine
+
+
+def test_leader_whose_lease_is_long_past_is_unwell() -> None:
+    async def story(clock: ManualClock, leases: OneLease) -> None:
+        leader, other = elector(clock, leases, "a"), elector(clock, leases, "b")
+        assert leader.is_well(35.0), "nobody expects renewals of one who stands by"
+        await leader.acquire()
+        await sleep(clock, 34.0)
+        assert leader.is_well(35.0)
+        await sleep(clock, 2.0)
+        assert not leader.is_well(35.0)
+        await other.acquire()
+        await leader.renew()
+        assert leader.is_well(35.0), "it knows that it is not the leader"
+
+    in_virtual_time(story)

@@ -9,9 +9,11 @@ import pytest
 
 from doorman.api.kinds import type_table
 from doorman.api.machinery.schema import Schema
-from doorman.base.clock import ManualClock
+from doorman.base.clock import ManualClock, sleep
 from doorman.client.actions import Create, Delete, ObjectReference, RecordEvent
-from doorman.client.recorder import EventRecorder
+from doorman.client.client import Disconnected
+from doorman.client.recorder import ATTEMPTS_MAX, EventRecorder
+from doorman.runtime.virtual_time import run_virtual
 from support.api import Api, running_api
 
 POD = ObjectReference(kind="Pod", api_version="v1", namespace="default", name="p", uid="u")
@@ -146,3 +148,50 @@ async def test_what_is_given_away_is_as_the_server_keeps_it(more: dict[str, Any]
     assert action.is_given_away
     type_name = "core.v1.Event" if action.resource == "events" else "events.v1.Event"
     assert Schema(type_table()).clean(action.body, type_name) == (action.body, [])
+
+
+class Unsteady:
+    """A client that loses its connection a few times before it writes."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.written: list[str] = []
+
+    async def create(self, action: Create) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise Disconnected("nobody answers")
+        self.written.append(action.body["message"])
+
+
+def recorded(client: Unsteady, *messages: str, queue_max: int = 100) -> EventRecorder:
+    """In virtual time, until there is nothing more to write."""
+    clock = ManualClock()
+
+    async def story() -> EventRecorder:
+        recorder = EventRecorder(client, clock, queue_max=queue_max)  # type: ignore[arg-type]  # it only creates
+        for message in messages:
+            recorder.record(RecordEvent(regarding=POD, reason="Seen", message=message, component="watcher"))
+        while not recorder.is_idle:
+            await sleep(clock, 1.0)
+        return recorder
+
+    return run_virtual(story(), clock=clock)
+
+
+def test_event_waits_for_a_connection() -> None:
+    client = Unsteady(failures=3)
+    recorded(client, "m")
+    assert client.written == ["m"]
+
+
+def test_event_is_given_up_when_there_is_none() -> None:
+    client = Unsteady(failures=ATTEMPTS_MAX)
+    recorded(client, "m")
+    assert client.written == []
+
+
+def test_events_that_find_no_place_are_counted() -> None:
+    client = Unsteady(failures=0)
+    assert recorded(client, "a", "b", "c", queue_max=2).dropped == 1
+    assert client.written == ["a", "b"]

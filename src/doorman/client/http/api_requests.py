@@ -16,6 +16,7 @@ from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.histograms import Histogram
 from doorman.client.api_client import error_of
+from doorman.client.client import Disconnected
 from doorman.client.http.http_connection import Answer, BrokenConnection, HttpConnection, connect
 from doorman.client.http.request_limit import RequestLimit
 from doorman.client.http.server_access import RequestCredentials, ServerAccess
@@ -31,13 +32,6 @@ CONNECTIONS_MAX: Final = 32
 LATENCY_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 
 _log: Final = logging.getLogger("doorman.client")
-
-
-class Disconnected(ApiError):
-    """Nobody answered, or the connection broke: whether a write was made is not known."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(503, "ServiceUnavailable", message)
 
 
 class RequestCounts:

@@ -31,8 +31,12 @@ EVENTS_PER_TURN_MAX: Final = 512
 _log: Final = logging.getLogger("doorman.informer")
 
 
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+
+
 class _Version(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str = ""
+    annotations: dict[str, str] = {}
 
 
 class _Versioned(msgspec.Struct, frozen=True):
@@ -74,8 +78,13 @@ class HttpInformer:
         *,
         is_optional: bool = False,
         keeps_documents: bool = False,
+        is_streamed: bool = True,
     ) -> None:
-        """`is_optional`: who may not read it goes without. `keeps_documents`: bytes are kept besides views."""
+        """`is_optional`: who may not read it goes without. `keeps_documents`: bytes are kept besides views.
+
+        `is_streamed`: it is filled by a watch as long as the server does so.
+        """
+        self._is_streamed = is_streamed
         self.resource = resource
         self.cache = cache
         self.filled = asyncio.Event()
@@ -151,7 +160,7 @@ class HttpInformer:
         following = Resumption.FILL
         while True:
             try:
-                if following is not Resumption.FOLLOW:
+                if following is not Resumption.FOLLOW and not (self._is_streamed and await self._fill_by_stream()):
                     await self._fill()
                 following = Resumption.FOLLOW
                 if await self._follow():
@@ -204,6 +213,50 @@ class HttpInformer:
         self._version = version
         self.filled.set()
         self._wake_waiting()
+
+    async def _fill_by_stream(self) -> bool:
+        """Fill from a watch that tells everything first, and follow it; whether it got so far."""
+        found: dict[str, tuple[Any, bytes]] = {}
+        is_whole = False
+        watch = self._source.watch(self._version, initial=True)
+        try:
+            async with contextlib.aclosing(watch):
+                async for events in watch:
+                    for event in events:
+                        if is_whole:
+                            self._take(event)
+                        else:
+                            is_whole = self._gather(event, found)
+                    self._wake_waiting()
+                    await asyncio.sleep(0)
+        except ApiError as error:
+            if is_whole:
+                raise
+            if error.code in (400, 422):
+                _log.info("%s is listed from now on: %s", self.resource, error)
+                self._is_streamed = False
+            elif error.code in (403, 404, 405, 429):
+                raise
+        return is_whole
+
+    def _gather(self, event: WatchedEvent, found: dict[str, tuple[Any, bytes]]) -> bool:
+        """One of the first events of a stream; whether this is all."""
+        content = bytes(event.object)
+        if event.type == "BOOKMARK":
+            metadata = _decode_version(content).metadata
+            if metadata.annotations.get(INITIAL_EVENTS_END) != "true":
+                return False
+            self._replace(found)
+            found.clear()
+            self._version = metadata.resource_version
+            self.filled.set()
+            return True
+        view = self._view(content)
+        if view is not None and event.type == "DELETED":
+            found.pop(view.metadata.key, None)
+        elif view is not None and event.type in ("ADDED", "MODIFIED"):
+            found[view.metadata.key] = (view, content)
+        return False
 
     def _replace(self, found: dict[str, tuple[Any, bytes]]) -> None:
         """Tell what is different now."""

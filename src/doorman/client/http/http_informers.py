@@ -30,11 +30,14 @@ class HttpInformers:
         selectors: Mapping[str, Mapping[str, str]] | None = None,
         optional: Iterable[str] = (),
         documents: Iterable[str] = (),
+        is_streamed: bool = True,
     ) -> None:
         """`new_cache` makes the cache of a kind; `selectors` narrow what is asked for, by kind.
 
-        `optional` kinds may be refused; of those in `documents` the bytes are kept.
+        `optional` kinds may be refused; of those in `documents` the bytes are kept. `is_streamed`: they are filled by
+        watches that tell everything first, where the server has these.
         """
+        self._is_streamed = is_streamed
         self._requests = requests
         self._kinds = kinds
         self._clock = clock
@@ -66,6 +69,7 @@ class HttpInformers:
             self._faults,
             is_optional=resource in self._optional,
             keeps_documents=resource in self._documents,
+            is_streamed=self._is_streamed,
         )
 
     def lister(self, resource: str) -> InformerCache[Any]:

@@ -2,7 +2,8 @@
 
     fill ──► follow ──► (an interruption) ──► follow from where it was, or fill again
 
-Fill is a list; follow is a watch from its version. `decide_next` says what comes after an interruption.
+Fill is a watch that tells everything first, or a list where a server does not know that; follow is the same watch, or
+one from the list's version. `decide_next` says what comes after an interruption.
 """
 
 import asyncio
@@ -15,7 +16,8 @@ import msgspec
 
 from doorman.base.errors import ApiError
 from doorman.client.api_client import error_of
-from doorman.client.http.api_requests import ApiRequests, Disconnected
+from doorman.client.client import Disconnected
+from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_connection import BrokenConnection
 
 PAGE_ITEMS: Final = 500
@@ -111,16 +113,17 @@ class ListWatch:
                 return found, page.metadata.resource_version
             more = {"limit": query.get("limit", str(PAGE_ITEMS)), "continue": page.metadata.continue_}
 
-    async def watch(self, version: str) -> AsyncGenerator[list[WatchedEvent]]:
-        """Events after that version, those that come together at once. Raises `ApiError` for an ERROR event."""
+    async def watch(self, version: str, *, initial: bool = False) -> AsyncGenerator[list[WatchedEvent]]:
+        """Events after that version, those that come together at once. Raises `ApiError` for an ERROR event.
+
+        `initial`: everything first, as additions, until a bookmark says that this is all.
+        """
         seconds = round(self._rng.uniform(*WATCH_SECONDS))
-        query = {
-            **self._selector,
-            "watch": "1",
-            "resourceVersion": version,
-            "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(seconds),
-        }
+        query = {**self._selector, "watch": "1", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
+        if version:
+            query["resourceVersion"] = version
+        if initial:
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         rest = b""
         end = asyncio.get_running_loop().time() + seconds + SILENT_SECONDS
         async with self._requests.stream(self._path, query) as pieces:

@@ -113,7 +113,6 @@ class DeviceTaintEvictionController:
     """Owns what is known of allocated claims, and the evictions that are planned."""
 
     name = NAME
-    workers = WORKERS
 
     def __init__(
         self,
@@ -123,8 +122,10 @@ class DeviceTaintEvictionController:
         rules: ListerOf[DeviceTaintRule],
         *,
         taint_rules: bool = True,
+        workers: int = WORKERS,
     ) -> None:
-        """`taint_rules`: whether DeviceTaintRules are looked at."""
+        """`taint_rules`: whether DeviceTaintRules are looked at. `workers`: how many keys at once."""
+        self.workers = workers
         self.sources = SOURCES if taint_rules else SOURCES_WITHOUT_RULES
         self._pods = pods
         self._claims = claims

@@ -8,6 +8,7 @@ from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.server.tables.autoscaling_columns import metric_targets
 from doorman.server.tables.column import Cell, Column, age, age_column, at, name_column, number, text
+from doorman.server.tables.pool_request_columns import POOL_REQUEST_COLUMNS
 
 
 def _count(*members: str) -> Column:
@@ -146,6 +147,7 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("TimeAdded", _rule_age),
         age_column(),
     ),
+    "resourcepoolstatusrequests.resource.k8s.io": POOL_REQUEST_COLUMNS,
     "poddisruptionbudgets.policy": (
         name_column(),
         Column("Min Available", lambda doc, _now: str(at(doc, "spec.minAvailable", "N/A"))),

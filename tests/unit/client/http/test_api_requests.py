@@ -7,7 +7,8 @@ import pytest
 
 from doorman.base.clock import SystemClock
 from doorman.base.errors import ApiError
-from doorman.client.http.api_requests import ApiRequests, Disconnected
+from doorman.client.client import Disconnected
+from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.server_access import ServerAccess
 from support.scripted_http import Asked, ScriptedHttp, answer, refusal, scripted
 

@@ -11,9 +11,10 @@ from doorman.api.kinds import Kinds, builtin_kinds
 from doorman.base.clock import ManualClock, SystemClock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.reader_faults import ReaderFaults
+from doorman.client.client import Disconnected
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.http import http_informer, list_watch
-from doorman.client.http.api_requests import ApiRequests, Disconnected
+from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informer import HttpInformer, WatchBackoff
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.unseen_writes import NotedWrite
@@ -60,7 +61,9 @@ class Story:
         return said if isinstance(said, bytes) else said(asked)
 
 
-def told(*answers: bytes | Callable[[Asked], bytes]) -> tuple[list[str], dict[str, str], ScriptedHttp]:
+def told(
+    *answers: bytes | Callable[[Asked], bytes], is_streamed: bool = False
+) -> tuple[list[str], dict[str, str], ScriptedHttp]:
     """Changes that were told, what is in the cache in the end (versions by key), and what was asked."""
 
     async def run() -> tuple[list[str], dict[str, str], ScriptedHttp]:
@@ -73,7 +76,7 @@ def told(*answers: bytes | Callable[[Asked], bytes]) -> tuple[list[str], dict[st
 
         async with scripted(story) as (server, access):
             requests = ApiRequests(access, SystemClock(), component="test")
-            informer = informer_on(requests)
+            informer = informer_on(requests, is_streamed=is_streamed)
             informer.listen(listen)
             informer.start()
             async with asyncio.timeout(20):
@@ -85,9 +88,14 @@ def told(*answers: bytes | Callable[[Asked], bytes]) -> tuple[list[str], dict[st
     return asyncio.run(run())
 
 
-def informer_on(requests: ApiRequests) -> HttpInformer:
+def informer_on(requests: ApiRequests, *, is_streamed: bool = False) -> HttpInformer:
     informers = HttpInformers(
-        requests, Kinds(builtin_kinds().rows), SystemClock(), ReaderFaults(), lambda _: InformerCache()
+        requests,
+        Kinds(builtin_kinds().rows),
+        SystemClock(),
+        ReaderFaults(),
+        lambda _: InformerCache(),
+        is_streamed=is_streamed,
     )
     return informers.of("configmaps")
 
@@ -170,6 +178,58 @@ def test_stream_cut_at_every_byte_comes_to_the_same_end() -> None:
     for size in range(0, len(whole), 7):
         _, found, _ = told(listed(5, config_map("a", 3)), whole[:size] if size > 70 else b"", whole)
         assert found == {"default/a": "6", "default/b": "7"}, size
+
+
+def all_told(version: int) -> dict[str, Any]:
+    annotations = {"k8s.io/initial-events-end": "true"}
+    return event("BOOKMARK", {"metadata": {"resourceVersion": str(version), "annotations": annotations}})
+
+
+def test_stream_tells_everything_first() -> None:
+    heard, found, server = told(
+        events(
+            event("ADDED", config_map("a", 3)),
+            event("ADDED", config_map("b", 4)),
+            all_told(5),
+            event("MODIFIED", config_map("a", 6)),
+        ),
+        is_streamed=True,
+    )
+    assert heard == ["added a@3", "added b@4", "changed a@6"]
+    assert found == {"default/a": "6", "default/b": "4"}
+    first, second = server.asked
+    assert (first.query["sendInitialEvents"], first.query["resourceVersionMatch"]) == ("true", "NotOlderThan")
+    assert "resourceVersion" not in first.query
+    assert second.query["resourceVersion"] == "6", "the same stream was followed"
+
+
+def test_stream_that_ends_early_tells_nothing_and_is_listed() -> None:
+    heard, found, server = told(
+        events(event("ADDED", config_map("b", 4))), listed(5, config_map("a", 3)), is_streamed=True
+    )
+    assert heard == ["added a@3"]
+    assert found == {"default/a": "3"}
+    assert server.asked[1].query["resourceVersion"] == "0"
+
+
+@pytest.mark.parametrize("said", [refusal(422, "Invalid"), refusal(400, "BadRequest")])
+def test_server_without_such_streams_is_listed_for_good(said: bytes) -> None:
+    _, found, server = told(
+        said, listed(5, config_map("a", 3)), events(EXPIRED), listed(7, config_map("a", 6)), is_streamed=True
+    )
+    assert found == {"default/a": "6"}
+    assert ["sendInitialEvents" in asked.query for asked in server.asked] == [True, False, False, False, False]
+
+
+def test_expired_stream_is_filled_by_another_from_what_is_known() -> None:
+    heard, found, server = told(
+        events(event("ADDED", config_map("a", 3)), event("ADDED", config_map("b", 4)), all_told(5), EXPIRED),
+        events(event("ADDED", config_map("a", 3)), all_told(9)),
+        is_streamed=True,
+    )
+    assert heard == ["added a@3", "added b@4", "deleted b@4"]
+    assert found == {"default/a": "3"}
+    assert server.asked[1].query["resourceVersion"] == "5"
 
 
 def test_old_news_is_dropped() -> None:

@@ -165,10 +165,9 @@ NEVER_PATCHED = {
     ("pods", ""),
     ("replicasets.apps", ""),
     ("replicationcontrollers", ""),
-    ("persistentvolumeclaims", "status"),
 }
 """Roles let some controller update them that, here, does not write them."""
-NOT_OURS = {"horizontal-pod-autoscaler", "persistent-volume-binder", "storage-version-migrator-controller"}
+NOT_OURS = {"horizontal-pod-autoscaler", "storage-version-migrator-controller"}
 
 
 def test_what_roles_let_controllers_update_and_not_patch_is_sent_whole() -> None:
