@@ -46,13 +46,14 @@ from doorman.nodes.pods.pressure_eviction import (
     eviction_message,
     observe,
 )
+from doorman.nodes.pods.start_requirements import StartRequirements
 from doorman.nodes.status.annotation_warnings import AnnotationWarnings
 from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
 from doorman.nodes.status.node_annotations import SCRIPT, SHUTDOWN, SIMULATED, is_simulated
 from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, last_instant, next_instant, slot_of
 from doorman.nodes.status.node_status import change_events, last_report, next_report, status_body, wanted_statuses
-from doorman.nodes.status.simulated_health import SimulatedHealth, health_at
+from doorman.nodes.status.simulated_health import SimulatedHealth, health_at, is_ready, wake_at_first
 from doorman.nodes.status.unwritten_leases import renewed_at, renews_unwritten
 from doorman.semantics.pods.pod_resources import pod_requests
 
@@ -84,12 +85,14 @@ class SimulatedNodes:
         pods: ListerOf[Pod],
         leases: ListerOf[Lease],
         settings: AgentSettings | None = None,
+        requirements: StartRequirements | None = None,
     ) -> None:
         self.sources: Final[Sequence[Source]] = (Source("nodes", node_keys), Source("pods", self._pod_keys))
         self._nodes = nodes
         self._pods = pods
         self._leases = leases
         self._settings = settings if settings is not None else AgentSettings()
+        self._requirements = requirements or StartRequirements()
         self._loads = Loads()
         self._slots: dict[int, dict[str, None]] = {}
         """The nodes that renew in each slot."""
@@ -225,7 +228,7 @@ class SimulatedNodes:
             if not self._settings.writes_leases and name not in self._was_silent and not self._is_resuming(now):
                 actions.extend(self._last_sign(node, now))
             self._was_silent.add(name)
-            wakes.extend(_wake_at_first(f"node/{name}", health.changes_at))
+            wakes.extend(wake_at_first(f"node/{name}", health.changes_at))
             return Result(actions=actions, wakes=wakes)
         if name in self._was_silent:
             wakes.append((f"lease/{name}", now))
@@ -245,7 +248,7 @@ class SimulatedNodes:
         plan = self._shutdowns.plan_of(name)
         off_at = plan.off if plan is not None else None
         reports_at = due if self._settings.writes_leases or not renews_unwritten(node) else None
-        wakes.extend(_wake_at_first(f"node/{name}", reports_at, health.changes_at, evicts_at, off_at))
+        wakes.extend(wake_at_first(f"node/{name}", reports_at, health.changes_at, evicts_at, off_at))
         return Result(actions=actions, wakes=wakes, retry=RETRY)
 
     def _follow_shutdown(
@@ -304,7 +307,7 @@ class SimulatedNodes:
     def _must_look_at_pods(self, node: Node) -> bool:
         """The node was cut off, or has just become Ready."""
         name = node.metadata.name
-        ready = _is_ready(node)
+        ready = is_ready(node)
         became_ready = ready and self._was_ready.get(name) is False
         self._was_ready[name] = ready
         was_silent = name in self._was_silent
@@ -347,8 +350,10 @@ class SimulatedNodes:
                 if now < ends_at:
                     return Result(wakes=((f"pod/{key}", ends_at),))
                 return Result(actions=(status_patch(pod, terminated_body(pod, now)),), retry=RETRY)
+            if pod.status.phase != "Running" and (waits := self._requirements.wait(key, pod, now)) is not None:
+                return waits
             since = self._since.get(uid)
-            return self._post(key, pod, decide_next(pod, life, now, since=since, node_is_ready=_is_ready(node)), now)
+            return self._post(key, pod, decide_next(pod, life, now, since=since, node_is_ready=is_ready(node)), now)
         return self._admit(key, pod, node, life, now)
 
     def _admit(self, key: str, pod: Pod, node: Node, life: Life, now: Instant) -> Result:
@@ -377,7 +382,8 @@ class SimulatedNodes:
         if decision is None:
             self._refusals.forget(pod.metadata.uid)
             self._loads.take(pod)
-            started = self._post(key, pod, decide_start(pod, life, now), now)
+            waits = self._requirements.wait(key, pod, now)
+            started = waits or self._post(key, pod, decide_start(pod, life, now), now)
             return msgspec.structs.replace(started, actions=(*displaced, *started.actions)) if displaced else started
         due = self._refusals.due(pod.metadata.uid, name, now)
         if now < due:
@@ -424,21 +430,12 @@ class SimulatedNodes:
 
     def _forget(self, key: str, uid: str) -> None:
         self._uids.pop(key, None)
+        self._requirements.forget(uid)
         self._loads.drop(uid)
         self._refusals.forget(uid)
         self._since.pop(uid, None)
         self._seen_deleted.pop(uid, None)
         self._warnings.forget(uid)
-
-
-def _wake_at_first(key: str, *instants: Instant | None) -> Iterable[tuple[str, Instant]]:
-    soonest = min((instant for instant in instants if instant is not None), default=None)
-    return () if soonest is None else ((key, soonest),)
-
-
-def _is_ready(node: Node) -> bool:
-    ready = node.status.condition("Ready")
-    return ready is not None and ready.status == "True"
 
 
 _GOOD_HEALTH: Final = SimulatedHealth()

@@ -76,6 +76,7 @@ from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProt
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
+from doorman.nodes.pods.start_requirements import StartRequirements
 from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
 from doorman.runtime.settings import Settings, is_enabled
 
@@ -313,6 +314,16 @@ def simulated_nodes(p: Parts) -> SimulatedNodes:
         p.lister("pods"),
         p.lister(LEASES),
         p.agent_settings(),
+        _start_requirements(p),
+    )
+
+
+def _start_requirements(parts: Parts) -> StartRequirements | None:
+    """None where a snapshot was taken up: it holds no config maps and no secrets."""
+    if parts.settings.resumed_at is not None:
+        return None
+    return StartRequirements(
+        parts.lister("configmaps"), parts.lister("secrets"), parts.lister(VOLUME_CLAIMS), parts.lister(CLAIMS)
     )
 
 

@@ -156,8 +156,20 @@ class RbdDisk(View, frozen=True, kw_only=True):
     read_only: bool = False
 
 
+class ConfigMapVolumeSource(View, frozen=True, kw_only=True):
+    name: str = ""
+    optional: bool = False
+
+
+class SecretVolumeSource(View, frozen=True, kw_only=True):
+    secret_name: str = ""
+    optional: bool = False
+
+
 class Volume(View, frozen=True, kw_only=True):
     name: str = ""
+    config_map: ConfigMapVolumeSource | None = None
+    secret: SecretVolumeSource | None = None
     image: ImageVolumeSource | None = None
     persistent_volume_claim: ClaimVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None

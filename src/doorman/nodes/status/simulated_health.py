@@ -10,12 +10,13 @@ counts, and the plain annotations count more than the script.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.status.graceful_shutdown import NOT_READY_MESSAGE, Periods, parse_periods
@@ -201,3 +202,15 @@ def _state_at_microsecond(age: int, *, begin: int, end: int | None, every: int |
 
 
 _MICRO: Final = 1_000_000
+
+
+def is_ready(node: Node) -> bool:
+    """As it was last reported."""
+    ready = node.status.condition("Ready")
+    return ready is not None and ready.status == "True"
+
+
+def wake_at_first(key: str, *instants: Instant | None) -> Iterable[tuple[str, Instant]]:
+    """The key at the soonest of these instants, if there is any."""
+    soonest = min((instant for instant in instants if instant is not None), default=None)
+    return () if soonest is None else ((key, soonest),)
