@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.admission.plugin_contract import CREATE, Attributes, ClusterReader, Interest, refusal
+from doorman.api.views.pods import TOKEN_VOLUME_PREFIX
 from doorman.api.well_known import MIRROR_POD_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.go_format import quote
@@ -13,7 +14,6 @@ INTERESTS: Final = (Interest(resource="pods", operations=CREATE),)
 
 ACCOUNT_DEFAULT: Final = "default"
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
-VOLUME_PREFIX: Final = "kube-api-access-"
 TOKEN_SECONDS: Final = 3607
 """An hour and seven seconds: an odd number that tells tokens of this kind apart."""
 
@@ -68,7 +68,7 @@ class ServiceAccountPlugin:
 
     def _mount_token(self, spec: dict[str, Any], drawn: list[str]) -> None:  # a PodSpec as JSON, changed in place
         volumes = spec.get("volumes") or []
-        there = next((v["name"] for v in volumes if v.get("name", "").startswith(VOLUME_PREFIX)), "")
+        there = next((v["name"] for v in volumes if v.get("name", "").startswith(TOKEN_VOLUME_PREFIX)), "")
         bare = [
             container
             for group in ("initContainers", "containers")
@@ -77,7 +77,7 @@ class ServiceAccountPlugin:
         ]
         if not bare:
             return
-        name = there or VOLUME_PREFIX + self._suffix()
+        name = there or TOKEN_VOLUME_PREFIX + self._suffix()
         for container in bare:
             mount = {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]

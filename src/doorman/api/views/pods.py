@@ -121,6 +121,9 @@ class PodOS(View, frozen=True, kw_only=True):
     name: str = ""
 
 
+TOKEN_VOLUME_PREFIX: Final = "kube-api-access-"
+
+
 class ImageVolumeSource(View, frozen=True, kw_only=True):
     reference: str = ""
 
@@ -177,6 +180,15 @@ class Volume(View, frozen=True, kw_only=True):
     aws_elastic_block_store: AwsDisk | None = None
     iscsi: IscsiDisk | None = None
     rbd: RbdDisk | None = None
+
+    def __post_init__(self) -> None:
+        """The name that was drawn for the volume with a pod's token says nothing, and would make like pods unlike."""
+        if (
+            self.name.startswith(TOKEN_VOLUME_PREFIX)
+            and self.ephemeral is None
+            and self.persistent_volume_claim is None
+        ):
+            msgspec.structs.force_setattr(self, "name", "")
 
 
 class PodResourceClaim(View, frozen=True, kw_only=True):

@@ -5,8 +5,9 @@ process id alone proves nothing, because ids are used again: the process must ha
 """
 
 import os
+import shutil
 import signal
-import subprocess
+import subprocess  # nosec B404
 import sys
 import time
 from collections.abc import Sequence
@@ -68,7 +69,7 @@ def start(name: str, arguments: Sequence[str]) -> BackgroundServer:
     descriptor = os.open(directory / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as log:
         command = [sys.executable, "-m", "doorman", "up", *arguments]
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # nosec B603
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True
         )
     assert process.stdout is not None
@@ -103,9 +104,8 @@ def stop(server: BackgroundServer) -> bool:
 def _beginning(pid: int) -> str:
     """Empty when there is no such process, or only what is left of one."""
     try:
-        found = subprocess.run(
-            ["ps", "-o", "lstart=,stat=", "-p", str(pid)], capture_output=True, text=True, check=False
-        )
+        command = [shutil.which("ps") or "/bin/ps", "-o", "lstart=,stat=", "-p", str(pid)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603
     except OSError:
         return _beginning_in_proc(pid)
     text = found.stdout.strip()

@@ -1,6 +1,7 @@
 """`doorman status`, `down`, `logs` and `kubeconfig`: clusters that were started with `up --detach`."""
 
-import subprocess
+import shutil
+import subprocess  # nosec B404
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -63,8 +64,9 @@ def logs_command(name: str, follow: bool, tail: int | None) -> None:
     if not file.exists():
         _fail(f'cluster "{name}" has no log', "only clusters of `doorman up --detach` have one")
     if follow:
-        lines = f"+{1}" if tail is None else str(tail)
-        sys.exit(subprocess.run(["tail", "-n", lines, "-F", str(file)], check=False).returncode)
+        lines = "+1" if tail is None else str(tail)
+        command = [shutil.which("tail") or "/usr/bin/tail", "-n", lines, "-F", str(file)]
+        sys.exit(subprocess.run(command, check=False).returncode)
     text = file.read_text(errors="replace").splitlines()
     for line in text if tail is None else text[len(text) - min(tail, len(text)) :]:
         click.echo(line)

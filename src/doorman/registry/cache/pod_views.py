@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 
 from doorman.api.views.meta import ObjectMeta, view_decoder
-from doorman.api.views.pods import Pod, PodSpec, PodStatus
+from doorman.api.views.pods import TOKEN_VOLUME_PREFIX, Pod, PodSpec, PodStatus
 
 SPECS_MAX: Final = 512
 _DRAWN: Final = re.compile(rb'"kube-api-access-[a-z0-9]{5}"')
-_DRAWN_PREFIX: Final = b"kube-api-access-"
+_DRAWN_PREFIX: Final = TOKEN_VOLUME_PREFIX.encode()
 _NODE: Final = re.compile(rb'\{"nodeName":"([a-z0-9.-]+)",')
 """How a spec begins when the node was put in later (see `doorman.registry.fastpath.pod_bytes`)."""
 _SPEC: Final = b',"spec":'
