@@ -66,7 +66,8 @@ def logs_command(name: str, follow: bool, tail: int | None) -> None:
     if follow:
         lines = "+1" if tail is None else str(tail)
         command = [shutil.which("tail") or "/usr/bin/tail", "-n", lines, "-F", str(file)]
-        sys.exit(subprocess.run(command, check=False).returncode)
+        done = subprocess.run(command, check=False)  # nosec B603
+        sys.exit(done.returncode)
     text = file.read_text(errors="replace").splitlines()
     for line in text if tail is None else text[len(text) - min(tail, len(text)) :]:
         click.echo(line)
