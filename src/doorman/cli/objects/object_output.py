@@ -84,9 +84,15 @@ def _print_own_columns(docs: list[dict[str, Any]], spec: str, *, with_header: bo
     columns = []
     for column in spec.split(","):
         name, sign, path = column.partition(":")
-        if not name or not sign or not path:
+        if not sign:
             raise TemplateError(f'unexpected custom-columns spec: "{column}", expected <header>:<json-path-expr>')
         columns.append((name, path))
     rows = [[name for name, _ in columns]] if with_header else []
-    rows += [[",".join(map(text_of, values(path, doc))) or _NOTHING for _, path in columns] for doc in docs]
+    rows += [
+        [(",".join(map(text_of, values(path, doc))) if path else "") or _NOTHING for _, path in columns] for doc in docs
+    ]
     print_columns(rows)
+
+
+def _cell(path: str, doc: dict[str, Any]) -> str:
+    return (",".join(map(text_of, values(path, doc))) if path else "") or _NOTHING
