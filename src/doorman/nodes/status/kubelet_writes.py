@@ -47,6 +47,13 @@ def life_events(pod: Pod, following: Next) -> Iterable[RecordEvent]:
         yield pod_event(pod, DEADLINE_REASON, DEADLINE_MESSAGE, kind="Normal")
 
 
+def stop_events(pod: Pod) -> Iterable[RecordEvent]:
+    """Of a pod that was deleted and takes a while to stop. Of one that is gone at once nothing is told."""
+    for status in pod.status.container_statuses:
+        if status.state.running is not None:
+            yield pod_event(pod, "Killing", f"Stopping container {status.name}", kind="Normal")
+
+
 def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning") -> RecordEvent:
     meta = pod.metadata
     regarding = ObjectReference(

@@ -8,6 +8,7 @@ On a Node:
 - `doorman.dev/conditions: Ready=False,MemoryPressure=True`: what the kubelet says instead of good health;
 - `doorman.dev/shutdown: 30s/10s`: it shuts down, in so much time, the last of it for critical pods;
 - `doorman.dev/script`: the same by the clock, see `doorman.nodes.status.simulated_health`;
+- `doorman.dev/pod-termination: 2s`: how long its pods take to stop that do not say;
 - `doorman.dev/devices`, `doorman.dev/device-taints`, `doorman.dev/failed-devices`: what its driver publishes, see
   `doorman.nodes.devices.simulated_devices`.
 
@@ -36,6 +37,7 @@ SHUTDOWN: Final = PREFIX + "shutdown"
 DEVICES: Final = PREFIX + "devices"
 DEVICE_TAINTS: Final = PREFIX + "device-taints"
 FAILED_DEVICES: Final = PREFIX + "failed-devices"
+POD_TERMINATION: Final = PREFIX + "pod-termination"
 STARTUP: Final = PREFIX + "startup"
 READY_AFTER: Final = PREFIX + "ready-after"
 RUNS_FOR: Final = PREFIX + "runs-for"
@@ -51,7 +53,9 @@ TAINTS: Final = PREFIX + "taints"
 _TIMES: Final = (STARTUP, READY_AFTER, RUNS_FOR, TERMINATION)
 _AMOUNTS: Final = (MEMORY_USAGE, DISK_USAGE)
 _OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS)
-_OF_NODES: Final = (SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, DEVICES, DEVICE_TAINTS, FAILED_DEVICES)
+_OF_NODES: Final = (
+    SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, POD_TERMINATION, DEVICES, DEVICE_TAINTS, FAILED_DEVICES
+)  # fmt: skip
 EXIT_CODE_MAX: Final = 255
 
 
@@ -74,7 +78,7 @@ def pod_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
         text = annotations[annotation]
         try:
             if annotation in _TIMES:
-                _parse_seconds(text)
+                parse_seconds(text)
             elif annotation == EXIT_CODES:
                 parse_exit_codes(text)
             elif annotation in _AMOUNTS:
@@ -99,6 +103,11 @@ def node_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
         if annotation in (SIMULATED, SILENT):
             if annotations[annotation] not in ("true", "false"):
                 errors.append(f'{annotation}: want "true" or "false", not "{annotations[annotation]}"')
+        elif annotation == POD_TERMINATION:
+            try:
+                parse_seconds(annotations[annotation])
+            except ValueError as error:
+                errors.append(f"{annotation}: {error}")
         elif annotation in _OF_PODS:
             errors.append(f"{annotation}: this is said of pods, not of nodes")
         elif annotation not in _OF_NODES and annotation != TAINTS:
@@ -107,7 +116,7 @@ def node_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
 
 
 def parse_exit_codes(text: str) -> tuple[int, ...]:
-    """Raises MarkError.
+    """Raises NodeAnnotationError.
 
     >>> parse_exit_codes("1, 1,0")
     (1, 1, 0)
@@ -122,7 +131,7 @@ def parse_exit_codes(text: str) -> tuple[int, ...]:
 
 
 def parse_amount(text: str) -> int:
-    """Raises MarkError, or QuantityError."""
+    """Raises NodeAnnotationError, or QuantityError."""
     amount = whole_value(text)
     if amount < 0:
         raise NodeAnnotationError(f'must not be negative: "{text}"')
@@ -135,12 +144,13 @@ def seconds_or(annotations: Mapping[str, str], annotation: str, otherwise: float
     if text is None:
         return otherwise
     try:
-        return _parse_seconds(text)
+        return parse_seconds(text)
     except ValueError:
         return otherwise
 
 
-def _parse_seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
+    """Raises NodeAnnotationError, or ValueError of what is no duration."""
     seconds = parse_duration(text)
     if seconds < 0:
         raise NodeAnnotationError(f'must not be negative: "{text}"')

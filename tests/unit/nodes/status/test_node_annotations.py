@@ -60,6 +60,8 @@ def test_what_is_wrong_with_a_pods_annotation(mark: str, text: str, complaint: s
         pytest.param("simulated", "1", 'want "true" or "false", not "1"', id="neither-true-nor-false"),
         pytest.param("script", "nonsense", "", id="read-elsewhere"),
         pytest.param("taints", "[]", "", id="record-of-taints"),
+        pytest.param("pod-termination", "2s", "", id="duration"),
+        pytest.param("pod-termination", "-2s", 'must not be negative: "-2s"', id="negative-duration"),
         pytest.param("startup", "2s", "this is said of pods, not of nodes", id="of-pods"),
         pytest.param("condition", "Ready=False", "no such annotation; want one of simulated, silent,", id="misspelt"),
     ],
