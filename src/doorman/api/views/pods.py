@@ -300,6 +300,7 @@ class PodStatus(View, frozen=True, kw_only=True):
     start_time: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
     ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     observed_generation: int = 0
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()

@@ -44,9 +44,9 @@ from doorman.nodes.pods.kubelet_pod_status import (
     replaced_body,
     restarted_body,
     running_body,
-    starting_body,
     waiting_body,
 )
+from doorman.nodes.pods.unstarted_pod_status import starting_body
 from doorman.nodes.status.node_annotations import (
     EXIT_CODES,
     POD_TERMINATION,
@@ -130,11 +130,9 @@ def decide_start(pod: Pod, life: Life, now: Instant) -> Next:
 def decide_next(pod: Pod, life: Life, now: Instant, *, since: Instant | None, node_is_ready: bool) -> Next:
     """Rules 1 to 5, for a pod that was taken before; `since` is when its present stretch began, if known."""
     started = _instant(pod.status.start_time, now)
-    deadline = None
-    if pod.spec.active_deadline_seconds is not None:
-        deadline = started + pod.spec.active_deadline_seconds
-        if now >= deadline:
-            return Next(body=failed_body(pod, DEADLINE_REASON, DEADLINE_MESSAGE, now))
+    deadline = deadline_of(pod, now)
+    if deadline is not None and now >= deadline:
+        return Next(body=failed_body(pod, DEADLINE_REASON, DEADLINE_MESSAGE, now))
     found = _decide_by_phase(pod, life, now, since=since, started=started, node_is_ready=node_is_ready)
     if found.body is None and pod.spec.ephemeral_containers and pod.status.phase == "Running":
         found = _run_ephemeral(pod, found, now)
@@ -143,6 +141,12 @@ def decide_next(pod: Pod, life: Life, now: Instant, *, since: Instant | None, no
     if deadline is None or found.body is not None:
         return found
     return Next(looks_again=deadline if found.looks_again is None else min(deadline, found.looks_again))
+
+
+def deadline_of(pod: Pod, now: Instant) -> Instant | None:
+    """Rule 5: when a pod that was taken fails unless it has ended."""
+    seconds = pod.spec.active_deadline_seconds
+    return _instant(pod.status.start_time, now) + seconds if seconds is not None else None
 
 
 def decide_stop(pod: Pod, life: Life, *, seen: Instant) -> Instant:

@@ -18,12 +18,14 @@ from doorman.client.informer_cache import ListerOf
 from doorman.nodes.agent_settings import AgentSettings
 from doorman.nodes.pods.admission_rejections import AdmissionRejections
 from doorman.nodes.pods.critical_pod_preemption import MESSAGE, REASON, decide_preemption, preempted_body
+from doorman.nodes.pods.image_pulls import ImagePulls
 from doorman.nodes.pods.kubelet_pod_status import refused_body, stopped_body
 from doorman.nodes.pods.node_load import Loads
 from doorman.nodes.pods.pod_admission import PodRejection, Shortfall, decide_admission
 from doorman.nodes.pods.pod_lifecycle import (
     Life,
     Next,
+    deadline_of,
     decide_next,
     decide_start,
     decide_stop,
@@ -57,6 +59,7 @@ class SimulatedPods:
         self._shutdowns = shutdowns
         self._warnings = warnings
         self._requirements = requirements or StartRequirements()
+        self._pulls = ImagePulls()
         self._loads = Loads()
         self._refusals = AdmissionRejections()
         self.metrics: Final = (self._refusals.count,)
@@ -111,7 +114,7 @@ class SimulatedPods:
                 if now < ends_at:
                     return Result(wakes=((f"pod/{key}", ends_at),))
                 return Result(actions=(status_patch(pod, terminated_body(pod, now)),), retry=RETRY)
-            if pod.status.phase != "Running" and (waits := self._requirements.wait(key, pod, now)) is not None:
+            if pod.status.phase != "Running" and (waits := self._held_up(key, pod, node, now)) is not None:
                 return waits
             since = self._since.get(uid)
             return self._post(key, pod, decide_next(pod, life, now, since=since, node_is_ready=is_ready(node)), now)
@@ -143,7 +146,7 @@ class SimulatedPods:
         if decision is None:
             self._refusals.forget(pod.metadata.uid)
             self._loads.take(pod)
-            waits = self._requirements.wait(key, pod, now)
+            waits = self._held_up(key, pod, node, now)
             started = waits or self._post(key, pod, decide_start(pod, life, now), now)
             return msgspec.structs.replace(started, actions=(*displaced, *started.actions)) if displaced else started
         due = self._refusals.due(pod.metadata.uid, name, now)
@@ -153,6 +156,16 @@ class SimulatedPods:
         event = pod_event(pod, decision.reason, decision.text)
         body = refused_body(pod, decision.reason, f"Pod was rejected: {decision.text}", now)
         return Result(actions=(event, status_patch(pod, body)), retry=RETRY)
+
+    def _held_up(self, key: str, pod: Pod, node: Node, now: Instant) -> Result | None:
+        """What is done about a pod that cannot start yet, until it is too late for it to start."""
+        deadline = deadline_of(pod, now)
+        if deadline is not None and now >= deadline:
+            return None
+        waits = self._requirements.wait(key, pod, now) or self._pulls.wait(key, pod, node, now)
+        if waits is None or deadline is None:
+            return waits
+        return msgspec.structs.replace(waits, wakes=(*waits.wakes, (f"pod/{key}", deadline)))
 
     def _count_running(self, name: str) -> None:
         """Once, before a node judges: what ran before this agent did takes up room, whoever is looked at first."""
@@ -197,6 +210,7 @@ class SimulatedPods:
     def _forget(self, key: str, uid: str) -> None:
         self._uids.pop(key, None)
         self._requirements.forget(uid)
+        self._pulls.forget(uid)
         self._loads.drop(uid)
         self._refusals.forget(uid)
         self._since.pop(uid, None)

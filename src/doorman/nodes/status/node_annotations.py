@@ -9,6 +9,7 @@ On a Node:
 - `doorman.dev/shutdown: 30s/10s`: it shuts down, in so much time, the last of it for critical pods;
 - `doorman.dev/script`: the same by the clock, see `doorman.nodes.status.simulated_health`;
 - `doorman.dev/pod-termination: 2s`: how long its pods take to stop that do not say;
+- `doorman.dev/failing-images: "example.com/*,*:old"`: images that cannot be pulled, on a Pod too;
 - `doorman.dev/devices`, `doorman.dev/device-taints`, `doorman.dev/failed-devices`: what its driver publishes, see
   `doorman.nodes.devices.simulated_devices`.
 
@@ -37,6 +38,7 @@ SHUTDOWN: Final = PREFIX + "shutdown"
 DEVICES: Final = PREFIX + "devices"
 DEVICE_TAINTS: Final = PREFIX + "device-taints"
 FAILED_DEVICES: Final = PREFIX + "failed-devices"
+FAILING_IMAGES: Final = PREFIX + "failing-images"
 POD_TERMINATION: Final = PREFIX + "pod-termination"
 STARTUP: Final = PREFIX + "startup"
 READY_AFTER: Final = PREFIX + "ready-after"
@@ -52,9 +54,10 @@ TAINTS: Final = PREFIX + "taints"
 
 _TIMES: Final = (STARTUP, READY_AFTER, RUNS_FOR, TERMINATION)
 _AMOUNTS: Final = (MEMORY_USAGE, DISK_USAGE)
-_OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS)
+_OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS, FAILING_IMAGES)
 _OF_NODES: Final = (
-    SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, POD_TERMINATION, DEVICES, DEVICE_TAINTS, FAILED_DEVICES
+    SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, POD_TERMINATION, FAILING_IMAGES, DEVICES, DEVICE_TAINTS,
+    FAILED_DEVICES,
 )  # fmt: skip
 EXIT_CODE_MAX: Final = 255
 
@@ -83,6 +86,8 @@ def pod_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
                 parse_exit_codes(text)
             elif annotation in _AMOUNTS:
                 parse_amount(text)
+            elif annotation == FAILING_IMAGES:
+                pass
             elif annotation in _OF_NODES:
                 raise NodeAnnotationError("this is said of nodes, not of pods")
             else:
@@ -108,7 +113,7 @@ def node_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
                 parse_seconds(annotations[annotation])
             except ValueError as error:
                 errors.append(f"{annotation}: {error}")
-        elif annotation in _OF_PODS:
+        elif annotation in _OF_PODS and annotation not in _OF_NODES:
             errors.append(f"{annotation}: this is said of pods, not of nodes")
         elif annotation not in _OF_NODES and annotation != TAINTS:
             errors.append(f"{annotation}: no such annotation; want one of {_names(_OF_NODES)}")
