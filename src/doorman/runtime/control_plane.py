@@ -23,7 +23,9 @@ from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
+from doorman.nodes.pods.simulated_logs import simulated_log
 from doorman.nodes.profile import simulated_node
+from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
 from doorman.runtime.bootstrap import api_service, attempt, standard_class
@@ -51,6 +53,7 @@ from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
 from doorman.scheduler.scheduler import Scheduler
+from doorman.semantics.pods.run_logs import RunLog
 from doorman.server.audit import AuditLog
 from doorman.server.pipeline import Pipeline
 from doorman.store.store_contract import Store
@@ -186,6 +189,7 @@ class ControlPlane:
             },
             sources=(controller_source(self.runners), scheduler_source(lambda: self.scheduler)),
             plain={CLOCK_PATH: (clock or ClockService(self._clock)).answer},
+            logs_of=self._logs_of,
         )
 
     def explainer(self) -> PodExplainer:
@@ -272,6 +276,13 @@ class ControlPlane:
     def _while_leading(self, component: str) -> Callable[[], bool] | None:
         """Says whether the component may act, where there is a lease to hold."""
         return (lambda: self._may_act[component]()) if self._elects else None
+
+    def _logs_of(self, pod: Document, container: str, previous: bool) -> RunLog | str | None:
+        """What a container wrote that runs in name only."""
+        node = self.cache.collection("nodes").get(pod["spec"].get("nodeName", ""))
+        if node is None or not is_simulated(node.view.metadata.annotations):
+            return None
+        return simulated_log(pod, container, previous=previous)
 
     def _instances(self, definition: str) -> list[Object]:
         """All objects of a custom kind."""

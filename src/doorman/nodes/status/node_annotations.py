@@ -20,7 +20,9 @@ On a Pod:
 - `doorman.dev/runs-for: 1m`: until its containers exit;
 - `doorman.dev/exit-codes: "1,1,0"`: with which code, run after run; the last one repeats;
 - `doorman.dev/termination: 3s`: how long it takes to stop when it is deleted;
-- `doorman.dev/memory-usage: 200Mi`, `doorman.dev/disk-usage: 2Gi`: what it takes up, for a node that runs short.
+- `doorman.dev/cpu-usage: 200m`, `doorman.dev/memory-usage: 200Mi`, `doorman.dev/disk-usage: 2Gi`: what it takes up, for
+  metrics and for a node that runs short;
+- `doorman.dev/logs: text`: what its containers write, with `doorman.dev/log-interval: 1s` a line at a time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,14 +49,17 @@ EXIT_CODES: Final = PREFIX + "exit-codes"
 TERMINATION: Final = PREFIX + "termination"
 MEMORY_USAGE: Final = PREFIX + "memory-usage"
 DISK_USAGE: Final = PREFIX + "disk-usage"
+CPU_USAGE: Final = PREFIX + "cpu-usage"
+LOGS: Final = PREFIX + "logs"
+LOG_INTERVAL: Final = PREFIX + "log-interval"
 
 
 TAINTS: Final = PREFIX + "taints"
 """Who tainted a node, written by the server: not one of these orders, but no mistake either."""
 
-_TIMES: Final = (STARTUP, READY_AFTER, RUNS_FOR, TERMINATION)
-_AMOUNTS: Final = (MEMORY_USAGE, DISK_USAGE)
-_OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS, FAILING_IMAGES)
+_TIMES: Final = (STARTUP, READY_AFTER, RUNS_FOR, TERMINATION, LOG_INTERVAL)
+_AMOUNTS: Final = (CPU_USAGE, MEMORY_USAGE, DISK_USAGE)
+_OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS, FAILING_IMAGES, LOGS)
 _OF_NODES: Final = (
     SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, POD_TERMINATION, FAILING_IMAGES, DEVICES, DEVICE_TAINTS,
     FAILED_DEVICES,
@@ -86,7 +91,7 @@ def pod_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
                 parse_exit_codes(text)
             elif annotation in _AMOUNTS:
                 parse_amount(text)
-            elif annotation == FAILING_IMAGES:
+            elif annotation in (FAILING_IMAGES, LOGS):
                 pass
             elif annotation in _OF_NODES:
                 raise NodeAnnotationError("this is said of nodes, not of pods")

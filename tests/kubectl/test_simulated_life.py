@@ -1,0 +1,59 @@
+"""What simulated containers do, seen by the real kubectl."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.server import Server
+
+pytestmark = [
+    pytest.mark.kubectl,
+    pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH"),
+]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(tmp_path, "--nodes", "1") as running:
+        yield running
+
+
+def test_pod_that_sleeps_before_it_stops_is_terminating(server: Server) -> None:
+    hook = '"lifecycle":{"preStop":{"sleep":{"seconds":25}}}'
+    spec = f'{{"spec":{{"containers":[{{"name":"web","image":"i",{hook}}}]}}}}'
+    server.kubectl("run", "web", "--image=i", f"--overrides={spec}")
+    server.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=20s")
+    server.kubectl("delete", "pod", "web", "--wait=false")
+    assert server.kubectl("get", "pod", "web", "--no-headers").stdout.split()[1:3] == ["1/1", "Terminating"]
+    assert "preStop hook: sleep 25s" in server.kubectl("logs", "web").stdout
+    server.kubectl("delete", "pod", "web", "--grace-period=0", "--force")
+    assert server.kubectl("wait", "--for=delete", "pod/web", "--timeout=20s").returncode == 0
+
+
+def test_image_that_cannot_be_pulled(server: Server) -> None:
+    server.kubectl("annotate", "nodes", "--all", "doorman.dev/failing-images=registry.example/*")
+    server.kubectl("run", "web", "--image=registry.example/web:2")
+    reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}=ImagePullBackOff"
+    waited = server.kubectl("wait", f"--for={reason}", "pod/web", "--timeout=20s")
+    assert waited.returncode == 0, waited.stderr
+    assert server.kubectl("get", "pod", "web", "--no-headers").stdout.split()[1:3] == ["0/1", "ImagePullBackOff"]
+    refused = server.kubectl("logs", "web")
+    text = 'container "web" in pod "web" is waiting to start: trying and failing to pull image'
+    assert refused.stderr == f"Error from server (BadRequest): {text}\n"
+
+
+def test_logs(server: Server) -> None:
+    server.kubectl("run", "once", "--image=i", "--restart=Never", "--annotations=doorman.dev/runs-for=3s")
+    server.kubectl("wait", "--for=condition=Ready", "pod/once", "--timeout=20s")
+    followed = server.kubectl("logs", "-f", "once")
+    assert followed.stdout == "container once started, image i\nexited with code 0\n", followed.stderr
+    assert server.kubectl("logs", "once", "--tail=1").stdout == "exited with code 0\n"
+    stamped = server.kubectl("logs", "once", "--timestamps", "--tail=1").stdout
+    assert stamped.partition(" ")[2] == "exited with code 0\n"
+    other = server.kubectl("logs", "once", "-c", "nope")
+    assert "container nope is not valid for pod once" in other.stderr
+    before = server.kubectl("logs", "once", "--previous")
+    text = 'previous terminated container "once" in pod "once" not found'
+    assert before.stderr == f"Error from server (BadRequest): {text}\n"
