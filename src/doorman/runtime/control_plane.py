@@ -43,11 +43,12 @@ from doorman.runtime.components.pod_explainer import (
     forecasts_device_evictions,
     forecasts_evictions,
 )
+from doorman.runtime.components.resource_metrics import NODE_METRICS, POD_METRICS, ResourceMetrics
 from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, Parts, enabled_controllers
+from doorman.runtime.controller_registry import Account, Parts, enabled_controllers, simulated_usage
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates
@@ -99,6 +100,7 @@ class ControlPlane:
             lambda node: self.api.kubelet_client(node).while_(self._while_leading("controllers")),
             self.registry.lease_renewals,
         )
+        self._metrics = ResourceMetrics(simulated_usage(self.informers.live), self.informers.live("nodes"), clock)
         self._elected: list[ControllerRunner] = []
         """Controllers that act because the lease is held here."""
         self._parts: Parts | None = None
@@ -185,6 +187,8 @@ class ControlPlane:
             computed={
                 EXPLANATIONS: lambda namespace, name, user: self.explainer().explain(namespace, name, user),
                 ZONES: lambda _namespace, name, _user: zones_document(self._controllers.find(reports_zones), name),
+                POD_METRICS: lambda namespace, name, _user: self._metrics.pods(namespace, name),
+                NODE_METRICS: lambda _namespace, name, _user: self._metrics.nodes(name),
                 COMPONENTS: lambda _namespace, name, _user: component_statuses(self.kinds, name),
             },
             sources=(controller_source(self.runners), scheduler_source(lambda: self.scheduler)),

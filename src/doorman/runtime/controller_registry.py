@@ -76,6 +76,7 @@ from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProt
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
+from doorman.nodes.pods.simulated_usage import OWNERS, SimulatedUsage
 from doorman.nodes.pods.start_requirements import StartRequirements
 from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
 from doorman.runtime.settings import Settings, is_enabled
@@ -325,6 +326,12 @@ def _start_requirements(parts: Parts) -> StartRequirements | None:
     return StartRequirements(
         parts.lister("configmaps"), parts.lister("secrets"), parts.lister(VOLUME_CLAIMS), parts.lister(CLAIMS)
     )
+
+
+def simulated_usage(lister_of: Callable[[str], ListerOf[Any]]) -> SimulatedUsage:
+    """What pods on simulated nodes use."""
+    owners = {kind: lister_of(resource) for kind, resource in OWNERS.items()}
+    return SimulatedUsage(lister_of("pods"), lister_of("nodes"), owners)
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (

@@ -29,7 +29,15 @@ from doorman.server.auth.auth_services import AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
 from doorman.server.codec.patch_bodies import read_patch
 from doorman.server.codec.rendering import Renderer
-from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
+from doorman.server.listing import (
+    Page,
+    is_selected,
+    list_page,
+    parse_list_options,
+    parse_revision,
+    parse_selection,
+    too_new,
+)
 from doorman.server.request import Response
 from doorman.server.request_context import RequestContext, caller_of, delete_options_of, weight_of
 from doorman.server.subresources.container_streams import CONTAINER_SUBRESOURCES, ContainerStreams
@@ -117,7 +125,9 @@ class ResourceHandlers:
     async def _list(self, call: RequestContext, renderer: Renderer) -> Response:
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
-            return renderer.documents(call.kind, compute(call.info.namespace, "", call.user)["items"])
+            selection = parse_selection(call.kind, call.info.namespace, call.request.query)
+            items = compute(call.info.namespace, "", call.user)["items"]
+            return renderer.documents(call.kind, [item for item in items if is_selected(item, selection)])
         options = parse_list_options(call.kind, call.info.namespace, call.request.query)
         return await self._page(call.kind, await list_page(self._registry, call.kind, options), renderer)
 

@@ -22,6 +22,7 @@ On a Pod:
 - `doorman.dev/termination: 3s`: how long it takes to stop when it is deleted;
 - `doorman.dev/cpu-usage: 200m`, `doorman.dev/memory-usage: 200Mi`, `doorman.dev/disk-usage: 2Gi`: what it takes up, for
   metrics and for a node that runs short;
+- on its workload `doorman.dev/cpu-load: "2"`, `doorman.dev/memory-load: 4Gi`: what all its pods share;
 - `doorman.dev/logs: text`: what its containers write, with `doorman.dev/log-interval: 1s` a line at a time.
 """
 
@@ -50,6 +51,9 @@ TERMINATION: Final = PREFIX + "termination"
 MEMORY_USAGE: Final = PREFIX + "memory-usage"
 DISK_USAGE: Final = PREFIX + "disk-usage"
 CPU_USAGE: Final = PREFIX + "cpu-usage"
+CPU_LOAD: Final = PREFIX + "cpu-load"
+MEMORY_LOAD: Final = PREFIX + "memory-load"
+"""Of a workload: what its pods share."""
 LOGS: Final = PREFIX + "logs"
 LOG_INTERVAL: Final = PREFIX + "log-interval"
 
