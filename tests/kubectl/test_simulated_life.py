@@ -57,3 +57,21 @@ def test_logs(server: Server) -> None:
     before = server.kubectl("logs", "once", "--previous")
     text = 'previous terminated container "once" in pod "once" not found'
     assert before.stderr == f"Error from server (BadRequest): {text}\n"
+
+
+def test_top_and_autoscale(server: Server) -> None:
+    server.kubectl("create", "deployment", "web", "--image=i", "--replicas=2")
+    server.kubectl("set", "resources", "deployment", "web", "--requests=cpu=200m,memory=128Mi")
+    server.kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+    server.kubectl("annotate", "deployment", "web", "doorman.dev/cpu-load=600m")
+    pods = server.kubectl("top", "pods", "--no-headers", "-l", "app=web")
+    assert [line.split()[1:] for line in pods.stdout.splitlines()] == [["300m", "64Mi"]] * 2, pods.stderr
+    containers = server.kubectl("top", "pods", "--containers", "--no-headers", "--sort-by=cpu")
+    assert [line.split()[1] for line in containers.stdout.splitlines()] == ["i", "i"], containers.stderr
+    nodes = server.kubectl("top", "nodes", "--no-headers")
+    assert nodes.stdout.split()[:3] == ["node-1", "600m", "15%"], nodes.stderr
+    server.kubectl("autoscale", "deployment", "web", "--min=3", "--max=5", "--cpu-percent=50")
+    waited = server.kubectl("wait", "--for=jsonpath={.spec.replicas}=3", "deployment/web", "--timeout=20s")
+    assert waited.returncode == 0, waited.stderr
+    described = server.kubectl("describe", "hpa", "web").stdout
+    assert "New size: 3; reason: Current number of replicas below Spec.MinReplicas" in described

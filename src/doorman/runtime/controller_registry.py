@@ -10,6 +10,7 @@ from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.views.autoscaling import RESOURCE as AUTOSCALERS
 from doorman.api.views.coordination import Lease
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
@@ -24,6 +25,10 @@ from doorman.base.clock import Instant
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
 from doorman.client.informers import Informers
+from doorman.controllers.autoscaling.horizontal_pod_autoscaling import NAME as HORIZONTAL_POD_AUTOSCALING
+from doorman.controllers.autoscaling.horizontal_pod_autoscaling import HorizontalPodAutoscalerController
+from doorman.controllers.autoscaling.metric_proposals import ContainerUsages, MetricsOf
+from doorman.controllers.autoscaling.scale_targets import TARGETS, ScaleTargets
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
@@ -251,6 +256,12 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
+    HORIZONTAL_POD_AUTOSCALING: lambda p: HorizontalPodAutoscalerController(
+        p.lister(AUTOSCALERS),
+        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}),
+        p.lister("pods"),
+        metrics_reader(simulated_usage(p.lister)),
+    ),
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
         p.lister(CERTIFICATE_SIGNING_REQUESTS), p.signing_certificate or p.ca_certificate, p.ca_key
     ),
@@ -287,6 +298,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 """By the name `--controllers` takes."""
 
 _ACCOUNTS: Final[Mapping[str, str]] = {
+    HORIZONTAL_POD_AUTOSCALING: "horizontal-pod-autoscaler",
     "taint-eviction-controller": "node-controller",
     "cloud-node-controller": "node-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
@@ -332,6 +344,18 @@ def simulated_usage(lister_of: Callable[[str], ListerOf[Any]]) -> SimulatedUsage
     """What pods on simulated nodes use."""
     owners = {kind: lister_of(resource) for kind, resource in OWNERS.items()}
     return SimulatedUsage(lister_of("pods"), lister_of("nodes"), owners)
+
+
+def metrics_reader(usage: SimulatedUsage) -> MetricsOf:
+    """What pods use, as autoscalers read it."""
+
+    def metrics_of(namespace: str) -> Mapping[str, ContainerUsages]:
+        return {
+            one.pod.metadata.name: {used.name: {"cpu": used.cpu, "memory": used.memory} for used in one.containers}
+            for one in usage.in_namespace(namespace)
+        }
+
+    return metrics_of
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (

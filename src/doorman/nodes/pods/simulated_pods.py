@@ -165,7 +165,7 @@ class SimulatedPods:
         waits = self._requirements.wait(key, pod, now) or self._pulls.wait(key, pod, node, now)
         if waits is None or deadline is None:
             return waits
-        return msgspec.structs.replace(waits, wakes=(*waits.wakes, (f"pod/{key}", deadline)))
+        return msgspec.structs.replace(waits, wakes=[(which, min(due, deadline)) for which, due in waits.wakes])
 
     def _count_running(self, name: str) -> None:
         """Once, before a node judges: what ran before this agent did takes up room, whoever is looked at first."""

@@ -145,7 +145,8 @@ def test_pod_that_waits_for_its_image_fails_at_its_deadline() -> None:
     stage = stage_with("nope")
     stage.create("pods", pod("p", "node-1", spec={**spec("nope"), "activeDeadlineSeconds": 17}))
     stage.at(16)
-    assert status_of(stage)["phase"] == "Pending"
+    assert (status_of(stage)["phase"], waits(status_of(stage))) == ("Pending", ["ImagePullBackOff"])
+    assert [at for at, _ in stage.messages("Pulling")] == [0.0, 10.0]
     stage.at(17)
     assert (status_of(stage)["phase"], status_of(stage)["reason"]) == ("Failed", "DeadlineExceeded")
 
