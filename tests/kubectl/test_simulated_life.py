@@ -75,3 +75,13 @@ def test_top_and_autoscale(server: Server) -> None:
     assert waited.returncode == 0, waited.stderr
     described = server.kubectl("describe", "hpa", "web").stdout
     assert "New size: 3; reason: Current number of replicas below Spec.MinReplicas" in described
+
+
+def test_load_balancer_has_an_address_and_goes(server: Server) -> None:
+    server.kubectl("create", "service", "loadbalancer", "web", "--tcp=80:8080")
+    address = "jsonpath={.status.loadBalancer.ingress[0].ip}"
+    waited = server.kubectl("wait", f"--for={address}", "service/web", "--timeout=20s")
+    assert waited.returncode == 0, waited.stderr
+    assert server.kubectl("get", "service", "web", "--no-headers").stdout.split()[3].startswith("198.18.")
+    gone = server.kubectl("delete", "service", "web", "--timeout=20s")
+    assert (gone.returncode, gone.stdout) == (0, 'service "web" deleted\n'), gone.stderr

@@ -45,10 +45,11 @@ from doorman.runtime.components.pod_explainer import (
 )
 from doorman.runtime.components.resource_metrics import NODE_METRICS, POD_METRICS, ResourceMetrics
 from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
+from doorman.runtime.components.usage_readers import simulated_usage
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, Parts, enabled_controllers, simulated_usage
+from doorman.runtime.controller_registry import Account, Parts, enabled_controllers
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates

@@ -10,7 +10,7 @@ from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
-from doorman.api.views.autoscaling import RESOURCE as AUTOSCALERS
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE as AUTOSCALERS
 from doorman.api.views.coordination import Lease
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
@@ -27,7 +27,6 @@ from doorman.client.informer_cache import ListerOf
 from doorman.client.informers import Informers
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import NAME as HORIZONTAL_POD_AUTOSCALING
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import HorizontalPodAutoscalerController
-from doorman.controllers.autoscaling.metric_proposals import ContainerUsages, MetricsOf
 from doorman.controllers.autoscaling.scale_targets import TARGETS, ScaleTargets
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
@@ -70,6 +69,8 @@ from doorman.controllers.service.ip_addresses import RESOURCE as ADDRESSES
 from doorman.controllers.service.ip_addresses import ServiceAddressController
 from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
+from doorman.controllers.service.simulated_load_balancers import NAME as SERVICE_LOAD_BALANCERS
+from doorman.controllers.service.simulated_load_balancers import LoadBalancerController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.controllers.volumes.ephemeral_volumes import EphemeralVolumeController
@@ -81,9 +82,10 @@ from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProt
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
-from doorman.nodes.pods.simulated_usage import OWNERS, SimulatedUsage
 from doorman.nodes.pods.start_requirements import StartRequirements
+from doorman.nodes.status.node_annotations import SIMULATED
 from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
+from doorman.runtime.components.usage_readers import metrics_reader, simulated_usage
 from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
@@ -253,6 +255,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "endpointslice-controller": lambda p: EndpointSliceController(
         p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
     ),
+    SERVICE_LOAD_BALANCERS: lambda p: LoadBalancerController(p.lister("services"), p.lister("nodes"), SIMULATED),
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
     ),
@@ -304,6 +307,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "certificatesigningrequest-signing-controller": "certificate-controller",
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
+    SERVICE_LOAD_BALANCERS: "service-controller",
     "endpoints-controller": "endpoint-controller",
     "endpointslice-mirroring-controller": "endpointslicemirroring-controller",
     "daemonset-controller": "daemon-set-controller",
@@ -338,24 +342,6 @@ def _start_requirements(parts: Parts) -> StartRequirements | None:
     return StartRequirements(
         parts.lister("configmaps"), parts.lister("secrets"), parts.lister(VOLUME_CLAIMS), parts.lister(CLAIMS)
     )
-
-
-def simulated_usage(lister_of: Callable[[str], ListerOf[Any]]) -> SimulatedUsage:
-    """What pods on simulated nodes use."""
-    owners = {kind: lister_of(resource) for kind, resource in OWNERS.items()}
-    return SimulatedUsage(lister_of("pods"), lister_of("nodes"), owners)
-
-
-def metrics_reader(usage: SimulatedUsage) -> MetricsOf:
-    """What pods use, as autoscalers read it."""
-
-    def metrics_of(namespace: str) -> Mapping[str, ContainerUsages]:
-        return {
-            one.pod.metadata.name: {used.name: {"cpu": used.cpu, "memory": used.memory} for used in one.containers}
-            for one in usage.in_namespace(namespace)
-        }
-
-    return metrics_of
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (

@@ -14,8 +14,8 @@ from doorman.api.views.apps import (
     ReplicationController,
     StatefulSet,
 )
-from doorman.api.views.autoscaling import RESOURCE as AUTOSCALERS
-from doorman.api.views.autoscaling import HorizontalPodAutoscaler
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE as AUTOSCALERS
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import HorizontalPodAutoscaler
 from doorman.api.views.batch import CronJob, Job
 from doorman.api.views.certificates import CertificateSigningRequest
 from doorman.api.views.coordination import Lease

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.views.autoscaling import RESOURCE, HorizontalPodAutoscaler
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE, HorizontalPodAutoscaler
 from doorman.api.views.meta import Condition
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.views.autoscaling import RESOURCE, HorizontalPodAutoscaler
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE, HorizontalPodAutoscaler
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
@@ -188,7 +188,7 @@ class HorizontalPodAutoscalerController:
             return bounds.max_replicas, "Current number of replicas above Spec.MaxReplicas", []
         if current < bounds.min_replicas:
             return bounds.min_replicas, "Current number of replicas below Spec.MinReplicas", []
-        verdict = self._judge(autoscaler, target, status, actions, now)
+        verdict = self._metrics_verdict(autoscaler, target, status, actions, now)
         if isinstance(verdict, str) or verdict.best is None:
             error = verdict if isinstance(verdict, str) else verdict.error
             statuses = [] if isinstance(verdict, str) else verdict.statuses
@@ -205,7 +205,7 @@ class HorizontalPodAutoscalerController:
         reason = f"{best.name} above target" if best.replicas > current else "All metrics below target"
         return limit.replicas, reason, verdict.statuses
 
-    def _judge(
+    def _metrics_verdict(
         self,
         autoscaler: HorizontalPodAutoscaler,
         target: ScaleTarget,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.quantity import milli_value, parse_quantity, quantity_text
-from doorman.api.views.autoscaling import AutoscalerBehavior, MetricSource, MetricSpec
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import AutoscalerBehavior, MetricSource, MetricSpec
 from doorman.api.views.meta import LabelSelector
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.label_selectors import Selector, selector_or_nothing
-from doorman.api.views.autoscaling import ScaleTargetReference
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import ScaleTargetReference
 from doorman.api.views.meta import LabelSelector
 from doorman.client.informer_cache import ListerOf
 

@@ -5,7 +5,7 @@ Kept in memory, as upstream keeps it: after a restart the present size is the fi
 
 from typing import Final
 
-from doorman.api.views.autoscaling import AutoscalerBehavior
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import AutoscalerBehavior
 from doorman.base.clock import Instant
 from doorman.controllers.autoscaling.scaling_limits import (
     Bounds,

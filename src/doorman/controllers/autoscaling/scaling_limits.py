@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.views.autoscaling import ScalingPolicy, ScalingRules
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import ScalingPolicy, ScalingRules
 from doorman.base.clock import Instant
 
 DOWNSCALE_STABILIZATION_SECONDS: Final = 300.0

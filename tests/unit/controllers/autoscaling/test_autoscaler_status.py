@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from doorman.api.views.autoscaling import HorizontalPodAutoscaler
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import HorizontalPodAutoscaler
 from doorman.api.views.meta import to_view
 from doorman.controllers.autoscaling.autoscaler_status import AutoscalerStatus
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from doorman.api.views.apps import Deployment
-from doorman.api.views.autoscaling import RESOURCE, HorizontalPodAutoscaler
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE, HorizontalPodAutoscaler
 from doorman.api.views.pods import Pod
 from doorman.base.errors import ApiError
 from doorman.client.actions import Patch

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.views.autoscaling import AutoscalerBehavior, MetricSpec, ScalingRules
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import AutoscalerBehavior, MetricSpec, ScalingRules
 from doorman.api.views.meta import to_view
 from doorman.api.views.pods import Pod
 from doorman.controllers.autoscaling.metric_proposals import (

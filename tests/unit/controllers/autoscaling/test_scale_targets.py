@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.api.views.apps import Deployment, ReplicationController
-from doorman.api.views.autoscaling import ScaleTargetReference
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import ScaleTargetReference
 from doorman.api.views.meta import to_view
 from doorman.client.informer_cache import InformerCache
 from doorman.controllers.autoscaling.scale_targets import TARGETS, ScaleTarget, ScaleTargets

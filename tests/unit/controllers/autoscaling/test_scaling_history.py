@@ -1,6 +1,6 @@
 """What an autoscaler remembers."""
 
-from doorman.api.views.autoscaling import AutoscalerBehavior, ScalingPolicy, ScalingRules
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import AutoscalerBehavior, ScalingPolicy, ScalingRules
 from doorman.controllers.autoscaling.scaling_history import ScalingHistory
 from doorman.controllers.autoscaling.scaling_limits import Bounds
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.views.autoscaling import ScalingPolicy, ScalingRules
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import ScalingPolicy, ScalingRules
 from doorman.controllers.autoscaling.scaling_limits import (
     Bounds,
     Recommendation,
