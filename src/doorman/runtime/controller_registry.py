@@ -10,6 +10,7 @@ from doorman.api.kinds import Kinds, builtin_kinds, type_table
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE as AUTOSCALERS
 from doorman.api.views.coordination import Lease
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
@@ -24,6 +25,9 @@ from doorman.base.clock import Instant
 from doorman.client.controller_contract import Controller
 from doorman.client.informer_cache import ListerOf
 from doorman.client.informers import Informers
+from doorman.controllers.autoscaling.horizontal_pod_autoscaling import NAME as HORIZONTAL_POD_AUTOSCALING
+from doorman.controllers.autoscaling.horizontal_pod_autoscaling import HorizontalPodAutoscalerController
+from doorman.controllers.autoscaling.scale_targets import TARGETS, ScaleTargets
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
@@ -65,6 +69,8 @@ from doorman.controllers.service.ip_addresses import RESOURCE as ADDRESSES
 from doorman.controllers.service.ip_addresses import ServiceAddressController
 from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
+from doorman.controllers.service.simulated_load_balancers import NAME as SERVICE_LOAD_BALANCERS
+from doorman.controllers.service.simulated_load_balancers import LoadBalancerController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.controllers.volumes.ephemeral_volumes import EphemeralVolumeController
@@ -77,7 +83,9 @@ from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
 from doorman.nodes.pods.start_requirements import StartRequirements
+from doorman.nodes.status.node_annotations import SIMULATED
 from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
+from doorman.runtime.components.usage_readers import metrics_reader, simulated_usage
 from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
@@ -247,8 +255,15 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "endpointslice-controller": lambda p: EndpointSliceController(
         p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
     ),
+    SERVICE_LOAD_BALANCERS: lambda p: LoadBalancerController(p.lister("services"), p.lister("nodes"), SIMULATED),
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
+    ),
+    HORIZONTAL_POD_AUTOSCALING: lambda p: HorizontalPodAutoscalerController(
+        p.lister(AUTOSCALERS),
+        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}),
+        p.lister("pods"),
+        metrics_reader(simulated_usage(p.lister)),
     ),
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
         p.lister(CERTIFICATE_SIGNING_REQUESTS), p.signing_certificate or p.ca_certificate, p.ca_key
@@ -286,11 +301,13 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 """By the name `--controllers` takes."""
 
 _ACCOUNTS: Final[Mapping[str, str]] = {
+    HORIZONTAL_POD_AUTOSCALING: "horizontal-pod-autoscaler",
     "taint-eviction-controller": "node-controller",
     "cloud-node-controller": "node-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
+    SERVICE_LOAD_BALANCERS: "service-controller",
     "endpoints-controller": "endpoint-controller",
     "endpointslice-mirroring-controller": "endpointslicemirroring-controller",
     "daemonset-controller": "daemon-set-controller",

@@ -27,6 +27,20 @@ class ContainerPort(View, frozen=True, kw_only=True):
     name: str = ""
 
 
+class SleepAction(View, frozen=True, kw_only=True):
+    seconds: int = 0
+
+
+class LifecycleHandler(View, frozen=True, kw_only=True):
+    """What it runs or calls is not told: nothing runs."""
+
+    sleep: SleepAction | None = None
+
+
+class Lifecycle(View, frozen=True, kw_only=True):
+    pre_stop: LifecycleHandler | None = None
+
+
 class Container(View, frozen=True, kw_only=True):
     name: str = ""
     image: str = ""
@@ -35,6 +49,7 @@ class Container(View, frozen=True, kw_only=True):
     resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str = ""
     """`Always` on an init container makes it a sidecar."""
+    lifecycle: Lifecycle | None = None
 
 
 class NodeSelectorRequirement(View, frozen=True, kw_only=True):
@@ -285,6 +300,7 @@ class PodStatus(View, frozen=True, kw_only=True):
     start_time: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
     ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     observed_generation: int = 0
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()

@@ -15,7 +15,7 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action
 from doorman.client.controller_contract import Result
 from doorman.client.informer_cache import ListerOf
-from doorman.nodes.pods.kubelet_pod_status import starting_body
+from doorman.nodes.pods.unstarted_pod_status import starting_body
 from doorman.nodes.status.kubelet_writes import pod_event, status_patch
 from doorman.semantics.devices.pod_claims import is_reserved_for, known_references
 from doorman.semantics.volumes.pod_volumes import claim_name, ownership_fault
