@@ -33,7 +33,8 @@ SAID_ABOVE_500 = tuple(
         rb"cannot merge lists without merge key",
         rb"Too large resource version",
         rb"failed to create typed patch object|failed to convert (new|old) object",
-        rb"unknown patch type: |does not contain declared merge key|merging lists not supported|list element types are not identical",
+        rb"unknown patch type: |does not contain declared merge key",
+        rb"merging lists not supported|list element types are not identical",
         rb"target\.(kind|name): ",  # a binding is validated where refusals have no code of their own
     )
 )
