@@ -30,7 +30,7 @@ SAID_ABOVE_500 = tuple(
     for pattern in (
         rb"were to be impersonated without a user",
         rb"failed calling webhook|failed to call webhook",
-        rb"cannot merge lists without merge key",
+        rb"cannot merge lists without merge key|The order in patch list",
         rb"Too large resource version",
         rb"failed to create typed patch object|failed to convert (new|old) object",
         rb"unknown patch type: |does not contain declared merge key",
