@@ -14,8 +14,10 @@ from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.core.exceptions import ConfigError
 from yaml import YAMLError
 
+from doorman.api.well_known import CLOCK_PATH
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
+from doorman.base.instants import from_time
 from doorman.client.api_client import error_of
 from doorman.client.kubeconfig_list import files_of, merged
 
@@ -80,10 +82,12 @@ class HttpClient:
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
 
-    @property
     def now(self) -> Instant:
-        """When the server answered last, as it says: its clock may be another one than ours."""
-        return parsedate_to_datetime(self._date).timestamp()
+        """What time it is there: a server's clock may be another one than ours, and a Doorman's may stand still."""
+        try:
+            return from_time(self.request("GET", CLOCK_PATH)["now"])
+        except ApiError:  # no Doorman, or not for everybody to know
+            return parsedate_to_datetime(self._date).timestamp()
 
     def is_doorman(self) -> bool:
         """Whether what answers there is a Doorman: it serves kinds of its own. Raises Unreachable."""

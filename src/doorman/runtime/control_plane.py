@@ -16,7 +16,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.api.well_known import API_SERVER_USER
+from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH
 from doorman.base.clock import Clock, Instant
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
@@ -29,7 +29,6 @@ from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
 from doorman.runtime.bootstrap import api_service, attempt, standard_class
-from doorman.runtime.clock.clock_service import PATH as CLOCK_PATH
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses

@@ -85,7 +85,7 @@ class _Describing:
 
     def _text(self, resource: ServedResource, doc: dict[str, Any]) -> str:
         out = Description()
-        now = self._client.now
+        now = self._client.now()
         if resource.kind == "Pod" and not resource.group:
             describe_pod(out, doc, now)
         elif resource.kind == "Node" and not resource.group:

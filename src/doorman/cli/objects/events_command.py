@@ -62,7 +62,7 @@ def command(
             where = f" in {space} namespace" if space else ""
             click.echo(f"No events found{where}.", err=True)
             return
-        rows = _rows(found, client.now, with_namespace=not space)
+        rows = _rows(found, client.now(), with_namespace=not space)
         header = [] if no_headers else [["NAMESPACE", *HEADER] if not space else list(HEADER)]
         print_columns([*header, *rows], width_min=6)
         if watch:
@@ -102,5 +102,4 @@ def _print_more(client: HttpClient, path: str, query: dict[str, str], types: set
             fail(f"error: {change['object'].get('message', 'the watch ended')}")
         event = change["object"]
         if change["type"] != "DELETED" and _is_wanted(event, types):
-            client.request("GET", "/version")  # what time it is there
-            print_columns(list(_rows([event], client.now, with_namespace=with_namespace)), width_min=6)
+            print_columns(list(_rows([event], client.now(), with_namespace=with_namespace)), width_min=6)

@@ -8,7 +8,7 @@ import yaml
 
 from doorman.api.taints import Taint
 from doorman.api.views.resource.devices import RESOURCE_VERSION
-from doorman.base.clock import Instant, SystemClock
+from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time
@@ -40,7 +40,7 @@ def print_taints(client: HttpClient, names: tuple[str, ...], selector: str, outp
     elif not found:
         click.echo("No taints found.", err=True)
     else:
-        now = SystemClock().now()
+        now = client.now()
         print_columns([HEADER, *(row(node, record, now) for node, record in found)])
 
 
