@@ -33,6 +33,7 @@ from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.components.component_metrics import controller_source, scheduler_source
+from doorman.runtime.components.custom_scales import custom_scales
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.kubelet_client import KubeletClient
 from doorman.runtime.components.loopback_client import LoopbackClient
@@ -118,6 +119,7 @@ class ControlPlane:
             instances=self._instances,
             own_service=api_service(self._settings.bind_address, port),
             now=self._clock.now,
+            custom_scales=custom_scales(self.kinds, self.cache),
         )
         self._parts = parts
         for controller, account in enabled_controllers(parts):

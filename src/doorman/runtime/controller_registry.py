@@ -27,7 +27,7 @@ from doorman.client.informer_cache import ListerOf
 from doorman.client.informers import Informers
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import NAME as HORIZONTAL_POD_AUTOSCALING
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import HorizontalPodAutoscalerController
-from doorman.controllers.autoscaling.scale_targets import TARGETS, ScaleTargets
+from doorman.controllers.autoscaling.scale_targets import TARGETS, CustomScales, ScaleTargets
 from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
@@ -112,6 +112,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     own_service: Mapping[str, Document]
     """The API's own service and where it leads, by resource."""
     now: Callable[[], Instant]
+    custom_scales: CustomScales = lambda _reference, _namespace: None
+    """The scales of custom kinds."""
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)
@@ -261,7 +263,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     ),
     HORIZONTAL_POD_AUTOSCALING: lambda p: HorizontalPodAutoscalerController(
         p.lister(AUTOSCALERS),
-        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}),
+        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}, p.custom_scales),
         p.lister("pods"),
         metrics_reader(simulated_usage(p.lister)),
     ),

@@ -44,7 +44,7 @@ def simulated_log(pod: Document, container: str, *, previous: bool) -> RunLog | 
             return f'previous terminated container "{container}" in pod "{name}" not found'
         return _ended_log(pod, container, last, status.get("restartCount", 0) - 1)
     if state.get("running"):
-        began = from_time(state["running"]["startedAt"])
+        began = _instant(pod, state["running"].get("startedAt"))
         return _log(pod, container, began, None, restarts=status.get("restartCount", 0), code=None)
     ended = state.get("terminated") or last
     if ended:
@@ -57,7 +57,7 @@ def simulated_log(pod: Document, container: str, *, previous: bool) -> RunLog | 
 
 
 def _ended_log(pod: Document, container: str, ended: Document, restarts: int) -> RunLog:
-    began, finished = from_time(ended["startedAt"]), from_time(ended["finishedAt"])
+    began, finished = (_instant(pod, ended.get(time)) for time in ("startedAt", "finishedAt"))
     return _log(pod, container, began, finished, restarts=restarts, code=ended.get("exitCode", 0))
 
 
@@ -132,7 +132,7 @@ def _ready_at(pod: Document, container: str, began: Instant) -> Instant:
         return inf
     conditions = status.get("conditions") or ()
     ready: Document = next(
-        (one for one in conditions if one["type"] == "ContainersReady" and one["status"] == "True"), {}
+        (one for one in conditions if (one.get("type"), one.get("status")) == ("ContainersReady", "True")), {}
     )
     since = ready.get("lastTransitionTime")
     return max(began, from_time(since)) if since else began
@@ -152,6 +152,11 @@ def _probe_text(probe: Document) -> str:
     if grpc := probe.get("grpc"):
         return f"grpc <pod>:{grpc.get('port')} {grpc.get('service') or ''}".rstrip()
     return f"exec [{' '.join((probe.get('exec') or {}).get('command') or ())}]"
+
+
+def _instant(pod: Document, text: str | None) -> Instant:
+    """Of a status that somebody else may have written, without a time: since the pod is there."""
+    return from_time(text or pod["metadata"]["creationTimestamp"])
 
 
 def _named(holder: Document, lists: tuple[str, ...], name: str) -> dict[str, Any]:  # JSON
