@@ -19,8 +19,7 @@ from doorman.scheduler.framework import (
     EventResource,
     Hint,
     NodeFilter,
-    NodeScorer,
-    Scope,
+    always,
 )
 from doorman.scheduler.plugins.volume_binding import is_own_claim
 from doorman.scheduler.volumes.volume_state import VolumeState
@@ -34,17 +33,10 @@ _MISSING: Final = 2 | FINAL
 
 class NodeVolumeLimits:
     name = "NodeVolumeLimits"
-    filter_scope = Scope.CLUSTER
     is_for_volumes = True
 
     def __init__(self, state: VolumeState) -> None:
         self._state = state
-
-    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
-        return None
-
-    def scorer_for_pod(self, _pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
-        return None
 
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | None:
         claims = [(name, f"{pod.metadata.namespace}/{name}") for _, name in volumes_with_claims(pod)]
@@ -57,11 +49,11 @@ class NodeVolumeLimits:
 
     def hints(self) -> Sequence[Hint]:
         return (
-            Hint(EventResource.CSI_NODE, ActionType.ADD, _always),
+            Hint(EventResource.CSI_NODE, ActionType.ADD, always),
             Hint(EventResource.CSI_NODE, ActionType.UPDATE_OTHER, _is_csi_node_worth_a_try),
             Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, _is_leaving_worth_a_try),
-            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _always, is_own_claim),
-            Hint(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, _always, _has_named_claims),
+            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, always, is_own_claim),
+            Hint(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, always, _has_named_claims),
         )
 
 
@@ -81,10 +73,6 @@ def _limits(csi_node: CsiNode) -> dict[str, int]:
         for driver in csi_node.spec.drivers
         if driver.allocatable is not None and driver.allocatable.count is not None
     }
-
-
-def _always(_shape: Shape, _event: ClusterEvent) -> bool:
-    return True
 
 
 def _is_csi_node_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:

@@ -20,9 +20,8 @@ from doorman.scheduler.framework import (
     EventResource,
     Hint,
     NodeFilter,
-    NodeScorer,
     PreFilterReject,
-    Scope,
+    always,
 )
 from doorman.scheduler.plugins.volume_binding import is_own_claim
 from doorman.scheduler.volumes.pod_volume_claims import not_found
@@ -48,17 +47,10 @@ Topology = tuple[str, frozenset[str]]
 
 class VolumeZone:
     name = "VolumeZone"
-    filter_scope = Scope.CLUSTER
     is_for_volumes = True
 
     def __init__(self, state: VolumeState) -> None:
         self._state = state
-
-    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
-        return None
-
-    def scorer_for_pod(self, _pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
-        return None
 
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         volumes: list[PersistentVolume] = []
@@ -75,8 +67,8 @@ class VolumeZone:
         add_or_update = ActionType.ADD | ActionType.UPDATE_OTHER
         return (
             Hint(EventResource.STORAGE_CLASS, ActionType.ADD, _is_class_worth_a_try),
-            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, lambda _shape, _event: True),
-            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update, lambda _shape, _event: True, is_own_claim),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, always),
+            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update, always, is_own_claim),
             Hint(EventResource.PERSISTENT_VOLUME, add_or_update, _is_volume_worth_a_try),
         )
 
