@@ -11,7 +11,7 @@ from doorman.api.taints import UNINITIALIZED, Effect
 from doorman.api.well_known import CLOUD_PROVIDER_ANNOTATION, KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.nodes.status.node_annotations import CONDITIONS, DEVICES, SCRIPT, SIMULATED
+from doorman.nodes.status.node_annotations import ATTACH_LIMIT, CONDITIONS, DEVICES, SCRIPT, SIMULATED
 from doorman.nodes.status.node_status import good_conditions
 
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
@@ -46,6 +46,8 @@ class NodeProfile(
     """`external`: it registers with the taint `uninitialized`, which the simulated cloud takes off."""
     script: str = ""
     """See `doorman.nodes.status.simulated_health`."""
+    attach_limit: int | None = None
+    """How many simulated volumes can be attached to it; None: any number."""
     devices: str = ""
     """What its driver publishes, such as `gpu=8,model=a100`; see `doorman.nodes.devices.simulated_devices`."""
 
@@ -61,11 +63,13 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     capacity = {key: canonical_quantity(str(value)) for key, value in {**DEFAULT_CAPACITY, **profile.capacity}.items()}
     script = "; ".join(filter(None, (_startup_entry(profile), profile.script)))
     orders = {annotation: text for annotation, text in ((SCRIPT, script), (CONDITIONS, profile.conditions)) if text}
-    own_devices = {DEVICES: profile.devices} if profile.devices else {}
+    own = {DEVICES: profile.devices} if profile.devices else {}
+    if profile.attach_limit is not None:
+        own[ATTACH_LIMIT] = str(profile.attach_limit)
     metadata: dict[str, Any] = {  # JSON
         "name": name,
         "labels": {**_labels(name, profile), **profile.labels},
-        "annotations": {SIMULATED: "true", **orders, **own_devices, **profile.annotations},
+        "annotations": {SIMULATED: "true", **orders, **own, **profile.annotations},
     }
     status: dict[str, Any] = {  # JSON
         "capacity": capacity,

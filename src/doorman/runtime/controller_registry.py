@@ -18,6 +18,7 @@ from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
 from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
+from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
 from doorman.base.clock import Instant
@@ -67,6 +68,7 @@ from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERV
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.controllers.volumes.attach_detach import AttachDetachController
 from doorman.controllers.volumes.ephemeral_volumes import EphemeralVolumeController
 from doorman.controllers.volumes.persistent_volume_binder import PersistentVolumeBinderController
 from doorman.controllers.volumes.pv_protection import PersistentVolumeProtectionController
@@ -76,8 +78,11 @@ from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProt
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
+from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.start_requirements import StartRequirements
 from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
+from doorman.nodes.volumes.node_volumes import NodeVolumes
+from doorman.nodes.volumes.simulated_csi_driver import SimulatedCsiDriver
 from doorman.runtime.settings import Settings, is_enabled
 
 _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
@@ -272,6 +277,24 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister("nodes"),
         stands_in=p.settings.plays_provisioners,
     ),
+    "simulated-csi-driver": lambda p: SimulatedCsiDriver(
+        p.lister("nodes"),
+        p.lister(CSI_NODES),
+        p.lister(CSI_DRIVERS),
+        p.lister(ATTACHMENTS),
+        p.lister(VOLUMES),
+        p.lister(VOLUME_CLAIMS),
+        registers=p.settings.resumed_at is None,
+    ),
+    "persistentvolume-attach-detach-controller": lambda p: AttachDetachController(
+        p.lister("pods"),
+        p.lister("nodes"),
+        p.lister(VOLUME_CLAIMS),
+        p.lister(VOLUMES),
+        p.lister(CSI_DRIVERS),
+        p.lister(ATTACHMENTS),
+        p.settings.attach_detach,
+    ),
     "persistentvolumeclaim-protection-controller": lambda p: PersistentVolumeClaimProtectionController(
         p.lister(VOLUME_CLAIMS), p.lister("pods")
     ),
@@ -300,6 +323,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",
     "pod-garbage-collector-controller": "pod-garbage-collector",
+    "persistentvolume-attach-detach-controller": "attachdetach-controller",
     "persistentvolume-binder-controller": "persistent-volume-binder",
     "persistentvolumeclaim-protection-controller": "pvc-protection-controller",
     "persistentvolume-protection-controller": "pv-protection-controller",
@@ -318,13 +342,16 @@ def simulated_nodes(p: Parts) -> SimulatedNodes:
     )
 
 
-def _start_requirements(parts: Parts) -> StartRequirements | None:
-    """None where a snapshot was taken up: it holds no config maps and no secrets."""
-    if parts.settings.resumed_at is not None:
-        return None
-    return StartRequirements(
-        parts.lister("configmaps"), parts.lister("secrets"), parts.lister(VOLUME_CLAIMS), parts.lister(CLAIMS)
+def _start_requirements(parts: Parts) -> StartRequirements:
+    """Where a snapshot was taken up volumes are attached, but for nothing else is waited: it holds no secrets."""
+    claims = parts.lister(VOLUME_CLAIMS)
+    volumes = NodeVolumes(
+        parts.lister("nodes"), parts.lister("pods"), claims, parts.lister(VOLUMES), parts.lister(CSI_DRIVERS)
     )
+    if parts.settings.resumed_at is not None:
+        return StartRequirements(volumes=volumes)
+    configuration = PodConfiguration(parts.lister("configmaps"), parts.lister("secrets"))
+    return StartRequirements(configuration, claims, parts.lister(CLAIMS), volumes)
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (

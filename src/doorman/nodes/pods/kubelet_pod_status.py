@@ -4,7 +4,7 @@ Words and shapes are a kubelet's; no container runs. A condition keeps the time 
 its status stays, and loses the reason of a status that is over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.meta import ObjectMeta
@@ -18,6 +18,7 @@ EXIT_CODE_OF_TERM: Final = 143
 """What a container that is asked to stop exits with: 128 and the number of SIGTERM."""
 EXIT_CODE_OF_KILL: Final = 137
 BACK_OFF: Final = "CrashLoopBackOff"
+CONFIG_ERROR: Final = "CreateContainerConfigError"
 
 Body = dict[str, Any]  # a patch of pods/status, as JSON
 
@@ -109,6 +110,24 @@ def starting_body(pod: Pod, now: Instant) -> Body:
             for container in pod.spec.init_containers
         ]
     return patch_of(pod, status)
+
+
+def misconfigured_body(pod: Pod, faults: Mapping[str, str], now: Instant) -> Body:
+    """Some containers cannot be made, and why; the others run, unless it is an init container that they wait for."""
+    inits = {container.name for container in pod.spec.init_containers}
+    body = starting_body(pod, now) if not inits.isdisjoint(faults) else running_body(pod, now, ready=True)
+    status = body["status"]
+    status["phase"] = "Pending"
+    status["conditions"] = [
+        *(one for one in status["conditions"] if one["type"] not in ("Ready", "ContainersReady")),
+        *ready_conditions(pod, now, containers_ready=False),
+    ]
+    for one in (*status.get("initContainerStatuses", ()), *status["containerStatuses"]):
+        if one["name"] in faults:
+            one.pop("containerID", None)
+            waiting = {"reason": CONFIG_ERROR, "message": faults[one["name"]]}
+            one |= {"imageID": "", "ready": False, "started": False, "state": {"waiting": waiting}}
+    return body
 
 
 def running_body(pod: Pod, now: Instant, *, ready: bool) -> Body:

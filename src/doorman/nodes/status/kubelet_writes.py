@@ -47,8 +47,10 @@ def life_events(pod: Pod, following: Next) -> Iterable[RecordEvent]:
         yield pod_event(pod, DEADLINE_REASON, DEADLINE_MESSAGE, kind="Normal")
 
 
-def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning") -> RecordEvent:
+def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning", container: str = "") -> RecordEvent:
+    """`container`: which of the pod's it is about."""
     meta = pod.metadata
+    is_init = any(each.name == container for each in pod.spec.init_containers)
     regarding = ObjectReference(
         kind="Pod",
         namespace=meta.namespace,
@@ -56,6 +58,7 @@ def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning") -> 
         uid=meta.uid,
         api_version="v1",
         resource_version=meta.resource_version,
+        field_path=f"spec.{'initContainers' if is_init else 'containers'}{{{container}}}" if container else "",
     )
     return RecordEvent(
         regarding=regarding,

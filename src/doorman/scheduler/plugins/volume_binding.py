@@ -8,7 +8,6 @@ At which points it has a say:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import CsiDriver, CsiNode, CsiStorageCapacity
@@ -33,9 +32,8 @@ from doorman.scheduler.volumes.volume_fits import volume_codes
 from doorman.scheduler.volumes.volume_objections import volume_objections
 from doorman.scheduler.volumes.volume_search import REASONS, search_volumes, volume_limit
 from doorman.scheduler.volumes.volume_state import VolumeState
+from doorman.semantics.volumes.csi_volumes import MIGRATED_PLUGINS
 from doorman.semantics.volumes.pod_volumes import claim_keys
-
-MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 class VolumeBinding:

@@ -24,6 +24,7 @@ from doorman.api.views.storage.csi import (
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES, StorageClass
 from doorman.api.volume_annotations import SELECTED_NODE
 from doorman.scheduler.cache.claim_users import ClaimUsers
+from doorman.scheduler.cache.row_changes import ChangeLog
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 from doorman.semantics.volumes.volume_matching import class_of_volume
@@ -50,6 +51,7 @@ class VolumeState:
         self.drivers: dict[str, CsiDriver] = {}
         self.csi_nodes: dict[str, CsiNode] = {}
         self.capacities: dict[str, CsiStorageCapacity] = {}
+        self.csi_nodes_version = 0
         self.attachments: dict[str, VolumeAttachment] = {}
         self._volumes: dict[str, PersistentVolume] = {}
         self._claims: dict[str, PersistentVolumeClaim] = {}
@@ -73,6 +75,8 @@ class VolumeState:
         self._assumed: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         """Names of assumed volumes and keys of assumed claims, by the keys of the pods."""
         self.users = ClaimUsers()
+        self.changes = ChangeLog[str | None]()
+        """Keys of claims, and names of nodes, of which something else is known now; None: anything may have changed."""
 
     def volume(self, name: str) -> PersistentVolume | None:
         """As it is, or as it is assumed to become."""
@@ -144,6 +148,7 @@ class VolumeState:
         before = store.pop(key, None)
         if new is not None:
             store[key] = new
+        self._note(resource, key, before, new)
         if resource == VOLUMES:
             self._refile(self._by_class, key, before and class_of_volume(before), new and class_of_volume(new))
             if new is None or new.spec.claim_ref is not None:
@@ -153,6 +158,24 @@ class VolumeState:
                 self._sent_to.pop(key, None)
         elif resource == ATTACHMENTS:
             self._refile(self._attached, key, before and before.spec.node_name, new and new.spec.node_name)
+
+    def _note(self, resource: str, key: str, before: Any, new: Any) -> None:  # views of that kind
+        """For those who keep what they have worked out."""
+        if resource == VOLUMES:
+            for volume in (before, new):
+                if volume is not None and volume.spec.claim_ref is not None:
+                    self.changes.note(volume.spec.claim_ref.key)
+        elif resource == ATTACHMENTS:
+            for attachment in (before, new):
+                if attachment is not None:
+                    self.changes.note(attachment.spec.node_name)
+        elif resource == CSI_NODES:
+            self.csi_nodes_version += 1
+            self.changes.note(key)
+        elif resource == VOLUME_CLAIMS:
+            self.changes.note(key)
+        elif resource == STORAGE_CLASSES:
+            self.changes.note(None)
 
     @staticmethod
     def _refile(index: dict[str, dict[str, None]], key: str, before: str | None, after: str | None) -> None:
