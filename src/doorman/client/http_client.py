@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.core.exceptions import ConfigError
 from yaml import YAMLError
 
+from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.client.api_client import error_of
 from doorman.client.kubeconfig_list import files_of, merged
@@ -34,6 +36,7 @@ class HttpClient:
         config = chosen_config(kubeconfig, context)
         self.namespace = config.context.namespace or "default"
         self.server = config.cluster.server
+        self._date = ""
         try:
             self._client = Client(config, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS), trust_env=False))
         except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -59,6 +62,7 @@ class HttpClient:
             answer = self._client.request(method, _with_query(path, query), content=content, headers=headers)
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
+        self._date = answer.headers.get("date", "")
         if answer.status_code >= 400:
             raise error_of(answer.status_code, answer.content)
         return msgspec.json.decode(answer.content) if answer.content else None
@@ -75,6 +79,11 @@ class HttpClient:
                         yield msgspec.json.decode(line)
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
+
+    @property
+    def now(self) -> Instant:
+        """When the server answered last, as it says: its clock may be another one than ours."""
+        return parsedate_to_datetime(self._date).timestamp()
 
     def is_doorman(self) -> bool:
         """Whether what answers there is a Doorman: it serves kinds of its own. Raises Unreachable."""

@@ -41,7 +41,7 @@ from doorman.runtime.components.pod_explainer import (
     forecasts_device_evictions,
     forecasts_evictions,
 )
-from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
+from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
@@ -56,8 +56,6 @@ from doorman.server.pipeline import Pipeline
 from doorman.store.store_contract import Store
 
 HOST: Final = "doorman"
-SCHEDULED_BY: Final = ("nodes", *WATCHED, "pods")
-"""Kinds that the scheduler follows, in the order in which it is told of them."""
 T = TypeVar("T")
 
 NODES_DEFAULT: Final = 3
