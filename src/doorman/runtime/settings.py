@@ -89,9 +89,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: nothing is logged."""
     scheduler: SchedulerConfig = SchedulerConfig()
     fleet: Fleet | None = None
-    plays_provisioners: bool = False
-    """Volumes of every class are simulated: in copies of clusters, whose provisioners are elsewhere."""
     """Simulated nodes by profile, instead of `nodes`."""
+    plays_provisioners: bool = False
+    """Volumes of every class are simulated: where those who make them are elsewhere, or nowhere."""
     clock_rate: float | None = None
     """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
     pod_lives: PodLives = PodLives()

@@ -118,6 +118,8 @@ class AttachDetachController:
         self._settings = settings if settings is not None else AttachDetachSettings()
         self._unused_since: dict[str, Instant] = {}
         """By the name of an attachment that is to go."""
+        self._timed: set[str] = set()
+        """Of these, those that go at a known time."""
         self._told: set[tuple[str, str]] = set()
         """Volumes and nodes whose pods know that they wait for another node."""
         self._failures: dict[str, str] = {}
@@ -127,6 +129,11 @@ class AttachDetachController:
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE
+
+    @property
+    def detachments_pending(self) -> int:
+        """Volumes that are detached at a time that is known."""
+        return len(self._timed)
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
         """The next change tries again."""
@@ -185,6 +192,7 @@ class AttachDetachController:
         for attachment, each in own.items():
             if attachment not in wanted:
                 self._failures.pop(attachment, None)
+            self._timed.discard(attachment)
             if attachment in wanted or each.attachment.metadata.deletion_timestamp:
                 self._unused_since.pop(attachment, None)
                 continue
@@ -199,6 +207,7 @@ class AttachDetachController:
                 leaving.append(attachment)
                 self._unused_since.pop(attachment, None)
             elif at is not None:
+                self._timed.add(attachment)
                 wakes.append((name, at))
         return leaving, wakes
 
