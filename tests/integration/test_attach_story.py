@@ -324,3 +324,25 @@ def test_attachments_of_others_to_simulated_nodes_are_made_and_let_go() -> None:
         assert attached_nodes(cluster) == []
 
     run_story(story)
+
+
+def test_volume_is_deleted_when_no_node_has_it_any_more() -> None:
+    async def story(cluster: Story) -> None:
+        volumes = VolumeStory(cluster)
+        await volumes.given_claim("data")
+        await cluster.given_pod("p", volumes=uses("data"))
+        await cluster.advance(1)
+        node = cluster.pod("p").spec.node_name
+        name = volumes.claim("data").spec.volume_name
+        await cluster.order(node, cut_off())
+        await cluster.advance(GRACE_SECONDS)
+        await volumes.delete_claim("data")
+        await force_delete(cluster, "p")
+        await cluster.advance(1)
+        assert volumes.claim("data") is None
+        text = f"persistentvolume {name} is still attached to node {node}"
+        assert ("VolumeFailedDelete", text) in volumes.events(name)
+        await cluster.advance(360)
+        assert volumes.volume(name) is None
+
+    run_story(story, nodes=2)

@@ -275,6 +275,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(VOLUMES),
         p.lister(STORAGE_CLASSES),
         p.lister("nodes"),
+        p.lister(ATTACHMENTS),
         stands_in=p.settings.plays_provisioners,
     ),
     "simulated-csi-driver": lambda p: SimulatedCsiDriver(

@@ -57,8 +57,10 @@ class NodeVolumes:
 
     def is_waiting(self, key: str, pod: Pod) -> bool:
         """Whether the pod must wait; `woken` names it when something may have changed."""
+        if not len(self._volumes):
+            return False
         node = self._nodes.get(pod.spec.node_name)
-        wanted = self._unique_names(pod) if node is not None and len(self._volumes) else set()
+        wanted = self._unique_names(pod)
         if not wanted or node is None:
             return False
         ready = {each.name for each in node.status.volumes_attached}.intersection(node.status.volumes_in_use)
