@@ -9,7 +9,7 @@ from support.cluster import Story, run_story
 
 def counts(cluster: Story, **labels: str) -> int:
     """The sum of apiserver_request_total over series that have these labels."""
-    page = cluster.cluster.pipeline(credentials())._metrics.answer().body.decode()
+    page = b"".join(cluster.cluster.pipeline(credentials())._metrics.answer().chunks or ()).decode()
     total = 0.0
     for line in page.splitlines():
         found = re.fullmatch(r"apiserver_request_total\{(.*)\} (\S+)", line)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from email.message import Message
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
@@ -20,8 +20,15 @@ import yaml
 class Server:
     """`with Server(tmp_path, "--nodes", "1") as server: ...`"""
 
-    def __init__(self, folder: Path, *flags: str, in_memory: bool = True, place: Sequence[str] | None = None) -> None:
-        """`place` is where it keeps everything, when the flags say it."""
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        in_memory: bool = True,
+        place: Sequence[str] | None = None,
+        log: IO[str] | None = None,
+    ) -> None:
+        """`place` is where it keeps everything, when the flags say it; `log` takes what it says on standard error."""
         self.kubeconfig = folder / "kubeconfig"
         if place is None:
             place = ["--in-memory"] if in_memory else ["--data-dir", str(folder / "data")]
@@ -36,7 +43,7 @@ class Server:
             str(self.kubeconfig),
         ]
         self.process = subprocess.Popen(
-            [*command, *place, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*command, *place, *flags], stdout=subprocess.PIPE, stderr=log or subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
         self.ready_line = self.process.stdout.readline()

@@ -21,7 +21,7 @@ from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.devices.simulated_devices import parse_devices
 from doorman.nodes.profile import NodeProfile, simulated_node
-from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_errors
+from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_errors, parse_seconds
 from doorman.nodes.status.simulated_health import health_at, parse_conditions, parse_script
 from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.context import Context
@@ -102,6 +102,8 @@ def check_profile(profile: NodeProfile) -> None:
     _check("script", lambda: parse_script(profile.script))
     _check("conditions", lambda: parse_conditions(profile.conditions))
     _check("devices", lambda: parse_devices(profile.devices))
+    if profile.pod_termination:
+        _check("podTermination", lambda: parse_seconds(profile.pod_termination))
     annotations = {SIMULATED: "true", **profile.annotations}
     if faults := [*filter(None, (health_at(annotations, 0.0, 0.0).error,)), *node_annotation_errors(annotations)]:
         raise FleetError(f"annotations: {faults[0]}")

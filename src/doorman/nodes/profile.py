@@ -11,7 +11,15 @@ from doorman.api.taints import UNINITIALIZED, Effect
 from doorman.api.well_known import CLOUD_PROVIDER_ANNOTATION, KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.nodes.status.node_annotations import ATTACH_LIMIT, CONDITIONS, DEVICES, SCRIPT, SIMULATED
+from doorman.nodes.status.node_annotations import (
+    ATTACH_LIMIT,
+    CONDITIONS,
+    DEVICES,
+    FAILING_IMAGES,
+    POD_TERMINATION,
+    SCRIPT,
+    SIMULATED,
+)
 from doorman.nodes.status.node_status import good_conditions
 
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
@@ -44,6 +52,10 @@ class NodeProfile(
     """What the node says from the beginning, such as `MemoryPressure=True,Ready=False`."""
     cloud_provider: str = ""
     """`external`: it registers with the taint `uninitialized`, which the simulated cloud takes off."""
+    pod_termination: str = ""
+    """How long pods take to stop that do not say, such as `2s`."""
+    failing_images: tuple[str, ...] = ()
+    """Patterns of images that cannot be pulled, such as `example.com/*`."""
     script: str = ""
     """See `doorman.nodes.status.simulated_health`."""
     attach_limit: int | None = None
@@ -63,13 +75,17 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     capacity = {key: canonical_quantity(str(value)) for key, value in {**DEFAULT_CAPACITY, **profile.capacity}.items()}
     script = "; ".join(filter(None, (_startup_entry(profile), profile.script)))
     orders = {annotation: text for annotation, text in ((SCRIPT, script), (CONDITIONS, profile.conditions)) if text}
-    own = {DEVICES: profile.devices} if profile.devices else {}
-    if profile.attach_limit is not None:
-        own[ATTACH_LIMIT] = str(profile.attach_limit)
+    told = (
+        (DEVICES, profile.devices),
+        (POD_TERMINATION, profile.pod_termination),
+        (FAILING_IMAGES, ",".join(profile.failing_images)),
+        (ATTACH_LIMIT, "" if profile.attach_limit is None else str(profile.attach_limit)),
+    )
+    habits = {annotation: text for annotation, text in told if text}
     metadata: dict[str, Any] = {  # JSON
         "name": name,
         "labels": {**_labels(name, profile), **profile.labels},
-        "annotations": {SIMULATED: "true", **orders, **own, **profile.annotations},
+        "annotations": {SIMULATED: "true", **orders, **habits, **profile.annotations},
     }
     status: dict[str, Any] = {  # JSON
         "capacity": capacity,

@@ -53,6 +53,7 @@ from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_s
 from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.certificate_requests import CertificateRequests
+from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.subresources.reviews import Reviews
 from doorman.server.subresources.token_requests import TokenRequests
 from doorman.store.store_contract import Store
@@ -147,8 +148,11 @@ class ApiServer:
         computed: Mapping[str, Compute],
         sources: Iterable[MetricsSource],
         plain: Mapping[str, PlainHandler],
+        logs_of: LogsOf,
     ) -> Pipeline:
-        """`computed` are resources made when asked for; `sources` add to `/metrics`; `plain` are further paths."""
+        """`computed` are resources made when asked for; `sources` add to `/metrics`; `plain` are further paths;
+        `logs_of` tells what containers wrote.
+        """
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
         authenticator = ClusterAuthenticator(
             credentials.admin_token,
@@ -192,6 +196,7 @@ class ApiServer:
             names=self._names,
             rng=random.Random(self._rng.random()),
             plain=plain,
+            logs_of=logs_of,
         )
 
     async def close(self) -> None:

@@ -1,14 +1,17 @@
 """`/metrics`: what is going on here, in Prometheus' text form and under upstream's names.
 
-Requests are counted as they come (`request_metrics.py`); everything else is asked for when somebody looks.
+Requests are counted as they come (`request_metrics.py`); everything else is asked for when somebody looks. Where many
+kinds are asked for in many ways there are tens of thousands of lines: they are written some at a time.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from prometheus_client import disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import generate_latest
+from prometheus_client.samples import Sample
+from prometheus_client.utils import floatToGoString
 
 from doorman.api.kinds import Kinds
 from doorman.base.reader_faults import ReaderFaults
@@ -16,7 +19,10 @@ from doorman.registry.cache.watch_cache import WatchCache
 from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.request import Response
 
+SAMPLES_AT_ONCE: Final = 256
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+_QUOTE: Final = r"\""
 
 # Series of when others began: upstream has none.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # it says nothing of types
@@ -30,7 +36,16 @@ class Metrics:
         self._sources = sources
 
     def answer(self) -> Response:
-        return Response(content_type=CONTENT_TYPE, body=generate_latest(self))
+        return Response(content_type=CONTENT_TYPE, chunks=self._pieces())
+
+    def _pieces(self) -> Iterator[bytes]:
+        for family in self.collect():
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            kind = "untyped" if family.type == "unknown" else family.type
+            yield f"# HELP {name} {_escaped(family.documentation)}\n# TYPE {name} {kind}\n".encode()
+            samples = iter(family.samples)
+            while lines := "".join(map(_line, islice(samples, SAMPLES_AT_ONCE))):
+                yield lines.encode()
 
     def collect(self) -> Iterator[Metric]:
         """All families, as prometheus_client takes them from a registry."""
@@ -39,6 +54,22 @@ class Metrics:
                 yield from list(source())
             except Exception as error:  # noqa: BLE001  the others are told
                 self._faults.caught("metrics", error)
+
+
+def _line(sample: Sample) -> str:
+    """
+    >>> _line(Sample("a_total", {"b": 'say "x"', "a": "1"}, 2.0))
+    'a_total{a="1",b="say \\\\"x\\\\""} 2.0\\n'
+    """
+    labels = ",".join(
+        [f'{name}="{_escaped(value).replace(chr(34), _QUOTE)}"' for name, value in sorted(sample.labels.items())]
+    )
+    value: str = floatToGoString(sample.value)  # type: ignore[no-untyped-call]  # it says nothing of types
+    return f"{sample.name}{{{labels}}} {value}\n" if labels else f"{sample.name} {value}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n") if "\\" in text or "\n" in text else text
 
 
 def flow_source(flow: FlowControl) -> MetricsSource:

@@ -5,10 +5,12 @@ path that leads to no kind is counted under none.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.samples import Sample
 
 from doorman.api.kinds import Kinds
 from doorman.server.request import RequestInfo
@@ -18,6 +20,8 @@ BUCKETS: Final = (
     45.0, 60.0,
 )  # fmt: skip
 """Of a request's duration, in seconds."""
+
+_BOUNDS: Final = (*map(str, BUCKETS), "+Inf")
 
 _VERBS: Final = {
     "create": "POST", "update": "PUT", "get": "GET", "list": "LIST", "watch": "WATCH", "patch": "PATCH",
@@ -117,18 +121,12 @@ class RequestMetrics:
         return family
 
     def _request_durations(self) -> Metric:
-        family = HistogramMetricFamily(
+        family = Metric(
             "apiserver_request_duration_seconds",
             "How long answers took, by verb, group, version, resource and scope.",
-            labels=(*_LABELS, "component"),
+            "histogram",
         )
-        for key, timed in self._timed().items():
-            total = 0
-            buckets: list[tuple[str, float]] = []
-            for at, bound in enumerate((*BUCKETS, float("inf"))):
-                total += sum(series.buckets[at] for series in timed)
-                buckets.append(("+Inf" if bound == float("inf") else str(bound), total))
-            family.add_metric((*key, "apiserver"), buckets, sum(series.seconds for series in timed))
+        family.samples = _samples(family.name, self._timed())  # type: ignore[assignment]  # made as they are written
         return family
 
     def _timed(self) -> dict[Key, list[_Series]]:
@@ -137,3 +135,14 @@ class RequestMetrics:
             if series.is_timed:
                 out.setdefault(series.key, []).append(series)
         return out
+
+
+def _samples(name: str, timed: dict[Key, list[_Series]]) -> Iterator[Sample]:
+    for key, several in timed.items():
+        labels = {**dict(zip(_LABELS, key, strict=True)), "component": "apiserver"}
+        counts = accumulate(map(sum, zip(*(series.buckets for series in several), strict=True)))
+        total = 0
+        for bound, total in zip(_BOUNDS, counts, strict=True):
+            yield Sample(f"{name}_bucket", {**labels, "le": bound}, total)
+        yield Sample(f"{name}_count", labels, total)
+        yield Sample(f"{name}_sum", labels, sum(series.seconds for series in several))

@@ -10,7 +10,7 @@ from doorman.server.request_metrics import RequestMetrics
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    text = metrics.answer().body.decode()
+    text = b"".join(metrics.answer().chunks or ()).decode()
     return {
         (sample.name, tuple(sorted((k, v) for k, v in sample.labels.items() if v))): sample.value
         for family in text_string_to_metric_families(text)

@@ -251,7 +251,7 @@ def with_zeros(walker: FieldWalker, type_name: str | None, cleaned: Document, co
         field = walker.field(type_name, name)
         if value is None or (field.shape is FieldShape.LEAF and value in ([], "", 0)):
             if name not in out and name not in ("metadata", "kind", "apiVersion"):
-                out[name] = value
+                out[name] = 0 if isinstance(value, float) else value  # 0.0 is what conversion makes of it: an integer
         elif field.shape is FieldShape.STRUCT and isinstance(value, dict):
             if inner := with_zeros(walker, field.struct, out.get(name, {}), value):
                 out[name] = inner

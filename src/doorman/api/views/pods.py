@@ -54,6 +54,20 @@ class EnvFromSource(View, frozen=True, kw_only=True):
     secret_ref: EnvSource | None = None
 
 
+class SleepAction(View, frozen=True, kw_only=True):
+    seconds: int = 0
+
+
+class LifecycleHandler(View, frozen=True, kw_only=True):
+    """What it runs or calls is not told: nothing runs."""
+
+    sleep: SleepAction | None = None
+
+
+class Lifecycle(View, frozen=True, kw_only=True):
+    pre_stop: LifecycleHandler | None = None
+
+
 class Container(View, frozen=True, kw_only=True):
     name: str = ""
     image: str = ""
@@ -64,6 +78,7 @@ class Container(View, frozen=True, kw_only=True):
     env_from: tuple[EnvFromSource, ...] = ()
     restart_policy: str = ""
     """`Always` on an init container makes it a sidecar."""
+    lifecycle: Lifecycle | None = None
 
 
 class NodeSelectorRequirement(View, frozen=True, kw_only=True):

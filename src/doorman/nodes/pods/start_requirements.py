@@ -17,8 +17,8 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action
 from doorman.client.controller_contract import ObjectChange, Result
 from doorman.client.informer_cache import ListerOf
-from doorman.nodes.pods.kubelet_pod_status import CONFIG_ERROR, misconfigured_body, starting_body
 from doorman.nodes.pods.pod_configuration import PodConfiguration
+from doorman.nodes.pods.unstarted_pod_status import held_up_body, starting_body
 from doorman.nodes.status.kubelet_writes import pod_event, status_patch
 from doorman.nodes.volumes.node_volumes import NodeVolumes
 from doorman.semantics.devices.pod_claims import is_reserved_for, known_references
@@ -27,6 +27,7 @@ from doorman.semantics.volumes.pod_volumes import claim_name, ownership_fault
 FAILED_MOUNT: Final = "FailedMount"
 FAILED_PREPARE: Final = "FailedPrepareDynamicResources"
 FAILED_CONTAINER: Final = "Failed"
+CONFIG_ERROR: Final = "CreateContainerConfigError"
 RETRY_SECONDS_MIN: Final = 0.5
 RETRY_SECONDS_MAX: Final = 122.0
 CONTAINER_RETRY_SECONDS: Final = 10.0
@@ -57,6 +58,10 @@ class StartRequirements:
             return self._retry(key, pod, faults, now)
         if self._volumes is not None and self._volumes.is_waiting(key, pod):
             return Result(actions=_pending(pod, now))
+        return None
+
+    def wait_for_variables(self, key: str, pod: Pod, now: Instant) -> Result | None:
+        """The same about containers whose volumes and images are there."""
         unmade = self._configuration.container_faults(pod) if self._configuration is not None else {}
         if unmade:
             return self._retry_containers(key, pod, unmade, now)
@@ -98,7 +103,8 @@ class StartRequirements:
             due = now + CONTAINER_RETRY_SECONDS
             self._waits[uid] = (due, CONTAINER_RETRY_SECONDS)
         if _told_faults(pod) != faults:
-            actions.append(status_patch(pod, misconfigured_body(pod, faults, now)))
+            said = {name: (CONFIG_ERROR, text) for name, text in faults.items()}
+            actions.append(status_patch(pod, held_up_body(pod, said, now)))
         return Result(actions=actions, wakes=((f"pod/{key}", due),))
 
     def _faults(self, pod: Pod) -> Iterator[tuple[str, str]]:

@@ -99,7 +99,7 @@ def test_container_whose_variable_cannot_be_set_is_tried_again_every_ten_seconds
     needs = requirements()
     container = {"name": "c", "image": "i", "envFrom": [{"configMapRef": {"name": "app"}}]}
     pod = make_pod("p", containers=[container, {"name": "other", "image": "i"}])
-    first = needs.wait("default/p", pod, 0.0)
+    first = needs.wait_for_variables("default/p", pod, 0.0)
     assert first is not None
     [event, patch] = first.actions
     assert isinstance(event, RecordEvent)
@@ -114,9 +114,9 @@ def test_container_whose_variable_cannot_be_set_is_tried_again_every_ten_seconds
     ]  # fmt: skip
     assert first.wakes == (("pod/default/p", 10.0),)
     told_so = make_pod("p", containers=[container], status=status)
-    again = needs.wait("default/p", told_so, 5.0)
+    again = needs.wait_for_variables("default/p", told_so, 5.0)
     assert again is not None
     assert (list(again.actions), again.wakes) == ([], (("pod/default/p", 10.0),))
-    later = needs.wait("default/p", told_so, 10.0)
+    later = needs.wait_for_variables("default/p", told_so, 10.0)
     assert later is not None
     assert [type(one) for one in later.actions] == [RecordEvent]
