@@ -21,7 +21,8 @@ from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
 from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
-from doorman.runtime.controller_registry import Account, Parts, managed_controllers
+from doorman.runtime.controller_parts import Parts
+from doorman.runtime.controller_registry import Account, managed_controllers
 from doorman.runtime.settings import Settings
 
 _log: Final = logging.getLogger("doorman.controllers")

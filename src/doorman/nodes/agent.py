@@ -87,7 +87,8 @@ class SimulatedNodes:
         """The nodes that renew in each slot."""
         self._warnings = AnnotationWarnings()
         self._shutdowns = Shutdowns()
-        self._kubelet = SimulatedPods(pods, self._settings, self._shutdowns, self._warnings, requirements)
+        self._requirements = requirements or StartRequirements()
+        self._kubelet = SimulatedPods(pods, self._settings, self._shutdowns, self._warnings, self._requirements)
         self.metrics: Final = self._kubelet.metrics
         self._was_silent: set[str] = set()
         self._was_ready: dict[str, bool] = {}
@@ -120,7 +121,8 @@ class SimulatedNodes:
         newest: Pod = change.newest
         key = newest.metadata.key
         is_mine = self._kubelet.knows(key) or (newest.spec.node_name and self._owned(newest.spec.node_name) is not None)
-        return (f"pod/{key}",) if is_mine else ()
+        nodes = self._requirements.concerned_nodes(change) if is_mine else ()
+        return (f"pod/{key}", *(f"node/{name}" for name in nodes)) if is_mine else ()
 
     def _owned(self, name: str) -> Node | None:
         node = self._nodes.get(name)
@@ -219,6 +221,9 @@ class SimulatedNodes:
             return Result(actions=actions, wakes=wakes)
         if name in self._was_silent:
             wakes.append((f"lease/{name}", now))
+        reports, woken = self._requirements.node_changed(node)
+        actions.extend(reports)
+        wakes.extend((f"pod/{key}", now) for key in woken)
         if self._must_look_at_pods(node):
             pods = sorted(self._pods.by(BY_NODE, name), key=lambda pod: pod.metadata.creation_timestamp)
             wakes.extend((f"pod/{pod.metadata.key}", now) for pod in pods)

@@ -12,6 +12,7 @@ from doorman.api.well_known import CLOUD_PROVIDER_ANNOTATION, KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.nodes.status.node_annotations import (
+    ATTACH_LIMIT,
     CONDITIONS,
     DEVICES,
     FAILING_IMAGES,
@@ -59,6 +60,8 @@ class NodeProfile(
     """Patterns of images that cannot be pulled, such as `example.com/*`."""
     script: str = ""
     """See `doorman.nodes.status.simulated_health`."""
+    attach_limit: int | None = None
+    """How many simulated volumes can be attached to it; None: any number."""
     devices: str = ""
     """What its driver publishes, such as `gpu=8,model=a100`; see `doorman.nodes.devices.simulated_devices`."""
 
@@ -78,6 +81,7 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
         (DEVICES, profile.devices),
         (POD_TERMINATION, profile.pod_termination),
         (FAILING_IMAGES, ",".join(profile.failing_images)),
+        (ATTACH_LIMIT, "" if profile.attach_limit is None else str(profile.attach_limit)),
     )
     habits = {annotation: text for annotation, text in told if text}
     metadata: dict[str, Any] = {  # JSON

@@ -49,7 +49,8 @@ from doorman.runtime.components.usage_readers import simulated_usage
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, Parts, enabled_controllers
+from doorman.runtime.controller_parts import Parts
+from doorman.runtime.controller_registry import Account, enabled_controllers
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates

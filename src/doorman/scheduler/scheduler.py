@@ -256,8 +256,7 @@ class Scheduler:
 
     def _pod_waits(self, key: str, new: Pod, now: Instant, *, was_leaving: bool) -> None:
         """An unbound pod was seen. One that was dropped because it is being deleted is not taken up again."""
-        if new.spec.resource_claims:
-            self.claims.devices.pod_waits(new)
+        self.claims.seen_waiting(new)
         record = self._pod_cache.get(key)
         if record is not None:
             if record.assumed:

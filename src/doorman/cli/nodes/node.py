@@ -55,6 +55,7 @@ def chosen_options(function: F) -> F:
 @click.option(
     "--devices", default="", metavar="KIND=NUMBER[,NAME=VALUE]", help='Its devices, such as "gpu=8,model=a100".'
 )
+@click.option("--attach-limit", type=click.IntRange(min=0), help="How many simulated volumes it takes.  [default: any]")
 @kubeconfig_option
 def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:  # texts, or tuples of them
     """Add simulated nodes.
@@ -77,6 +78,7 @@ def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:
         cloud_provider=options["cloud_provider"] or "",
         script=options["script"],
         devices=options["devices"],
+        attach_limit=options["attach_limit"],
     )
     try:
         check_profile(profile)

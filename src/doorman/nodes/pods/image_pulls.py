@@ -23,7 +23,7 @@ from doorman.api.views.pods import Container, Pod
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, RecordEvent
 from doorman.client.controller_contract import Result
-from doorman.nodes.pods.unstarted_pod_status import unpulled_body
+from doorman.nodes.pods.unstarted_pod_status import held_up_body
 from doorman.nodes.status.kubelet_writes import pod_event, status_patch
 from doorman.nodes.status.node_annotations import FAILING_IMAGES
 from doorman.semantics.pods.image_references import full_reference
@@ -77,7 +77,7 @@ class ImagePulls:
         self._pulls[pod.metadata.uid] = _Pulls(failed_at=now, pause_seconds=pause, images=images)
         actions: list[Action] = list(_failure_events(pod, failing))
         said = {container.name: _failure_of(container) for container in failing}
-        actions.append(status_patch(pod, unpulled_body(pod, said, now)))
+        actions.append(status_patch(pod, held_up_body(pod, said, now)))
         return Result(actions=actions, wakes=((f"pod/{key}", now + SEEN_AGAIN_SECONDS),))
 
     def _back_off(self, key: str, pod: Pod, before: _Pulls, patterns: tuple[str, ...], now: Instant) -> Result:
@@ -95,7 +95,7 @@ class ImagePulls:
             return Result(wakes=((f"pod/{key}", due),))
         actions: list[Action] = list(_back_off_events(pod, waiting))
         said = {container.name: _back_off_of(container) for container in waiting}
-        actions.append(status_patch(pod, unpulled_body(pod, said, now)))
+        actions.append(status_patch(pod, held_up_body(pod, said, now)))
         return Result(actions=actions, wakes=((f"pod/{key}", due),))
 
 

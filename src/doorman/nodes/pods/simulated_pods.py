@@ -162,10 +162,15 @@ class SimulatedPods:
         deadline = deadline_of(pod, now)
         if deadline is not None and now >= deadline:
             return None
-        waits = self._requirements.wait(key, pod, now) or self._pulls.wait(key, pod, node, now)
+        waits = (
+            self._requirements.wait(key, pod, now)
+            or self._pulls.wait(key, pod, node, now)
+            or self._requirements.wait_for_variables(key, pod, now)
+        )
         if waits is None or deadline is None:
             return waits
-        return msgspec.structs.replace(waits, wakes=[(which, min(due, deadline)) for which, due in waits.wakes])
+        due = min((due for _, due in waits.wakes), default=deadline)
+        return msgspec.structs.replace(waits, wakes=((f"pod/{key}", min(due, deadline)),))
 
     def _count_running(self, name: str) -> None:
         """Once, before a node judges: what ran before this agent did takes up room, whoever is looked at first."""

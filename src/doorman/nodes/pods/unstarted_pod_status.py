@@ -51,8 +51,11 @@ def starting_body(pod: Pod, now: Instant) -> Body:
     return patch_of(pod, status)
 
 
-def unpulled_body(pod: Pod, failures: Mapping[str, tuple[str, str]], now: Instant) -> Body:
-    """Reason and message of each container that waits for its image. Those before it have run, those beside it run."""
+def held_up_body(pod: Pod, failures: Mapping[str, tuple[str, str]], now: Instant) -> Body:
+    """Reason and message of each container that waits, for its image or for what its variables are set from.
+
+    Those before it have run, those beside it run.
+    """
     names = [container.name for container in pod.spec.init_containers]
     held = next((at for at, name in enumerate(names) if name in failures), None)
     body = starting_body(pod, now) if held is not None else running_body(pod, now, ready=True)

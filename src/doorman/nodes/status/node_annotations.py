@@ -8,6 +8,7 @@ On a Node:
 - `doorman.dev/conditions: Ready=False,MemoryPressure=True`: what the kubelet says instead of good health;
 - `doorman.dev/shutdown: 30s/10s`: it shuts down, in so much time, the last of it for critical pods;
 - `doorman.dev/script`: the same by the clock, see `doorman.nodes.status.simulated_health`;
+- `doorman.dev/attach-limit: "25"`: how many simulated volumes can be attached to it;
 - `doorman.dev/pod-termination: 2s`: how long its pods take to stop that do not say;
 - `doorman.dev/failing-images: "example.com/*,*:old"`: images that cannot be pulled, on a Pod too;
 - `doorman.dev/devices`, `doorman.dev/device-taints`, `doorman.dev/failed-devices`: what its driver publishes, see
@@ -38,6 +39,7 @@ SILENT: Final = PREFIX + "silent"
 CONDITIONS: Final = PREFIX + "conditions"
 SCRIPT: Final = PREFIX + "script"
 SHUTDOWN: Final = PREFIX + "shutdown"
+ATTACH_LIMIT: Final = PREFIX + "attach-limit"
 DEVICES: Final = PREFIX + "devices"
 DEVICE_TAINTS: Final = PREFIX + "device-taints"
 FAILED_DEVICES: Final = PREFIX + "failed-devices"
@@ -65,10 +67,12 @@ _TIMES: Final = (STARTUP, READY_AFTER, RUNS_FOR, TERMINATION, LOG_INTERVAL)
 _AMOUNTS: Final = (CPU_USAGE, MEMORY_USAGE, DISK_USAGE)
 _OF_PODS: Final = (*_TIMES, EXIT_CODES, *_AMOUNTS, FAILING_IMAGES, LOGS)
 _OF_NODES: Final = (
-    SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, POD_TERMINATION, FAILING_IMAGES, DEVICES, DEVICE_TAINTS,
-    FAILED_DEVICES,
+    SIMULATED, SILENT, CONDITIONS, SCRIPT, SHUTDOWN, POD_TERMINATION, FAILING_IMAGES, ATTACH_LIMIT, DEVICES,
+    DEVICE_TAINTS, FAILED_DEVICES,
 )  # fmt: skip
 EXIT_CODE_MAX: Final = 255
+LIMIT_DIGITS_MAX: Final = 10
+"""So that it is one of Kubernetes' 32-bit numbers."""
 
 
 class NodeAnnotationError(ValueError):
@@ -117,6 +121,9 @@ def node_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
         if annotation in (SIMULATED, SILENT):
             if annotations[annotation] not in ("true", "false"):
                 errors.append(f'{annotation}: want "true" or "false", not "{annotations[annotation]}"')
+        elif annotation == ATTACH_LIMIT:
+            if parse_limit(annotations[annotation]) is None:
+                errors.append(f'{annotation}: want a number such as "25", not "{annotations[annotation]}"')
         elif annotation == POD_TERMINATION:
             try:
                 parse_seconds(annotations[annotation])
@@ -142,6 +149,14 @@ def parse_exit_codes(text: str) -> tuple[int, ...]:
     if not all(0 <= code <= EXIT_CODE_MAX for code in codes):
         raise NodeAnnotationError(f'exit codes go from 0 to {EXIT_CODE_MAX}: "{text}"')
     return codes
+
+
+def parse_limit(text: str) -> int | None:
+    """
+    >>> parse_limit("25"), parse_limit("many")
+    (25, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < LIMIT_DIGITS_MAX else None
 
 
 def parse_amount(text: str) -> int:

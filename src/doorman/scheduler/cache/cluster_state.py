@@ -120,6 +120,7 @@ class ClusterState:
         self.log: list[int] = []
         """Twice the row touched, plus one when the node itself changed and not only the pods on it."""
         self.log_start = 0  # position of the first entry that is kept, counted from the beginning of time
+        self.trials = RowChanges()  # rows whose pods are others for the length of a trial, or are back
         self.starts = RowChanges()
         """Rows on which a pod has started: who has to leave depends on that, and nothing else does."""
         self._rank: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
@@ -261,10 +262,12 @@ class ClusterState:
 
     def try_add(self, record: PodRecord, row: int) -> None:
         """Add for the length of a trial: nothing is logged, so it must be undone with `try_remove`."""
+        self.trials.note(row)
         self._put(record, row)
 
     def try_remove(self, record: PodRecord) -> None:
         """Remove for the length of a trial: undo with `try_add`."""
+        self.trials.note(record.row)
         self._take(record)
 
     def records_on(self, row: int) -> Iterable[PodRecord]:
@@ -274,10 +277,7 @@ class ClusterState:
         """Rows, and whether the node itself changed; `position` must not be before `log_start`."""
         rows: dict[int, bool] = {}
         for entry in self.log[position - self.log_start :]:
-            if entry & 1:
-                rows[entry >> 1] = True
-            else:
-                rows.setdefault(entry >> 1, False)
+            rows[entry >> 1] = bool(entry & 1) or rows.get(entry >> 1, False)
         return rows
 
     def _put(self, record: PodRecord, row: int) -> None:
