@@ -9,10 +9,10 @@ import pytest
 AT_IMPORT = """
 import builtins, os, signal
 real = builtins.__import__
-def interrupted(name, *more):
+def interrupted(name, *more, **how):
     if name == {name!r}:
         os.kill(os.getpid(), signal.SIGINT)
-    return real(name, *more)
+    return real(name, *more, **how)
 builtins.__import__ = interrupted
 import sys, runpy
 sys.argv = ["doorman", "up", "--nodes", "nonsense"]

@@ -38,9 +38,18 @@ def command(
             suffix = " (server dry run)" if is_dry else ""
             print(f"{applied.resource.qualified}/{applied.after['metadata']['name']} {applied.verb}{suffix}")
         except (ApiError, Unreachable, NoSuchResource) as error:
-            problems.append(told(error))
+            problems.append(_named(doc, error))
     if problems:
         fail("\n".join(problems))
+
+
+def _named(doc: Manifest, error: Exception) -> str:
+    """What went wrong, and with which object: a conflict names only fields."""
+    text = told(error)
+    if isinstance(error, ApiError) and error.reason == "Conflict":
+        name = f"{doc['kind'].lower()}/{doc['metadata']['name']}"
+        text += f"\nwhen applying {name}\nhint: --force-conflicts takes the fields over"
+    return text
 
 
 def documents(files: tuple[str, ...]) -> Iterator[Manifest]:
