@@ -1,7 +1,9 @@
 """From what people type (`po`, `pods`, `deploy`) to a resource the server has: discovery, as kubectl does it."""
 
 import difflib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -52,21 +54,37 @@ def resources(client: ApiClient) -> list[ServedResource]:
 
 def find_resource(client: ApiClient, typed: str) -> ServedResource:
     wanted, _, group = typed.lower().partition(".")
-    served = resources(client)
-    for resource in served:
+
+    def is_it(resource: ServedResource) -> bool:
         names = (resource.name, resource.singular, resource.kind.lower(), *resource.short_names)
-        if wanted in names and group in ("", resource.group, f"{resource.version}.{resource.group}".rstrip(".")):
-            return resource
-    near = difflib.get_close_matches(wanted, sorted({resource.name for resource in served}), n=1)
+        return wanted in names and group in ("", resource.group, f"{resource.version}.{resource.group}".rstrip("."))
+
+    found = _first(client, is_it)
+    if found is not None:
+        return found
+    near = difflib.get_close_matches(wanted, sorted({resource.name for resource in _known[client]}), n=1)
     hint = f'\nhint: did you mean "{near[0]}"?' if near else ""
     raise NoSuchResource(f'the server doesn\'t have a resource type "{typed}"{hint}')
 
 
 def resource_of_kind(client: ApiClient, api_version: str, kind: str) -> ServedResource:
-    for resource in resources(client):
-        if resource.api_version == api_version and resource.kind == kind:
-            return resource
-    raise NoSuchResource(f'no matches for kind "{kind}" in version "{api_version}"')
+    found = _first(client, lambda resource: resource.api_version == api_version and resource.kind == kind)
+    if found is None:
+        raise NoSuchResource(f'no matches for kind "{kind}" in version "{api_version}"')
+    return found
+
+
+_known: Final[WeakKeyDictionary[ApiClient, list[ServedResource]]] = WeakKeyDictionary()
+"""What each client was told last."""
+
+
+def _first(client: ApiClient, is_it: Callable[[ServedResource], bool]) -> ServedResource | None:
+    """What is known is enough where it has it; else the server is asked again: a kind may have been defined since."""
+    found = next(filter(is_it, _known.get(client, ())), None)
+    if found is None:
+        _known[client] = resources(client)
+        found = next(filter(is_it, _known[client]), None)
+    return found
 
 
 def _resource(group: str, version: str, raw: dict[str, Any]) -> ServedResource:  # one entry of aggregated discovery
