@@ -3,8 +3,8 @@
     .venv/bin/python tests/sim/simulate.py --seed 1 --steps 1000000
     .venv/bin/python tests/sim/simulate.py --replay tests/sim/seeds/NAME.json
 
-One seed gives one run, byte for byte: the digest says so. Many steps are run as seeds of 50,000, on as many processors as
-there are. When something does not hold, the run is made small (fewer kinds of faults, fewer clients) and its plan is
+One seed gives one run, byte for byte: the digest says so. Many steps are run as seeds of 50,000, on as many processors
+as there are. When something does not hold, the run is made small (fewer kinds of faults, fewer clients) and its plan is
 written to a file, which belongs to `tests/sim/seeds` when the bug is mended.
 """
 
