@@ -2,9 +2,9 @@
 
     .venv/bin/python tests/kills/kills.py --kills 500 --seed 1
 
-Four clients write as fast as they can, each its own keys. Again and again something is killed with SIGKILL: the server, its
-writer, its front, or all three; under load, while it starts, while it stops, while a backup is made, and about the time
-at which superseded rows are deleted. After each kill the server is there again, and every key holds what was last
+Four clients write as fast as they can, each its own keys. Again and again something is killed with SIGKILL: the server,
+its writer, its front, or all three; under load, while it starts, while it stops, while a backup is made, and about the
+time at which superseded rows are deleted. After each kill the server is there again, and every key holds what was last
 acknowledged, or what was asked for after that and not answered.
 """
 
