@@ -10,10 +10,9 @@ from typing import Any
 
 import httptools
 
-from doorman.registry.cache.stored_object import AFTER_REVISION, ITEM_HEAD
 from sim.sim_cluster import TOKEN, SimCluster
 from sim.sim_network import SimSocket
-from sim.sim_truth import Truth
+from sim.sim_truth import Truth, token_of
 from sim.sim_world import SimLoop, World
 
 PREFIX = "configmaps/default/"
@@ -397,9 +396,3 @@ class WatchClient:
             if self._prefix.count("/") == 1 and item["metadata"].get("namespace")
             else f"{self._prefix}{name}"
         )
-
-
-def token_of(value: bytes) -> str:
-    """Who wrote it last, and which of his writes it was."""
-    data = json.loads(ITEM_HEAD + b"0" + AFTER_REVISION + value).get("data") or {}
-    return str(data.get("token", ""))

@@ -41,6 +41,8 @@ from sim.sim_network import LinkConditions, SimSocket, socket_pair
 from sim.sim_world import SimClock, SimLoop, World
 
 TOKEN = "the-token-of-the-administrator"
+GARBAGE_ROWS, CHECKPOINT_PAGES = 40, 60
+"""Less than in reality: what happens after thousands of writes there happens all the time here."""
 STOP_SECONDS_MAX = 20.0
 """Within which a server that is asked to stop must have ended."""
 
@@ -230,6 +232,7 @@ class SimCluster:
                 (front_connections, "SystemClock", lambda: clock), (front_connections, "give_back", lambda: None),
                 (front_main, "Connections", self._connections), (loop_turns, "spent", self.world.spent),
                 (writer_process, "connect", self._connect), (sqlite_store, "sync_files", self._sync_files),
+                (sqlite_store, "GARBAGE_ROWS_PER_GROUP", GARBAGE_ROWS),
             ):  # fmt: skip
                 stack.enter_context(mock.patch.object(module, name, value))
             yield
@@ -297,6 +300,7 @@ class SimCluster:
 
     def _connect(self, file: str) -> Any:
         connection = _real_connect(file)
+        connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
         self.is_mark_old = False
         for loop in self.writers:
             if loop.writer.life is getcurrent():  # type: ignore[attr-defined]  # what this process is

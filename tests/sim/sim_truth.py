@@ -5,11 +5,13 @@ published before, and of what was still on its way the first so many writes: not
 was never taken is there.
 """
 
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
 import msgspec
 
+from doorman.registry.cache.stored_object import AFTER_REVISION, ITEM_HEAD
 from doorman.store.store_contract import Entry, Store, StoreEvent
 from sim.sim_world import World
 
@@ -23,6 +25,12 @@ class TrueEvent(msgspec.Struct, frozen=True):
     """The revision of what was there before; 0: nothing."""
 
 
+def token_of(value: bytes) -> str:
+    """Of the kept bytes of a config map: who wrote it last, and which of his writes it was."""
+    data = json.loads(ITEM_HEAD + b"0" + AFTER_REVISION + value).get("data") or {}
+    return str(data.get("token", ""))
+
+
 class Truth:
     def __init__(self, world: World) -> None:
         self._world = world
@@ -34,6 +42,8 @@ class Truth:
         self.by_revision: dict[int, TrueEvent] = {}
         self.by_key: dict[str, list[TrueEvent]] = {}
         self.current: dict[str, TrueEvent] = {}
+        self._tokens: dict[str, int] = {}
+        """What clients wrote, each time something else, and at which revision it is."""
         self.listeners: list[Callable[[TrueEvent], None]] = []
         self.opened = 0
 
@@ -101,8 +111,17 @@ class Truth:
             self.current.pop(true.key, None)
         else:
             self.current[true.key] = true
+        if value is not None and true.key.startswith("configmaps/default/k"):
+            self._check_token(true, value)
         for listener in self.listeners:
             listener(true)
+
+    def _check_token(self, event: TrueEvent, value: bytes) -> None:
+        """Every write of a client is done once."""
+        token = token_of(value)
+        first = self._tokens.setdefault(token, event.revision)
+        if token and first != event.revision:
+            self._world.fail(f"{token} was written at {first}, and again at {event.revision}")
 
     # Questions.
 

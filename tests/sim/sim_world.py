@@ -20,6 +20,7 @@ from typing import Any
 from doorman.base.clock import Alarm, Instant, ManualClock
 
 TRACE_LINES = 60
+CLOSE_TRIES = 20
 
 
 class SimulationFailed(AssertionError):
@@ -146,14 +147,21 @@ class SimLoop(base_events.BaseEventLoop):
         try:
             for task in [task for task in asyncio.tasks._all_tasks if task.get_loop() is self]:
                 task._log_destroy_pending = False
-                with contextlib.suppress(BaseException):
-                    task.get_coro().close()
+                _close(task.get_coro())
         finally:
             self.world.is_inert = False
 
     def _unhandled(self, _: Any, context: dict[str, Any]) -> None:
         if self.is_alive and not self.world.is_over:
             self.world.unhandled.append(f"{self.name}: {context.get('message')} {context.get('exception')!r}")
+
+
+def _close(coroutine: Any) -> None:
+    """However often it awaits something more on its way out."""
+    for _ in range(CLOSE_TRIES):
+        with contextlib.suppress(Exception):
+            coroutine.close()
+            return
 
 
 class World:

@@ -187,15 +187,21 @@ class Simulation:
         if cluster.server is None:
             for refusal in cluster.refusals:
                 is_front = "serves connections has ended" in refusal and self.faults.counts.get("kill-front")
-                is_sync = "cannot be made durable" in refusal and "sync" in self.disk.faults.gone_off
-                if "garbage" not in self.disk.faults.gone_off and not is_front and not is_sync:
+                is_disk = "cannot be made durable" in refusal or "cannot start: " in refusal
+                gone_off = self.disk.faults.gone_off
+                if "garbage" not in gone_off and not is_front and not (is_disk and (gone_off or self._is_killed)):
                     self.world.fail(f"the server does not start: {refusal}")
             cluster.refusals.clear()
-            self.disk.faults.gone_off.pop("garbage", None)
+            self.disk.faults.gone_off.clear()
             cluster.start()
         elif cluster.store is not None and not cluster.store.is_well and cluster.is_announced:
             cluster.stop() if rng.random() < 0.5 else cluster.kill(cluster.server)
         self.world.after(rng.uniform(0.2, 4.0), self._keep_running)
+
+    @property
+    def _is_killed(self) -> bool:
+        """Whether a writer was: then a server may not come to start."""
+        return any(self.faults.counts.get(kind) for kind in ("kill-writer", "kill-all", "power"))
 
     @property
     def _is_well(self) -> bool:
