@@ -17,6 +17,7 @@ import msgspec
 from doorman.admission.webhooks.webhook_dispatch import Unanswered
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import ClientConfig, ServiceReference
+from doorman.api.well_known import SIMULATED
 from doorman.client.webhook_errors import WebhookRefused, connection_fault, status_fault
 
 if TYPE_CHECKING:
@@ -32,10 +33,12 @@ class Target(msgspec.Struct, frozen=True):
 
     url: str
     server_name: str = ""
+    refusal: str = ""
+    """Why nobody answers there, where that is known."""
 
 
 ServiceLookup = Callable[[str, str, str], Mapping[str, Any] | None]  # a document
-"""Finds a service or its endpoints: resource, namespace and name."""
+"""Finds a service, its endpoints or a node: resource, namespace and name."""
 
 
 class WebhookCaller:
@@ -50,6 +53,8 @@ class WebhookCaller:
 
         target = target_of(config, self._services)
         told = f'failed to call webhook: Post "{_shown(config, target)}?timeout={timeout_seconds}s"'
+        if target.refusal:
+            raise Unanswered(f"{told}: {target.refusal}")
         self.in_flight += 1
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -121,15 +126,26 @@ def _service_target(service: ServiceReference, services: ServiceLookup) -> Targe
         raise Unanswered(f'failed to call webhook: service "{service.name}" not found')
     spec = found.get("spec") or {}
     host, port = spec.get("externalName") or next(iter(spec.get("externalIPs") or ()), ""), service.port
+    node = ""
     if not host:
-        host, port = _endpoint(service, spec, services)
+        host, port, node = _endpoint(service, spec, services)
     if not host:
         raise Unanswered(f'failed to call webhook: no endpoints available for service "{service.name}"')
     shown = f"[{host}]" if ":" in host else host
-    return Target(f"https://{shown}:{port}{service.path or '/'}", f"{service.name}.{service.namespace}.svc")
+    refusal = ""
+    if node and _is_simulated(node, services):
+        refusal = f"dial tcp {shown}:{port}: connect: connection refused (a simulated pod on {node}: nothing listens)"
+    return Target(f"https://{shown}:{port}{service.path or '/'}", f"{service.name}.{service.namespace}.svc", refusal)
 
 
-def _endpoint(service: ServiceReference, spec: Mapping[str, Any], services: ServiceLookup) -> tuple[str, int]:
+def _is_simulated(node: str, services: ServiceLookup) -> bool:
+    """Its pods have addresses that are nobody's, or somebody else's."""
+    found = services("nodes", "", node) or {}
+    return SIMULATED in ((found.get("metadata") or {}).get("annotations") or {})
+
+
+def _endpoint(service: ServiceReference, spec: Mapping[str, Any], services: ServiceLookup) -> tuple[str, int, str]:
+    """Address, port and node of one that is ready."""
     ports = [port for port in spec.get("ports") or () if port.get("port") == service.port]
     name = ports[0].get("name", "") if ports else ""
     endpoints = services("endpoints", service.namespace, service.name) or {}
@@ -137,8 +153,8 @@ def _endpoint(service: ServiceReference, spec: Mapping[str, Any], services: Serv
         for address in subset.get("addresses") or ():
             for port in subset.get("ports") or ():
                 if port.get("name", "") == name:
-                    return address["ip"], port["port"]
-    return "", 0
+                    return address["ip"], port["port"], address.get("nodeName", "")
+    return "", 0, ""
 
 
 def _shown(config: ClientConfig, target: Target) -> str:

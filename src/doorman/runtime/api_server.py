@@ -218,7 +218,7 @@ class ApiServer:
         )
 
     def _published(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
-        found = self.cache.collection(resource).get(f"{namespace}/{name}")
+        found = self.cache.collection(resource).get(f"{namespace}/{name}" if namespace else name)
         return found.document() if found is not None else None
 
     def _merged(self, form: GroupVersionForm, obj: Document, config: Document) -> Document:

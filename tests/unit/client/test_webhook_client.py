@@ -20,7 +20,7 @@ class World:
         self._docs = docs
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:
-        assert (namespace, name) == ("n", "s")
+        assert (namespace, name) == (("", "node-1") if resource == "nodes" else ("n", "s"))
         found: Mapping[str, Any] | None = self._docs.get(resource)
         return found
 
@@ -45,6 +45,13 @@ class World:
 
 
 ENDPOINTS = {"subsets": [{"addresses": [{"ip": "10.0.0.7"}], "ports": [{"name": "tls", "port": 9443}]}]}
+ON_NODE = {
+    "subsets": [
+        {"addresses": [{"ip": "10.0.0.7", "nodeName": "node-1"}], "ports": [{"name": "tls", "port": 9443}]},
+    ]
+}
+SIMULATED_NODE = {"metadata": {"annotations": {"doorman.dev/simulated": "true"}}}
+REFUSED = "dial tcp 10.0.0.7:9443: connect: connection refused (a simulated pod on node-1: nothing listens)"
 PORTS = [{"name": "tls", "port": 8443}]
 
 
@@ -69,6 +76,18 @@ PORTS = [{"name": "tls", "port": 8443}]
             World(services={"spec": {"ports": PORTS}}, endpoints=ENDPOINTS),
             Target("https://10.0.0.7:9443/hook", "s.n.svc"),
             id="endpoint",
+        ),
+        pytest.param(
+            SERVICE,
+            World(services={"spec": {"ports": PORTS}}, endpoints=ON_NODE, nodes={"metadata": {"annotations": {}}}),
+            Target("https://10.0.0.7:9443/hook", "s.n.svc"),
+            id="endpoint-on-a-node",
+        ),
+        pytest.param(
+            SERVICE,
+            World(services={"spec": {"ports": PORTS}}, endpoints=ON_NODE, nodes=SIMULATED_NODE),
+            Target("https://10.0.0.7:9443/hook", "s.n.svc", REFUSED),
+            id="endpoint-on-a-simulated-node",
         ),
     ],
 )
