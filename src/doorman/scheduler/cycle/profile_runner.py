@@ -18,8 +18,9 @@ from doorman.scheduler.plugin_registry import PluginContext, make_plugins
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.plugins.volume_binding import VolumeBinding
+from doorman.scheduler.preemption.budgets import Budgets
 from doorman.scheduler.preemption.nominator import Nominator
-from doorman.scheduler.preemption.preemption_evaluator import Budgets, PreemptionEvaluator
+from doorman.scheduler.preemption.preemption_evaluator import PreemptionEvaluator
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 
