@@ -7,10 +7,8 @@ from doorman.base.clock import Instant
 from doorman.scheduler.cache.pod_cache import PodCache, on_node
 from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import ShapeTable
-from doorman.scheduler.claim_states import ClaimStates
+from doorman.scheduler.cycle.profile_runner import SharedState
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
-from doorman.scheduler.preemption.nominator import Nominator
-from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
 from doorman.scheduler.queue.cluster_events import pod_update_events
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
@@ -23,18 +21,16 @@ class PodEventHandlers:
         queue: SchedulingQueue,
         pod_cache: PodCache,
         shapes: ShapeTable,
-        nominator: Nominator,
-        preempting: PendingPreemptions,
-        claims: ClaimStates,
+        state: SharedState,
     ) -> None:
         """`profiles` are the names under which pods are scheduled here."""
         self._profiles = profiles
         self._queue = queue
         self._pod_cache = pod_cache
         self._shapes = shapes
-        self._nominator = nominator
-        self._preempting = preempting
-        self._claims = claims
+        self._nominator = state.nominator
+        self._preempting = state.preempting
+        self._claims = state.claims
 
     def changed(self, old: Pod | None, new: Pod | None, now: Instant) -> None:
         newest = new if new is not None else old

@@ -101,15 +101,7 @@ class Scheduler:
         )
         self._runners = {profile.name: make_runner(profile, others[profile.name], state) for profile in config.profiles}
         self._queue = self._new_queue(config)
-        self._pod_events = PodEventHandlers(
-            self._runners,
-            self._queue,
-            self._pod_cache,
-            self._shapes,
-            self._nominator,
-            self._preempting,
-            self.claims,
-        )
+        self._pod_events = PodEventHandlers(self._runners, self._queue, self._pod_cache, self._shapes, state)
         self.pod_changed: Final = self._pod_events.changed
         """Of pods: `(old, new, now)`, as `node_changed` of nodes."""
         ends = Ends(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
