@@ -123,6 +123,7 @@ def test_why_names_the_taint_and_the_missing_toleration(server: Server) -> None:
         pytest.param(["--label", "disk"], "--label disk: want KEY=VALUE", id="label"),
         pytest.param(["--taint", "gpu"], "--taint gpu: want KEY[=VALUE]:EFFECT", id="taint-without-effect"),
         pytest.param(["--taint", "gpu:Never"], "invalid taint effect: Never", id="taint-effect"),
+        pytest.param(["--pod-termination", "soon"], 'podTermination: time: invalid duration "soon"', id="termination"),
         pytest.param(["--startup-delay", "5"], 'startupDelay: time: missing unit in duration "5"', id="start-up"),
         pytest.param(["--script", "silent"], 'script: "silent": want', id="script"),
     ],
