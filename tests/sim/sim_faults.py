@@ -10,7 +10,7 @@ KINDS = (
     "kill-server", "kill-writer", "kill-front", "kill-all", "power", "die-at-disk", "power-at-disk", "sync", "full",
     "write", "garbage", "slow-disk", "slow-network", "cut", "clock", "restart", "stop",
 )  # fmt: skip
-PAUSE_SECONDS_MEAN = 4.0
+PAUSE_SECONDS_MEAN = 3.0
 
 
 class Faults:
