@@ -123,7 +123,9 @@ class Faults:
     def _jump(self) -> None:
         rng = self._simulation.world.rng
         clocks = [self._simulation.cluster.clock, *self._simulation.elections.clocks]
-        rng.choice(clocks).ahead_seconds += rng.choice((-5.0, -0.5, 0.5, 5.0, 60.0))
+        for clock in clocks:
+            if rng.random() < 0.5:
+                clock.ahead_seconds += rng.choice((-5.0, -0.5, 0.5, 5.0, 60.0, 60.0))
 
     def _stop(self) -> None:
         """A process does nothing for a while, and then goes on as if nothing had been."""
