@@ -10,7 +10,7 @@ KINDS = (
     "kill-server", "kill-writer", "kill-front", "kill-all", "power", "die-at-disk", "power-at-disk", "sync", "full",
     "write", "garbage", "slow-disk", "slow-network", "cut", "clock", "restart", "stop",
 )  # fmt: skip
-PAUSE_SECONDS_MEAN = 4.0
+PAUSE_SECONDS_MEAN = 3.0
 
 
 class Faults:
@@ -123,7 +123,9 @@ class Faults:
     def _jump(self) -> None:
         rng = self._simulation.world.rng
         clocks = [self._simulation.cluster.clock, *self._simulation.elections.clocks]
-        rng.choice(clocks).ahead_seconds += rng.choice((-5.0, -0.5, 0.5, 5.0, 60.0))
+        for clock in clocks:
+            if rng.random() < 0.5:
+                clock.ahead_seconds += rng.choice((-5.0, -0.5, 0.5, 5.0, 60.0, 60.0))
 
     def _stop(self) -> None:
         """A process does nothing for a while, and then goes on as if nothing had been."""

@@ -178,6 +178,12 @@ class Disturber:
         except (Lost, ConnectionRefusedError):
             pass
 
+    async def taint_all_but_one(self) -> None:
+        """With what evicts: pods of all workloads are somewhere, and those that must leave have to."""
+        taints = {"spec": {"taints": [{"key": "sim", "effect": "NoExecute"}]}}
+        for number in range(2, NODES + 1):
+            await self._until_done("PATCH", f"/api/v1/nodes/node-{number}", {**recover(), **taints}, MERGE)
+
     async def mend(self) -> None:
         """Everything as it is wanted: until it is acknowledged."""
         for number in range(1, NODES + 1):

@@ -5,8 +5,10 @@ time everything must be as it is wanted; and the next round begins.
 """
 
 import asyncio
+import gc
 import logging
 import random
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +30,7 @@ from sim.sim_world import World
 
 ROUND_STEPS = 5_000
 READY_SECONDS_MAX = 30.0
+TAINTED_SECONDS = 60.0
 REST_SECONDS = 150.0
 """Longer than a pod stays on a node that fails, and than a controller waits before it tries again."""
 
@@ -134,9 +137,13 @@ class Simulation:
 
     def _come_to_rest(self) -> None:
         self.world.note("faults end")
-        if self.plan.disturbs:
-            self._do(self._disturber.mend(), 200)
         self._until(lambda: self._is_well, READY_SECONDS_MAX + 60, "the server is not ready after the faults")
+        if self.plan.disturbs:
+            # Long enough for everybody who must leave to be gone, while nothing else happens.
+            self._do(self._disturber.taint_all_but_one(), 200)
+            end = self.world.now() + TAINTED_SECONDS
+            self._until(lambda until=end: self.world.now() >= until, TAINTED_SECONDS + 1, "")  # type: ignore[misc]
+            self._do(self._disturber.mend(), 200)
         end = self.world.now() + REST_SECONDS
         self._until(lambda: self.world.now() >= end, REST_SECONDS + 1, "")
         for watcher in self._watchers:
@@ -196,7 +203,7 @@ class Simulation:
             cluster.start()
         elif cluster.store is not None and not cluster.store.is_well and cluster.is_announced:
             cluster.stop() if rng.random() < 0.5 else cluster.kill(cluster.server)
-        self.world.after(rng.uniform(0.2, 4.0), self._keep_running)
+        self.world.after(rng.uniform(0.1, 1.5), self._keep_running)
 
     @property
     def _is_killed(self) -> bool:
@@ -275,11 +282,22 @@ def _watched() -> list[tuple[str, str]]:
     return [(PATH, PREFIX), ("/api/v1/pods", "pods/"), ("/api/v1/nodes", "nodes/")]
 
 
+def print_nothing(_: object) -> None:
+    """Of what was raised where nobody could catch it."""
+
+
 def simulate(plan: Plan) -> Report:
     """Raises `SimulationFailed`."""
     logging.disable(logging.CRITICAL)
     try:
-        with tempfile.TemporaryDirectory(prefix="doorman-sim-") as folder:
-            return Simulation(plan, Path(folder)).run()
+        # What the dead leave behind says something when it is collected: nobody is to hear it.
+        with (
+            tempfile.TemporaryDirectory(prefix="doorman-sim-") as folder,
+            mock.patch.object(sys, "unraisablehook", print_nothing),
+        ):
+            try:
+                return Simulation(plan, Path(folder)).run()
+            finally:
+                gc.collect()
     finally:
         logging.disable(logging.NOTSET)
