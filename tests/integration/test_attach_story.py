@@ -346,3 +346,17 @@ def test_volume_is_deleted_when_no_node_has_it_any_more() -> None:
         assert volumes.volume(name) is None
 
     run_story(story, nodes=2)
+
+
+def test_pod_that_waits_for_its_volume_fails_at_its_deadline() -> None:
+    async def story(cluster: Story) -> None:
+        await VolumeStory(cluster).given_claim("data", annotations={"doorman.dev/attach-failure": "disk is broken"})
+        await cluster.given_pod("p", volumes=uses("data"), activeDeadlineSeconds=30)
+        await cluster.advance(29)
+        assert cluster.pod("p").status.phase == "Pending"
+        await cluster.advance(3)
+        assert (cluster.pod("p").status.phase, cluster.pod("p").status.reason) == ("Failed", "DeadlineExceeded")
+        await cluster.advance(1)
+        assert attached_nodes(cluster) == []
+
+    run_story(story)

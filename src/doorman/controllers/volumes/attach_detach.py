@@ -6,13 +6,10 @@ kubelet goes on. When nobody there uses the volume any more it is taken out of t
 deleted (`semantics/volumes/volume_attachments.py` has the rules). VolumeAttachments that have other names than it
 gives are others' business.
 
-Since when a volume is to be detached, and whether pods were told that they wait for another node, is remembered and
-forgotten with the process, as in Kubernetes.
-
 Keys: names of nodes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -35,6 +32,7 @@ from doorman.client.actions import Action
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.volumes.attach_detach_settings import AttachDetachSettings
+from doorman.controllers.volumes.attachment_memory import AttachmentMemory
 from doorman.controllers.volumes.attachment_writes import (
     attached_events,
     create_attachment,
@@ -43,7 +41,7 @@ from doorman.controllers.volumes.attachment_writes import (
     report_attached,
     waiting_events,
 )
-from doorman.semantics.volumes.csi_volumes import CsiVolume, csi_volume
+from doorman.semantics.volumes.csi_volumes import CsiVolume, csi_volume, named_volume
 from doorman.semantics.volumes.pod_volumes import claim_keys
 from doorman.semantics.volumes.volume_attachments import (
     attached_volumes_of,
@@ -68,10 +66,10 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Attached(msgspec.Struct, frozen=True):
-    """One of this controller's attachments. The volume is None when it is gone."""
+    """One of this controller's attachments."""
 
     attachment: VolumeAttachment
-    csi: CsiVolume | None
+    csi: CsiVolume
 
 
 def is_ready(node: Node) -> bool:
@@ -116,14 +114,10 @@ class AttachDetachController:
         self._drivers = drivers
         self._attachments = attachments
         self._settings = settings if settings is not None else AttachDetachSettings()
-        self._unused_since: dict[str, Instant] = {}
-        """By the name of an attachment that is to go."""
-        self._timed: set[str] = set()
-        """Of these, those that go at a known time."""
-        self._told: set[tuple[str, str]] = set()
-        """Volumes and nodes whose pods know that they wait for another node."""
-        self._failures: dict[str, str] = {}
-        """By the name of an attachment: what pods were told that its driver said."""
+        self._memories: dict[str, AttachmentMemory] = {}
+        """By node."""
+        self._sent_to: dict[str, set[str]] = {}
+        """By volume: nodes for which an attachment was asked for that is not there yet."""
         self._last_in_use: dict[str, tuple[str, ...]] = {}
         """Of nodes that are gone: what they said last."""
 
@@ -133,37 +127,65 @@ class AttachDetachController:
     @property
     def detachments_pending(self) -> int:
         """Volumes that are detached at a time that is known."""
-        return len(self._timed)
+        return sum(len(memory.timed) for memory in self._memories.values())
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
         """The next change tries again."""
 
     def reconcile(self, key: str, now: Instant) -> Result:
         node = self._nodes.get(key)
-        own = self._own(key)
+        memory = self._memories.setdefault(key, AttachmentMemory())
+        own = self._own(key, node, memory)
         wanted = self._wanted(key) if node is not None and is_managed(node) else {}
-        if not own and not wanted and (node is None or not node.status.volumes_attached):
-            self._last_in_use.pop(key, None)
-            return DONE
-        leaving, wakes = self._leaving(key, node, own, wanted, now)
+        freed = self._no_longer_sent(key, own, wanted, memory)
+        memory.keep(own, wanted)
+        leaving, wakes = self._leaving(key, node, own, wanted, memory, now)
         actions = [
             *self._report(node, own, wanted, leaving),
             *(delete_attachment(own[name].attachment) for name in leaving),
-            *(action for name, each in wanted.items() if name not in own for action in self._attach(key, each)),
-            *(action for name, each in wanted.items() if name in own for action in self._failure(own[name], each)),
         ]
-        return Result(actions=actions, wakes=wakes)
+        for name, each in wanted.items():
+            if name in own:
+                actions += self._failure(own[name], each, memory)
+            else:
+                actions += self._attach(key, name, each, memory)
+        if memory.is_empty:
+            del self._memories[key]
+            self._last_in_use.pop(key, None)
+        return Result(actions=actions, wakes=[*wakes, *((other, now) for other in self._waiting_for(freed, key))])
 
-    def _own(self, node: str) -> dict[str, Attached]:
-        """The node's attachments that are this controller's, by name."""
+    def _own(self, name: str, node: Node | None, memory: AttachmentMemory) -> dict[str, Attached]:
+        """The node's attachments that are this controller's, by name. Also of a volume that was deleted since."""
         found = {}
-        for attachment in self._attachments.by(BY_ATTACHED_NODE, node):
+        volumes = (named_volume(each.name) for each in (node.status.volumes_attached if node is not None else ()))
+        reported = {attachment_name(each, name): each for each in volumes if each is not None}
+        for attachment in self._attachments.by(BY_ATTACHED_NODE, name):
+            own = attachment.metadata.name
             volume = self._volumes.get(attachment.spec.source.persistent_volume_name or "")
-            csi = csi_volume(volume) if volume is not None else None
-            name = attachment.metadata.name
-            if csi is None or name == attachment_name(csi, node):
-                found[name] = Attached(attachment, csi)
+            csi = csi_volume(volume) if volume is not None else memory.known.get(own) or reported.get(own)
+            if csi is not None and own == attachment_name(csi, name):
+                memory.known[own] = csi
+                found[own] = Attached(attachment, csi)
         return found
+
+    def _no_longer_sent(
+        self, node: str, own: Container[str], wanted: Container[str], memory: AttachmentMemory
+    ) -> list[str]:
+        """Volumes that were asked for here and are wanted no longer: nodes that wait for them must look again."""
+        freed = []
+        for name, volume in memory.sent.items():
+            if name in own or name not in wanted:
+                self._sent_to[volume].discard(node)
+                if not self._sent_to[volume]:
+                    del self._sent_to[volume]
+                freed += [volume] if name not in own else []
+        return freed
+
+    def _waiting_for(self, volumes: Iterable[str], node: str) -> Iterator[str]:
+        """Other nodes whose pods use one of these."""
+        for name in volumes:
+            volume = self._volumes.get(name)
+            yield from (other for other in _nodes_of(self._pods_of(volume) if volume else ()) if other != node)
 
     def _wanted(self, node: str) -> dict[str, Wanted]:
         """What the node's pods use, by the name of the attachment."""
@@ -183,6 +205,7 @@ class AttachDetachController:
         node: Node | None,
         own: Mapping[str, Attached],
         wanted: Mapping[str, Wanted],
+        memory: AttachmentMemory,
         now: Instant,
     ) -> tuple[list[str], list[tuple[str, Instant]]]:
         """Names of attachments to delete now, and when to look at the others again."""
@@ -190,24 +213,21 @@ class AttachDetachController:
         leaving: list[str] = []
         wakes: list[tuple[str, Instant]] = []
         for attachment, each in own.items():
-            if attachment not in wanted:
-                self._failures.pop(attachment, None)
-            self._timed.discard(attachment)
+            memory.timed.discard(attachment)
             if attachment in wanted or each.attachment.metadata.deletion_timestamp:
-                self._unused_since.pop(attachment, None)
+                memory.unused_since.pop(attachment, None)
                 continue
             at = decide_detach(
-                self._unused_since.setdefault(attachment, now),
-                in_use=each.csi is not None and each.csi.unique_name in in_use,
+                memory.unused_since.setdefault(attachment, now),
+                in_use=each.csi.unique_name in in_use,
                 is_ready=node is not None and is_ready(node),
                 is_out_of_service=node is not None and is_out_of_service(node),
                 forces=not self._settings.disable_force_detach_on_timeout,
             )
             if at is not None and at <= now:
                 leaving.append(attachment)
-                self._unused_since.pop(attachment, None)
             elif at is not None:
-                self._timed.add(attachment)
+                memory.timed.add(attachment)
                 wakes.append((name, at))
         return leaving, wakes
 
@@ -221,8 +241,8 @@ class AttachDetachController:
         attached = {
             each.csi.unique_name: name
             for name, each in own.items()
-            if each.csi is not None and name not in leaving and each.attachment.status.attached
-            if not each.attachment.metadata.deletion_timestamp
+            if name not in leaving
+            if each.attachment.status.attached and not each.attachment.metadata.deletion_timestamp
         }
         before = {each.name for each in node.status.volumes_attached}
         if before != attached.keys():
@@ -231,34 +251,38 @@ class AttachDetachController:
             if unique_name not in before and name in wanted:
                 yield from attached_events(wanted[name].volume, wanted[name].pods)
 
-    def _attach(self, node: str, wanted: Wanted) -> Iterable[Action]:
+    def _attach(self, node: str, name: str, wanted: Wanted, memory: AttachmentMemory) -> Iterable[Action]:
         volume = wanted.volume
         if not may_be_on_many_nodes(volume):
             elsewhere = self._elsewhere(volume, node)
             if elsewhere:
-                if (volume.metadata.name, node) in self._told:
+                if name in memory.told:
                     return ()
-                self._told.add((volume.metadata.name, node))
+                memory.told.add(name)
                 return waiting_events(volume, wanted.pods, self._users(volume, elsewhere))
-        self._told.discard((volume.metadata.name, node))
+        memory.told.discard(name)
+        memory.sent[name] = volume.metadata.name
+        self._sent_to.setdefault(volume.metadata.name, set()).add(node)
         return (create_attachment(volume, wanted.csi, node),)
 
-    def _failure(self, attached: Attached, wanted: Wanted) -> Iterable[Action]:
+    @staticmethod
+    def _failure(attached: Attached, wanted: Wanted, memory: AttachmentMemory) -> Iterable[Action]:
         """What the driver says that it could not do is told once."""
         name, status = attached.attachment.metadata.name, attached.attachment.status
         message = status.attach_error.message if status.attach_error is not None and not status.attached else ""
-        if self._failures.get(name, "") == message:
+        if memory.failures.get(name, "") == message:
             return ()
         if not message:
-            del self._failures[name]
+            del memory.failures[name]
             return ()
-        self._failures[name] = message
+        memory.failures[name] = message
         return failed_events(wanted.volume, wanted.pods, message)
 
     def _elsewhere(self, volume: PersistentVolume, node: str) -> list[str]:
         """Other nodes that have it, or are about to."""
         csi = csi_volume(volume)
-        return [
+        sent = sorted(self._sent_to.get(volume.metadata.name, set()) - {node})
+        return sent or [
             each.spec.node_name
             for each in self._attachments.by(BY_ATTACHED_VOLUME, volume.metadata.name)
             if each.spec.node_name != node

@@ -26,6 +26,9 @@ PLUGINS: Final = (
 _ZONES_SEPARATOR: Final = "__"
 
 
+CSI_PREFIX: Final = "kubernetes.io/csi/"
+
+
 class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
     driver: str
     handle: str
@@ -35,7 +38,17 @@ class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unique_name(self) -> str:
         """As `volumesAttached` and `volumesInUse` of a node call it."""
-        return f"kubernetes.io/csi/{self.driver}^{self.handle}"
+        return f"{CSI_PREFIX}{self.driver}^{self.handle}"
+
+
+def named_volume(unique_name: str) -> CsiVolume | None:
+    """The other way round; None when it is no driver's.
+
+    >>> named_volume("kubernetes.io/csi/d.example.com^h")
+    CsiVolume(driver='d.example.com', handle='h', plugin='')
+    """
+    driver, sign, handle = unique_name.removeprefix(CSI_PREFIX).partition("^")
+    return CsiVolume(driver=driver, handle=handle) if sign and unique_name.startswith(CSI_PREFIX) else None
 
 
 def csi_volume(volume: PersistentVolume) -> CsiVolume | None:

@@ -167,3 +167,30 @@ def test_detached_volume_wakes_the_nodes_that_wait_for_it() -> None:
     attaching = controller(caches)
     [keys] = [source.keys for source in attaching.sources if source.resource == ATTACHMENTS]
     assert list(keys(ObjectChange(ATTACHMENTS, attachment_view("node-1"), None))) == ["node-2", "node-1"]
+
+
+def test_volume_is_asked_for_on_one_node_only_before_the_attachment_is_seen() -> None:
+    caches = AttachingCaches()
+    caches.put("nodes", node_view("node-1"), node_view("node-2"))
+    caches.put("pods", user("p"), user("q", node="node-2"))
+    attaching = controller(caches)
+    assert shown(attaching.reconcile("node-1", 0.0).actions) == ["attach to node-1"]
+    assert shown(attaching.reconcile("node-2", 0.0).actions) == ["FailedAttachVolume q"]
+    assert shown(attaching.reconcile("node-1", 0.0).actions) == ["attach to node-1"], "it is tried again"
+    caches.remove("pods", user("p"))
+    assert list(attaching.reconcile("node-1", 1.0).wakes) == [("node-2", 1.0)]
+    assert shown(attaching.reconcile("node-2", 1.0).actions) == ["attach to node-2"]
+
+
+def test_attachment_of_a_volume_that_was_deleted_goes_and_one_that_was_never_known_stays() -> None:
+    caches = AttachingCaches()
+    caches.put("nodes", node_view(attached=True))
+    caches.put("pods", user())
+    caches.put(ATTACHMENTS, attachment_view())
+    attaching = controller(caches)
+    assert shown(attaching.reconcile("node-1", 0.0).actions) == []
+    caches[VOLUMES].remove("v")
+    assert shown(attaching.reconcile("node-1", 0.0).actions) == ["report []", "detach uid-node-1"]
+    assert shown(controller(caches).reconcile("node-1", 0.0).actions) == ["report []", "detach uid-node-1"]
+    caches.put("nodes", node_view())
+    assert shown(controller(caches).reconcile("node-1", 0.0).actions) == []
