@@ -10,7 +10,7 @@ from doorman.base.durations import human_span, parse_duration
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_time
 from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
-from doorman.client.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient, Unreachable
 
 
 @click.group("clock", invoke_without_command=True)

@@ -8,9 +8,9 @@ import click
 
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.http_client import Unreachable
-from doorman.client.manifests import Manifest, ManifestError, apply_manifest, parse_manifests
-from doorman.client.resource_lookup import NoSuchResource
+from doorman.client.command_line.http_client import Unreachable
+from doorman.client.command_line.manifests import Manifest, ManifestError, apply_manifest, parse_manifests
+from doorman.client.command_line.resource_lookup import NoSuchResource
 
 
 @click.command("apply")

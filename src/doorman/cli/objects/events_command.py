@@ -13,8 +13,8 @@ from doorman.cli.objects.event_rows import HEADER, in_order, row
 from doorman.cli.objects.object_output import print_list
 from doorman.cli.objects.output import print_columns
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.http_client import HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, find_resource
+from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, find_resource
 
 _TYPES: Final = ("Normal", "Warning")
 

@@ -10,7 +10,7 @@ from doorman.base.clock import spent
 from doorman.base.errors import ApiError
 from doorman.cli.paths import default_data_dir
 from doorman.cli.server_connection import ClusterChoice, fail_with
-from doorman.client.http_client import HttpClient, Unreachable, find_kubeconfig
+from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
 from doorman.snapshot.cluster_reader import read_cluster
 from doorman.snapshot.snapshot_file import load
 from doorman.snapshot.snapshot_format import Snapshot, SnapshotError
