@@ -31,14 +31,60 @@ def waiting_reason(story: Story, name: str) -> str:
 )
 def test_pod_is_being_created_until_what_it_mounts_is_there(volumes: list[Any], resource: str, text: str) -> None:
     async def story(cluster: Story) -> None:
-        # By hand: its events and those of the scheduler would have one name at one instant.
-        await cluster.given_pod("p", volumes=volumes, nodeName="node-1")
+        await cluster.given_pod("p", volumes=volumes)
         await cluster.advance(20)
         assert waiting_reason(cluster, "p") == "ContainerCreating"
         assert ("FailedMount", text) in VolumeStory(cluster).events("p")
         body = {"metadata": {"name": "app"}}
         await cluster.client.create(Create(resource=resource, namespace="default", body=body))
         await cluster.advance(60)
+        cluster.expect_running("p")
+
+    run_story(story, nodes=1)
+
+
+PROJECTED = [{"name": "all", "projected": {"sources": [{"configMap": {"name": "app"}}]}}]
+
+
+def test_projected_volume_is_waited_for_like_any_other() -> None:
+    async def story(cluster: Story) -> None:
+        await cluster.given_pod("p", volumes=PROJECTED)
+        await cluster.advance(20)
+        assert waiting_reason(cluster, "p") == "ContainerCreating"
+        text = 'MountVolume.SetUp failed for volume "all" : configmap "app" not found'
+        assert ("FailedMount", text) in VolumeStory(cluster).events("p")
+        body = {"metadata": {"name": "app"}}
+        await cluster.client.create(Create(resource="configmaps", namespace="default", body=body))
+        await cluster.advance(60)
+        cluster.expect_running("p")
+
+    run_story(story, nodes=1)
+
+
+@pytest.mark.parametrize(
+    ("container", "resource", "text"),
+    [
+        pytest.param(
+            {"envFrom": [{"secretRef": {"name": "app"}}]}, "secrets", 'secret "app" not found', id="all of a secret"
+        ),
+        pytest.param(
+            {"env": [{"name": "V", "valueFrom": {"configMapKeyRef": {"name": "app", "key": "k"}}}]},
+            "configmaps",
+            'configmap "app" not found',
+            id="key of a map",
+        ),
+    ],
+)
+def test_container_is_not_made_until_its_variables_can_be_set(container: Any, resource: str, text: str) -> None:
+    async def story(cluster: Story) -> None:
+        await cluster.given_pod("p", containers=[{"name": "c", "image": "i", **container}])
+        await cluster.advance(35)
+        assert waiting_reason(cluster, "p") == "CreateContainerConfigError"
+        assert cluster.pod("p").status.container_statuses[0].state.waiting.message == text
+        assert ("Failed", f"Error: {text}") in VolumeStory(cluster).events("p")
+        body = {"metadata": {"name": "app"}, "data": {"k": "dg=="}}
+        await cluster.client.create(Create(resource=resource, namespace="default", body=body))
+        await cluster.advance(10)
         cluster.expect_running("p")
 
     run_story(story, nodes=1)

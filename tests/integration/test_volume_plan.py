@@ -3,7 +3,7 @@
 from typing import Any
 
 from doorman.nodes.profile import NodeProfile
-from doorman.plan.plan_actions import NodeChoice, Step, TaintNodes
+from doorman.plan.plan_actions import DrainNodes, LoseNodes, NodeChoice, Step, TaintNodes
 from doorman.plan.plan_options import PlanOptions
 from doorman.plan.plan_result import Plan
 from doorman.plan.planner import plan
@@ -65,3 +65,67 @@ def test_pod_whose_claim_was_left_out_of_the_dump_may_go_anywhere() -> None:
     found = planned(snapshot_of(kept, whole.taken_at))
     assert found.summary.pending == 0
     assert [move.replacement.node for move in found.pods if move.replacement is not None] == ["b-1"]
+
+
+def deployment() -> dict[str, Any]:
+    labels = {"app": "web"}
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    spec = {"containers": [{"name": "c", "image": "i"}], "volumes": volumes}
+    return {
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+
+
+def snapshot_with_a_disk_for_one_node() -> tuple[Snapshot, str]:
+    """And the node that has it."""
+    taken: list[tuple[Snapshot, str]] = []
+
+    async def story(original: Original) -> None:
+        await original.create("storageclasses.storage.k8s.io", standard_class(), namespace="")
+        await original.create("persistentvolumeclaims", {"metadata": {"name": "data"}, "spec": claim_spec()})
+        await original.create("deployments.apps", deployment())
+        await original.advance(30)
+        [pod] = original.plane.informers.lister("pods").list()
+        taken.append((original.snapshot(), pod.spec.node_name))
+
+    run_original(story, {"n-1": NodeProfile(), "n-2": NodeProfile()})
+    return taken[0]
+
+
+def test_pod_that_waits_for_the_disk_of_a_lost_node_says_so() -> None:
+    snapshot, node = snapshot_with_a_disk_for_one_node()
+    lose = LoseNodes(nodes=NodeChoice(names=(node,)))
+    found = plan(snapshot, [Step(action=lose)], PlanOptions())
+    [move] = found.pods
+    assert move.gone_at_seconds is None
+    assert move.replacement is not None
+    assert (move.replacement.node is not None, move.replacement.ready_at_seconds) == (True, None)
+    [note] = found.notes
+    assert note.startswith(f"default/{move.replacement.name} does not start on {move.replacement.node}: ")
+    assert note.endswith(f"Volume is already used by pod(s) {move.name}")
+
+
+def test_node_out_of_service_lets_its_disk_go() -> None:
+    snapshot, node = snapshot_with_a_disk_for_one_node()
+    nodes = NodeChoice(names=(node,))
+    change = parse_taint_change(["node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"])
+    steps = [Step(action=LoseNodes(nodes=nodes)), Step(action=TaintNodes(nodes=nodes, change=change), at_seconds=600)]
+    found = plan(snapshot, steps, PlanOptions())
+    [move] = found.pods
+    assert move.replacement is not None
+    assert move.replacement.ready_at_seconds is not None
+    assert move.replacement.ready_at_seconds >= 600
+    assert found.notes == ()
+
+
+def test_drained_pod_takes_its_disk_along() -> None:
+    snapshot, node = snapshot_with_a_disk_for_one_node()
+    found = plan(snapshot, [Step(action=DrainNodes(nodes=NodeChoice(names=(node,))))], PlanOptions())
+    [move] = found.pods
+    assert move.replacement is not None
+    assert move.replacement.ready_at_seconds == move.at_seconds

@@ -82,6 +82,16 @@ class Server:
     def doorman(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         return self.run(sys.executable, "-m", "doorman", *arguments, stdin=stdin)
 
+    def start_doorman(self, *arguments: str) -> "subprocess.Popen[str]":
+        """One that is not waited for."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "doorman", *arguments],
+            env={**os.environ, "KUBECONFIG": str(self.kubeconfig)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def kubectl(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         cache = self.kubeconfig.parent / "kubectl-cache"
         return self.run("kubectl", "--cache-dir", str(cache), *arguments, stdin=stdin)

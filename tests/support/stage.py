@@ -31,7 +31,7 @@ from doorman.client.actions import (
     Renew,
     Update,
 )
-from doorman.client.controller_contract import Controller, ObjectChange, Result, Retry
+from doorman.client.controller_contract import Controller, FailureListener, ObjectChange, Result, Retry
 from doorman.client.informer_cache import InformerCache
 
 Document = dict[str, Any]
@@ -205,6 +205,9 @@ class Stage:
             self.gave_up.append((self.elapsed, self._controllers[number].name, key, error))
             self._controllers[number].gave_up(key, error, self.now)
             return
+        controller = self._controllers[number]
+        if isinstance(controller, FailureListener):
+            controller.failed(key, error)
         self._attempts[(number, key)] = attempts
         delay = min(retry.delay_seconds * retry.factor ** (attempts - 1), retry.delay_seconds_max)
         self._wake(number, key, self.now + delay)

@@ -1,8 +1,7 @@
 """The controllers as a process of their own: `doorman controllers`."""
 
 import logging
-import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -15,20 +14,15 @@ from doorman.attached.account_tokens import AccountCredentials
 from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ComponentSettings
 from doorman.attached.custom_rows import row_of
+from doorman.attached.managed_component import ManagedComponent
 from doorman.attached.quota_totals import WEIGHED, QuotaTotals
-from doorman.attached.serving_port import Check, MetricsSource
 from doorman.client.controller_contract import Controller, ObjectChange
 from doorman.client.http.api_requests import ApiRequests
-from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
-from doorman.client.http.unseen_writes import RemoteExecutor
-from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX
 from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
-from doorman.runtime.components.component_metrics import controller_source
-from doorman.runtime.components.informer_indexes import indexed_cache
-from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, Parts, managed_controllers
+from doorman.runtime.controller_parts import Parts
+from doorman.runtime.controller_registry import Account, managed_controllers
 from doorman.runtime.settings import Settings
 
 _log: Final = logging.getLogger("doorman.controllers")
@@ -51,7 +45,7 @@ def controllers_client(requests: ApiRequests) -> RemoteClient:
     return RemoteClient(requests, builtin_scheme(), KUBE_CONTROLLER_MANAGER)
 
 
-class ControllersComponent:
+class ControllersComponent(ManagedComponent):
     def __init__(
         self,
         around: ComponentParts,
@@ -62,34 +56,13 @@ class ControllersComponent:
         uses_accounts: bool,
     ) -> None:
         """`uses_accounts`: each controller acts as its own service account."""
-        self._around = around
+        super().__init__(around, documents=(*WEIGHED, *(resource for resource, _ in SENT_WHOLE)))
         self._component = component
         self._uses_accounts = uses_accounts
-        self._scheme = builtin_scheme()
-        kinds = self._scheme.kinds
-        self.informers = HttpInformers(
-            around.requests.variant(qps=0.0),
-            kinds,
-            around.clock,
-            around.faults,
-            indexed_cache,
-            documents=(*WEIGHED, *(resource for resource, _ in SENT_WHOLE)),
-        )
-        self._manager = ControllerManager(
-            self.informers,
-            kinds,
-            around.clock,
-            around.faults,
-            host=socket.gethostname(),
-            events_max=REMOTE_QUEUE_EVENTS_MAX,
-            new_executor=lambda client, recorder, renewer: RemoteExecutor(
-                client, recorder, renewer, self.informers.seen
-            ),
-        )
         settings = msgspec.structs.replace(settings, controllers=(*files.without(), *settings.controllers))
         parts = Parts(
             informers=self.informers,
-            kinds=kinds,
+            kinds=self._scheme.kinds,
             settings=settings,
             ca_certificate=files.root_ca,
             ca_key=files.signing_key,
@@ -106,21 +79,9 @@ class ControllersComponent:
                 self.informers.of(source.resource)
         self.informers.of(DEFINITIONS).listen(self._definition_changed, "custom-kinds")
 
-    @property
-    def checks(self) -> Mapping[str, Check]:
-        return {}
-
-    @property
-    def sources(self) -> Iterable[MetricsSource]:
-        return (controller_source(self._manager.runners),)
-
     async def lead(self, may_act: Callable[[], bool]) -> None:
         for controller, account in self._controllers:
             self._manager.join(controller, self._client_of(account, may_act))
-
-    async def resign(self) -> None:
-        for runner in list(self._manager.runners):
-            self._manager.leave(runner)
 
     def _client_of(self, account: Account, may_act: Callable[[], bool]) -> RemoteClient:
         """Each controller has a limit of its own."""

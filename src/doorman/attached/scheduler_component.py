@@ -21,14 +21,12 @@ from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX, EventRecorder
 from doorman.runtime.components.component_metrics import scheduler_source
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.informer_indexes import indexed_cache
-from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
+from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
 from doorman.scheduler.scheduler import Scheduler
 
-SCHEDULED_BY: Final = ("nodes", *WATCHED, "pods")
-"""Kinds that the scheduler follows, in the order in which it is told of them."""
 UNFINISHED: Final = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 
 

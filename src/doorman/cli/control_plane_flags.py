@@ -15,6 +15,7 @@ from doorman.cli.flag_types import Gates, GoDuration, NameList
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.pods.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction.taint_eviction import EvictionTimers, TaintEvictionSettings
+from doorman.controllers.volumes.attach_detach_settings import AttachDetachSettings
 from doorman.runtime.settings import Settings, without_aliases
 from doorman.scheduler.config.config_file import read_config
 from doorman.scheduler.config.plugin_args import ConfigError
@@ -82,6 +83,11 @@ _CONTROLLER_FLAGS: Final = (
         type=click.IntRange(min=1),
         default=256,
         help="Pods and rules that are looked at, at once, because of devices' taints.",
+    ),
+    click.option(
+        "--disable-force-detach-on-timeout",
+        is_flag=True,
+        help="Volumes in use on a lost node stay attached; otherwise they are detached after six minutes.",
     ),
     click.option(
         "--terminated-pod-gc-threshold",
@@ -165,6 +171,7 @@ def control_plane_settings(flags: dict[str, Any]) -> Settings:
             respects_budgets=flags["eviction_respect_pdb"],
             evictions_per_second=flags["eviction_rate"],
         ),
+        attach_detach=AttachDetachSettings(disable_force_detach_on_timeout=flags["disable_force_detach_on_timeout"]),
         device_taint_eviction_workers=flags["concurrent_device_taint_eviction_syncs"],
         pod_gc=PodGcSettings(terminated_pod_gc_threshold=flags["terminated_pod_gc_threshold"]),
         scheduler=scheduler_config(flags["config"]),

@@ -66,6 +66,11 @@ _PATH: Final = click.Path(path_type=Path)
 @click.option("--audit-log-path", type=_PATH, help="Where to log who did what, one JSON line a request.")
 @click.option("--nodes-config", type=_PATH, help="Simulated nodes by profile, instead of --nodes.")
 @click.option(
+    "--simulate-provisioners",
+    is_flag=True,
+    help="Volumes of every storage class are simulated, not only those of `standard`: nobody else makes any.",
+)
+@click.option(
     "--from",
     "source",
     type=_PATH,
@@ -181,6 +186,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         audit_log_path=flags["audit_log_path"],
         fleet=read_fleet(flags["nodes_config"]),
         clock_rate=flags["clock"],
+        plays_provisioners=flags["simulate_provisioners"],
     )
 
 

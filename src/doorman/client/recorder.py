@@ -9,6 +9,7 @@ Recording is never in anybody's way: events wait in a bounded queue, and one tha
 """
 
 import asyncio
+import zlib
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -26,6 +27,7 @@ QUEUE_EVENTS_MAX: Final = 100_000
 IN_FLIGHT_MAX: Final = 2
 """Few, so that a flood of events does not slow down what it tells of."""
 REMEMBERED_MAX: Final = 4096
+TELLER_NANOSECONDS_MAX: Final = 1_000_000
 SPAM_BURST: Final = 25
 SPAM_REFILL_SECONDS: Final = 300.0
 SIMILAR_MAX: Final = 10
@@ -152,7 +154,7 @@ class EventRecorder:
             known.count += 1
             self._known.move_to_end(key)
             return self._repeat(action, known, message, now)
-        known = _Known(self._name(about, now), about.namespace or "default", 1, now, now)
+        known = _Known(self._name(action, now), about.namespace or "default", 1, now, now)
         _remember(self._known, key, known)
         return self._create("events", known.namespace, _classic_body(action, known, message, now))
 
@@ -217,7 +219,7 @@ class EventRecorder:
             if known.count != 2:
                 return None  # counted; written when the series ends
             return self._start_series(known, now)
-        name, namespace = self._name(about, now), about.namespace or "default"
+        name, namespace = self._name(action, now), about.namespace or "default"
         _remember(self._known, key, _Known(name, namespace, 1, now, now))
         note = action.message.encode()
         body: dict[str, Any] = {
@@ -253,10 +255,15 @@ class EventRecorder:
 
         return write
 
-    def _name(self, about: ObjectReference, now: Instant) -> str:
-        """`<object>.<nanoseconds in hex>`, never twice the same."""
-        self._stamp = max(self._stamp + 1, int(now * 1_000_000_000))
-        return f"{about.name}.{self._stamp:x}"
+    def _name(self, action: RecordEvent, now: Instant) -> str:
+        """`<object>.<nanoseconds in hex>`, never twice the same.
+
+        Several recorders may tell of one object at one instant, where a clock stands still: who tells it shows in
+        the last digits.
+        """
+        teller = zlib.crc32(f"{action.component} {action.host}".encode()) % TELLER_NANOSECONDS_MAX
+        self._stamp = max(self._stamp + 1, int(now * 1_000_000_000) + teller)
+        return f"{action.regarding.name}.{self._stamp:x}"
 
 
 def _classic_body(action: RecordEvent, known: _Known, message: str, now: Instant) -> dict[str, Any]:  # an Event as JSON

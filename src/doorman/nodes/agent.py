@@ -20,24 +20,10 @@ from doorman.api.views.pods import Pod
 from doorman.api.well_known import NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
-from doorman.client.actions import Action, Delete, Patch, Renew
+from doorman.client.actions import Action, Patch, Renew
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.nodes.agent_settings import AgentSettings
-from doorman.nodes.pods.admission_rejections import AdmissionRejections
-from doorman.nodes.pods.critical_pod_preemption import MESSAGE, REASON, decide_preemption, preempted_body
-from doorman.nodes.pods.kubelet_pod_status import refused_body, stopped_body
-from doorman.nodes.pods.node_load import Loads
-from doorman.nodes.pods.pod_admission import PodRejection, Shortfall, decide_admission
-from doorman.nodes.pods.pod_lifecycle import (
-    Life,
-    Next,
-    decide_next,
-    decide_start,
-    decide_stop,
-    deleted_at,
-    life_of,
-)
 from doorman.nodes.pods.pressure_eviction import (
     INTERVAL_SECONDS,
     SHORTAGES,
@@ -46,16 +32,21 @@ from doorman.nodes.pods.pressure_eviction import (
     eviction_message,
     observe,
 )
+from doorman.nodes.pods.simulated_pods import SimulatedPods
 from doorman.nodes.pods.start_requirements import StartRequirements
 from doorman.nodes.status.annotation_warnings import AnnotationWarnings
-from doorman.nodes.status.graceful_shutdown import EVENT_REASON, REFUSAL, Shutdowns, terminated_body
-from doorman.nodes.status.kubelet_writes import life_events, missing_status, node_event, pod_event, status_patch
+from doorman.nodes.status.graceful_shutdown import EVENT_REASON, Shutdowns
+from doorman.nodes.status.kubelet_writes import (
+    missing_status,
+    node_event,
+    pod_event,
+    status_patch,
+)
 from doorman.nodes.status.node_annotations import SCRIPT, SHUTDOWN, SIMULATED, is_simulated
 from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, last_instant, next_instant, slot_of
 from doorman.nodes.status.node_status import change_events, last_report, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at, is_ready, wake_at_first
 from doorman.nodes.status.unwritten_leases import renewed_at, renews_unwritten
-from doorman.semantics.pods.pod_resources import pod_requests
 
 NAME: Final = "simulated-nodes"
 WORKERS: Final = 64
@@ -74,7 +65,7 @@ def node_keys(change: ObjectChange) -> Iterable[str]:
 
 
 class SimulatedNodes:
-    """Remembers what a kubelet remembers: which pods it took, when their present stretch began, what it saw go."""
+    """Remembers of its nodes what a kubelet remembers; of their pods `SimulatedPods` does."""
 
     name = NAME
     workers = WORKERS
@@ -92,20 +83,13 @@ class SimulatedNodes:
         self._pods = pods
         self._leases = leases
         self._settings = settings if settings is not None else AgentSettings()
-        self._requirements = requirements or StartRequirements()
-        self._loads = Loads()
         self._slots: dict[int, dict[str, None]] = {}
         """The nodes that renew in each slot."""
-        self._uids: dict[str, str] = {}
-        """By pod key: the uid that the memories below are about."""
-        self._since: dict[str, Instant] = {}
-        self._seen_deleted: dict[str, Instant] = {}
         self._warnings = AnnotationWarnings()
         self._shutdowns = Shutdowns()
-        self._refusals = AdmissionRejections()
-        self.metrics: Final = (self._refusals.count,)
-        self._counted: set[str] = set()
-        """The nodes whose running pods are in the loads."""
+        self._requirements = requirements or StartRequirements()
+        self._kubelet = SimulatedPods(pods, self._settings, self._shutdowns, self._warnings, self._requirements)
+        self.metrics: Final = self._kubelet.metrics
         self._was_silent: set[str] = set()
         self._was_ready: dict[str, bool] = {}
         self._was_cordoned: set[str] = set()
@@ -136,8 +120,9 @@ class SimulatedNodes:
         """Pods of its nodes, and those it remembers: others are other kubelets' business."""
         newest: Pod = change.newest
         key = newest.metadata.key
-        is_mine = key in self._uids or (newest.spec.node_name and self._owned(newest.spec.node_name) is not None)
-        return (f"pod/{key}",) if is_mine else ()
+        is_mine = self._kubelet.knows(key) or (newest.spec.node_name and self._owned(newest.spec.node_name) is not None)
+        nodes = self._requirements.concerned_nodes(change) if is_mine else ()
+        return (f"pod/{key}", *(f"node/{name}" for name in nodes)) if is_mine else ()
 
     def _owned(self, name: str) -> Node | None:
         node = self._nodes.get(name)
@@ -153,9 +138,6 @@ class SimulatedNodes:
             return msgspec.structs.replace(health, silent=True)
         return health
 
-    def _is_resuming(self, now: Instant) -> bool:
-        return self._settings.resumed_at is not None and now <= self._settings.resumed_at
-
     def _renew(self, name: str, now: Instant) -> Result:
         """Of a node that has just come, or whose lease is not in order; from now on it goes with its slot."""
         node = self._owned(name)
@@ -169,7 +151,11 @@ class SimulatedNodes:
         if self._health(node, now).silent:
             return Result(wakes=wakes)
         lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
-        if self._is_resuming(now) and lease is not None and is_fresh(lease, now, self._settings.lease_renew_seconds):
+        if (
+            self._settings.is_resuming(now)
+            and lease is not None
+            and is_fresh(lease, now, self._settings.lease_renew_seconds)
+        ):
             return Result(wakes=wakes)
         renewal = decide_renewal(node.metadata, lease, now, self._settings.lease_duration_seconds)
         return Result(actions=(renewal,), wakes=wakes, retry=RETRY)
@@ -207,13 +193,12 @@ class SimulatedNodes:
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._owned(name)
         if node is None:
-            self._counted.discard(name)
             self._was_silent.discard(name)
             self._was_ready.pop(name, None)
             self._was_cordoned.discard(name)
             self._next_eviction.pop(name, None)
             self._shutdowns.forget(name)
-            self._refusals.forget_node(name)
+            self._kubelet.forget_node(name)
             other = self._nodes.get(name)
             if other is not None:
                 return Result(actions=self._warnings.about_node(other))
@@ -225,13 +210,20 @@ class SimulatedNodes:
         health = self._health(node, now)
         actions.extend(self._warnings.about_node(node, health.error))
         if health.silent:
-            if not self._settings.writes_leases and name not in self._was_silent and not self._is_resuming(now):
+            if (
+                not self._settings.writes_leases
+                and name not in self._was_silent
+                and not self._settings.is_resuming(now)
+            ):
                 actions.extend(self._last_sign(node, now))
             self._was_silent.add(name)
             wakes.extend(wake_at_first(f"node/{name}", health.changes_at))
             return Result(actions=actions, wakes=wakes)
         if name in self._was_silent:
             wakes.append((f"lease/{name}", now))
+        reports, woken = self._requirements.node_changed(node)
+        actions.extend(reports)
+        wakes.extend((f"pod/{key}", now) for key in woken)
         if self._must_look_at_pods(node):
             pods = sorted(self._pods.by(BY_NODE, name), key=lambda pod: pod.metadata.creation_timestamp)
             wakes.extend((f"pod/{pod.metadata.key}", now) for pod in pods)
@@ -260,17 +252,13 @@ class SimulatedNodes:
         periods = health_at(annotations, now, now).shutdown if SHUTDOWN in annotations else None
         if periods is None and self._shutdowns.plan_of(name) is None:
             return
-        self._count_running(name)
-        pods = self._running_on(name)
+        pods = self._kubelet.running_on(name)
         before = self._shutdowns.plan_of(name)
         told = self._shutdowns.follow(name, periods, pods, now, ready=node.status.condition("Ready"))
         if told:
             actions.append(node_event(node, "Normal", EVENT_REASON, told))
         if self._shutdowns.plan_of(name) is not before:
             wakes.extend((f"pod/{pod.metadata.key}", self._shutdowns.end_of(pod) or now) for pod in pods)
-
-    def _running_on(self, node: str) -> list[Pod]:
-        return [pod for pod in self._pods.by(UNFINISHED_BY_NODE, node) if self._loads.has(pod.metadata.uid)]
 
     def _tell_of_cordon(self, node: Node, actions: list[Action]) -> None:
         name = node.metadata.name
@@ -316,126 +304,13 @@ class SimulatedNodes:
 
     def _sync_pod(self, key: str, now: Instant) -> Result:
         pod = self._pods.get(key)
-        known = self._uids.get(key)
-        if known is not None and (pod is None or pod.metadata.uid != known):
-            self._forget(key, known)
+        self._kubelet.forget_former(key, pod)
         if pod is None or not pod.spec.node_name:
             return DONE
         node = self._owned(pod.spec.node_name)
         if node is None or self._health(node, now).silent or node.metadata.name in self._was_silent:
             return DONE  # a node that has just come back looks at all its pods, in order
-        uid = pod.metadata.uid
-        self._uids[key] = uid
-        if pod.is_finished:
-            self._loads.drop(uid)
-            self._since.pop(uid, None)
-        if pod.metadata.deletion_timestamp:
-            return self._stop(key, pod, now)
-        if pod.is_finished:
-            return DONE
-        result = self._tend(key, pod, node, now)
-        warnings = self._warnings.about_pod(pod)
-        return msgspec.structs.replace(result, actions=(*warnings, *result.actions)) if warnings else result
-
-    def _tend(self, key: str, pod: Pod, node: Node, now: Instant) -> Result:
-        """Of a pod that is to live."""
-        uid = pod.metadata.uid
-        life = life_of(pod, self._settings.pod_lives)
-        if self._loads.has(uid) or pod.status.start_time:
-            if pod.status.observed_generation != pod.metadata.generation:
-                self._loads.drop(uid)  # its requests may have changed
-            self._loads.take(pod)
-            ends_at = self._shutdowns.end_of(pod)
-            if ends_at is not None:
-                if now < ends_at:
-                    return Result(wakes=((f"pod/{key}", ends_at),))
-                return Result(actions=(status_patch(pod, terminated_body(pod, now)),), retry=RETRY)
-            if pod.status.phase != "Running" and (waits := self._requirements.wait(key, pod, now)) is not None:
-                return waits
-            since = self._since.get(uid)
-            return self._post(key, pod, decide_next(pod, life, now, since=since, node_is_ready=is_ready(node)), now)
-        return self._admit(key, pod, node, life, now)
-
-    def _admit(self, key: str, pod: Pod, node: Node, life: Life, now: Instant) -> Result:
-        name = node.metadata.name
-        self._count_running(name)
-        decision: PodRejection | Shortfall | None = decide_admission(
-            pod,
-            node,
-            self._loads.of(name),
-            pod_requests(pod.spec),
-            best_effort=pod.status.qos_class == "BestEffort",
-            comparison_operators=self._settings.comparison_operators,
-        )
-        if self._shutdowns.plan_of(name) is not None and not isinstance(decision, PodRejection):
-            decision = REFUSAL
-        displaced: list[Action] = []
-        if isinstance(decision, Shortfall):
-            victims = decide_preemption(pod, self._running_on(name), decision)
-            if isinstance(victims, PodRejection):
-                decision = victims
-            else:
-                decision = None
-                for victim in victims:
-                    displaced += (pod_event(victim, REASON, MESSAGE), status_patch(victim, preempted_body(victim, now)))
-                    self._loads.drop(victim.metadata.uid)
-        if decision is None:
-            self._refusals.forget(pod.metadata.uid)
-            self._loads.take(pod)
-            waits = self._requirements.wait(key, pod, now)
-            started = waits or self._post(key, pod, decide_start(pod, life, now), now)
-            return msgspec.structs.replace(started, actions=(*displaced, *started.actions)) if displaced else started
-        due = self._refusals.due(pod.metadata.uid, name, now)
-        if now < due:
-            return Result(wakes=((f"pod/{key}", due),))
-        self._refusals.note(pod.metadata.uid, decision.reason)
-        event = pod_event(pod, decision.reason, decision.text)
-        body = refused_body(pod, decision.reason, f"Pod was rejected: {decision.text}", now)
-        return Result(actions=(event, status_patch(pod, body)), retry=RETRY)
-
-    def _count_running(self, name: str) -> None:
-        """Once, before a node judges: what ran before this agent did takes up room, whoever is looked at first."""
-        if name in self._counted:
-            return
-        self._counted.add(name)
-        for pod in self._pods.by(UNFINISHED_BY_NODE, name):
-            if pod.status.start_time:
-                self._loads.take(pod)
-
-    def _post(self, key: str, pod: Pod, following: Next, now: Instant) -> Result:
-        wakes = [(f"pod/{key}", following.looks_again)] if following.looks_again is not None else []
-        if following.body is None:
-            return Result(wakes=wakes)
-        if following.begins:
-            self._since[pod.metadata.uid] = now
-        return Result(
-            actions=(*life_events(pod, following), status_patch(pod, following.body)), wakes=wakes, retry=RETRY
-        )
-
-    def _stop(self, key: str, pod: Pod, now: Instant) -> Result:
-        meta = pod.metadata
-        seen = self._seen_deleted.setdefault(meta.uid, deleted_at(pod, now) if self._is_resuming(now) else now)
-        gone_at = decide_stop(pod, life_of(pod, self._settings.pod_lives), seen=seen)
-        if now < gone_at and not pod.is_finished:
-            return Result(wakes=((f"pod/{key}", gone_at),))
-        actions: list[Action] = []
-        if meta.finalizers and not pod.is_finished:
-            actions.append(status_patch(pod, stopped_body(pod, now)))
-        self._loads.drop(meta.uid)
-        if meta.deletion_grace_period_seconds != 0:
-            actions.append(
-                Delete(resource="pods", namespace=meta.namespace, name=meta.name, grace_seconds=0, uid=meta.uid)
-            )
-        return Result(actions=actions, retry=RETRY)
-
-    def _forget(self, key: str, uid: str) -> None:
-        self._uids.pop(key, None)
-        self._requirements.forget(uid)
-        self._loads.drop(uid)
-        self._refusals.forget(uid)
-        self._since.pop(uid, None)
-        self._seen_deleted.pop(uid, None)
-        self._warnings.forget(uid)
+        return self._kubelet.sync(key, pod, node, now)
 
 
 _GOOD_HEALTH: Final = SimulatedHealth()

@@ -21,6 +21,9 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     resumed_at: Instant | None = None
     """The cluster was taken up as it was at this instant: nothing begins anew then, neither leases nor terminations."""
 
+    def is_resuming(self, now: Instant) -> bool:
+        return self.resumed_at is not None and now <= self.resumed_at
+
 
 def agent_settings_for(
     monitor_grace_seconds: float,

@@ -20,8 +20,8 @@ from doorman.api.machinery.quantity import QuantityError, parse_quantity
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.devices.simulated_devices import parse_devices
-from doorman.nodes.profile import NodeProfile, simulated_node
-from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_errors
+from doorman.nodes.profile import NodeProfile, profile_taint, simulated_node
+from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_errors, parse_seconds
 from doorman.nodes.status.simulated_health import health_at, parse_conditions, parse_script
 from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.context import Context
@@ -97,11 +97,14 @@ def check_profile(profile: NodeProfile) -> None:
             raise FleetError(f'capacity.{resource}: "{amount}" is no quantity: want 4, 500m or 16Gi') from None
         if is_negative:
             raise FleetError(f'capacity.{resource}: "{amount}" is negative')
+    _check("taints", lambda: list(map(profile_taint, profile.taints)))
     if profile.startup_delay:
         _check("startupDelay", lambda: check_delay(profile.startup_delay))
     _check("script", lambda: parse_script(profile.script))
     _check("conditions", lambda: parse_conditions(profile.conditions))
     _check("devices", lambda: parse_devices(profile.devices))
+    if profile.pod_termination:
+        _check("podTermination", lambda: parse_seconds(profile.pod_termination))
     annotations = {SIMULATED: "true", **profile.annotations}
     if faults := [*filter(None, (health_at(annotations, 0.0, 0.0).error,)), *node_annotation_errors(annotations)]:
         raise FleetError(f"annotations: {faults[0]}")

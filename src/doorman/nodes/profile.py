@@ -11,8 +11,17 @@ from doorman.api.taints import UNINITIALIZED, Effect
 from doorman.api.well_known import CLOUD_PROVIDER_ANNOTATION, KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.nodes.status.node_annotations import CONDITIONS, DEVICES, SCRIPT, SIMULATED
+from doorman.nodes.status.node_annotations import (
+    ATTACH_LIMIT,
+    CONDITIONS,
+    DEVICES,
+    FAILING_IMAGES,
+    POD_TERMINATION,
+    SCRIPT,
+    SIMULATED,
+)
 from doorman.nodes.status.node_status import good_conditions
+from doorman.semantics.taints.taint_spec import TaintSpecError, parse_taint
 
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 NODE_FEATURES: Final = {"supplementalGroupsPolicy": True}
@@ -33,7 +42,8 @@ class NodeProfile(
     capacity: dict[str, str | int | float] = {}
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    taints: tuple[ProfileTaint, ...] = ()
+    taints: tuple[ProfileTaint | str, ...] = ()
+    """As a node has them, or as kubectl writes them: `key=value:NoSchedule`."""
     zone: str = ""
     region: str = ""
     architecture: str = "amd64"
@@ -44,8 +54,14 @@ class NodeProfile(
     """What the node says from the beginning, such as `MemoryPressure=True,Ready=False`."""
     cloud_provider: str = ""
     """`external`: it registers with the taint `uninitialized`, which the simulated cloud takes off."""
+    pod_termination: str = ""
+    """How long pods take to stop that do not say, such as `2s`."""
+    failing_images: tuple[str, ...] = ()
+    """Patterns of images that cannot be pulled, such as `example.com/*`."""
     script: str = ""
     """See `doorman.nodes.status.simulated_health`."""
+    attach_limit: int | None = None
+    """How many simulated volumes can be attached to it; None: any number."""
     devices: str = ""
     """What its driver publishes, such as `gpu=8,model=a100`; see `doorman.nodes.devices.simulated_devices`."""
 
@@ -61,11 +77,17 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     capacity = {key: canonical_quantity(str(value)) for key, value in {**DEFAULT_CAPACITY, **profile.capacity}.items()}
     script = "; ".join(filter(None, (_startup_entry(profile), profile.script)))
     orders = {annotation: text for annotation, text in ((SCRIPT, script), (CONDITIONS, profile.conditions)) if text}
-    own_devices = {DEVICES: profile.devices} if profile.devices else {}
+    told = (
+        (DEVICES, profile.devices),
+        (POD_TERMINATION, profile.pod_termination),
+        (FAILING_IMAGES, ",".join(profile.failing_images)),
+        (ATTACH_LIMIT, "" if profile.attach_limit is None else str(profile.attach_limit)),
+    )
+    habits = {annotation: text for annotation, text in told if text}
     metadata: dict[str, Any] = {  # JSON
         "name": name,
         "labels": {**_labels(name, profile), **profile.labels},
-        "annotations": {SIMULATED: "true", **orders, **own_devices, **profile.annotations},
+        "annotations": {SIMULATED: "true", **orders, **habits, **profile.annotations},
     }
     status: dict[str, Any] = {  # JSON
         "capacity": capacity,
@@ -76,12 +98,27 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     }
     if now is not None and not orders:
         status["conditions"] = good_conditions(to_time(now))
-    taints = list(msgspec.to_builtins(profile.taints))
+    taints = [profile_taint(one) for one in profile.taints]
     if profile.cloud_provider:
         metadata["annotations"][CLOUD_PROVIDER_ANNOTATION] = profile.cloud_provider
         taints.append({"key": UNINITIALIZED, "value": "true", "effect": Effect.NO_SCHEDULE})
     spec = {"taints": taints} if taints else {}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def profile_taint(taint: ProfileTaint | str) -> dict[str, str]:
+    """As JSON. Raises TaintSpecError.
+
+    >>> profile_taint("a=b:NoSchedule")
+    {'key': 'a', 'effect': 'NoSchedule', 'value': 'b'}
+    """
+    if isinstance(taint, str):
+        spelt = parse_taint(taint)
+        if not spelt.effect:
+            raise TaintSpecError(f'"{taint}": want KEY[=VALUE]:EFFECT, such as gpu=true:NoSchedule')
+        taint = ProfileTaint(key=spelt.key, value=spelt.value, effect=spelt.effect)
+    found: dict[str, str] = msgspec.to_builtins(taint)
+    return found
 
 
 def node_addresses(name: str) -> list[dict[str, str]]:

@@ -37,6 +37,18 @@ class TimedEvictions(Protocol):
     def timers_pending(self) -> int: ...
 
 
+@runtime_checkable
+class TimedDetachments(Protocol):
+    """A controller that detaches volumes later."""
+
+    @property
+    def detachments_pending(self) -> int: ...
+
+
+def has_detachment_timers(controller: object) -> TypeGuard[TimedDetachments]:
+    return isinstance(controller, TimedDetachments)
+
+
 def has_eviction_timers(controller: object) -> TypeGuard[TimedEvictions]:
     return isinstance(controller, TimedEvictions)
 
@@ -160,7 +172,12 @@ class _Run:
         if runner.is_busy or self._clock.now() - trail.changed_at <= patience:
             return False
         timers = copy.plane.find(has_eviction_timers)
-        return not trail.is_waiting() and (timers is None or timers.timers_pending == 0)
+        detachments = copy.plane.find(has_detachment_timers)
+        return (
+            not trail.is_waiting()
+            and (timers is None or timers.timers_pending == 0)
+            and (detachments is None or detachments.detachments_pending == 0)
+        )
 
 
 def _step_words(step: Step) -> str:

@@ -28,6 +28,8 @@ class Proposed(msgspec.Struct, frozen=True, gc=False):
     """None: the object goes."""
     expected: int
     undo: Undo | None = None
+    is_bounded: bool = False
+    """Somebody has looked at the size of the value already."""
 
 
 class Committed(msgspec.Struct, frozen=True, gc=False):
@@ -84,7 +86,7 @@ class Committer:
                         proposed.undo()
                     return Committed(proposed, None)
                 value = proposed.value
-                if value is not None:
+                if value is not None and not proposed.is_bounded:
                     value = bounded(kind, value, is_apply=caller.is_apply)
                 write = Write(proposed.key, value, proposed.expected)
                 is_taken = not is_waited_for and not self._store.is_shared

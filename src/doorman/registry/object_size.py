@@ -20,6 +20,12 @@ _MEMBER_BYTES: Final = 4
 """Of protobuf, about: what a member or element takes besides its text, a tag and a length."""
 
 
+def kept_within_bounds(kind: Kind, doc: Document, *, is_apply: bool = False) -> bytes:
+    """The kept bytes of a document, as `bounded` lets them be stored."""
+    value = to_kept_bytes(doc)
+    return value if len(value) <= STORED_BYTES_MAX else _within_bounds(kind, doc, value, is_apply=is_apply)
+
+
 def bounded(kind: Kind, value: bytes, *, is_apply: bool = False) -> bytes:
     """The kept bytes to store: those given; or without managedFields, if the object fits then. Raises as etcd does.
 
@@ -27,12 +33,17 @@ def bounded(kind: Kind, value: bytes, *, is_apply: bool = False) -> bytes:
     """
     if len(value) <= STORED_BYTES_MAX:
         return value
-    doc: Document = _decode(b'{"metadata":{' + value)
+    return _within_bounds(kind, _decode(b'{"metadata":{' + value), value, is_apply=is_apply)
+
+
+def _within_bounds(kind: Kind, doc: Document, value: bytes, *, is_apply: bool) -> bytes:
     size = _size(kind, doc, value)
     if size <= STORED_BYTES_MAX:
         return value
-    if doc["metadata"].pop("managedFields", None) is None or is_apply:
+    metadata: Document = dict(doc["metadata"])
+    if metadata.pop("managedFields", None) is None or is_apply:
         raise too_large_to_store(size)
+    doc = {**doc, "metadata": metadata}
     value = to_kept_bytes(doc)
     size = _size(kind, doc, value)
     if size > STORED_BYTES_MAX:

@@ -13,10 +13,10 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker, KeylessError
 from doorman.api.patch.json_patch import json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
-from doorman.api.patch.server_side_apply import LAST_APPLIED, Applier, with_zeros
+from doorman.api.patch.server_side_apply import Applier, with_zeros
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.patch.typed_config import config_faults
-from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from doorman.api.well_known import LAST_APPLIED, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict

@@ -33,6 +33,7 @@ from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.job_strategy import forget_selector
 from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
 from doorman.registry.object_identity import check_identity, drop_repeated_owners, settle_namespace
+from doorman.registry.object_size import kept_within_bounds
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.warnings import warnings_of
@@ -56,6 +57,7 @@ class Prepared(msgspec.Struct, kw_only=True):
     attributes: Attributes | None = None
     cluster: ClusterReader | None = None
     weight_bytes: int = 0
+    caller: Caller | None = None
     key: Hashable | None = None
     """Under which it may be remembered, with what admission looked up."""
     reads: Reads | None = None
@@ -78,6 +80,14 @@ class NewObject(msgspec.Struct, frozen=True, gc=False):
 
     value: bytes
     undo: Undo | None = None
+    is_bounded: bool = False
+
+
+class ChangedObject(msgspec.Struct, frozen=True, gc=False):
+    """What is to be stored in place of what was, and its kept bytes."""
+
+    doc: Document
+    value: bytes
 
 
 class Proposer:
@@ -126,6 +136,7 @@ class Proposer:
             attributes=attributes,
             cluster=cluster,
             weight_bytes=self._rules.weight(kind, caller.weight_bytes),
+            caller=caller,
             key=key,
             reads=reads,
             warnings_before=warnings_before,
@@ -137,6 +148,7 @@ class Proposer:
             return self._named_from_cache(prepared, prepared.cached, name, uid)
         kind, doc, now, attributes = prepared.kind, prepared.doc, prepared.now, prepared.attributes
         assert attributes is not None, "what is not cached was looked at by admission"
+        assert prepared.caller is not None, "and somebody asked for it"
         metadata = doc["metadata"]
         if name:
             metadata["name"] = name
@@ -147,16 +159,18 @@ class Proposer:
         attributes.obj, attributes.name = doc, metadata["name"]
         is_remote = self._admission.is_remote(attributes)
         await self._admission.validate(attributes, now, is_remote=is_remote, cluster=prepared.cluster)
+        value = await self._kept(kind, doc, prepared.caller, prepared.weight_bytes)
         self._admission.limit(attributes, now, prepared.cluster)
         undo: Undo | None = None
         if kind.storage == SERVICES:
             undo = self._allocators.assign(doc, None)
+            value = to_kept_bytes(doc)
         elif kind.storage == JOBS:
             undo = lambda: forget_selector(doc)  # noqa: E731  it is said where it is needed
         if prepared.key is not None and prepared.reads is not None:
             warned = attributes.warnings[prepared.warnings_before :]
             self._shortcuts.remember_create(prepared.key, doc, prepared.reads, attributes, warned)
-        return NewObject(to_kept_bytes(doc), undo)
+        return NewObject(value, undo, is_bounded=kind.storage != SERVICES)
 
     def _named_from_cache(self, prepared: Prepared, cached: CachedCreate, name: str, uid: str) -> NewObject:
         kind, now = prepared.kind, prepared.now
@@ -191,8 +205,8 @@ class Proposer:
         is_unconditional: bool,
         part: SubresourceObject | None = None,
         weight_bytes: int = 0,
-    ) -> Document:
-        """The document to be stored in place of `old`. Raises `Unchanged` when that is the same."""
+    ) -> ChangedObject:
+        """What is to be stored in place of `old`. Raises `Unchanged` when that is the same."""
         now = self._clock.now()
         asked_for = subresource if part is None else part.subresource
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
@@ -225,8 +239,15 @@ class Proposer:
             attributes.warnings.extend(warnings_of(kind.storage, new, old))
         attributes.obj = new if part is None else part.show(new)
         await self._admission.validate(attributes, now, is_remote=is_remote)
+        value = await self._kept(kind, new, caller, weight)
         self._admission.limit(attributes, now)
-        return new
+        return ChangedObject(new, value)
+
+    async def _kept(self, kind: Kind, doc: Document, caller: Caller, weight_bytes: int) -> bytes:
+        """The bytes to be stored. Before there is known to be room for them: nobody is waited for after that."""
+        if caller.dry_run:
+            return await in_turn(weight_bytes, to_kept_bytes, doc)
+        return await in_turn(weight_bytes, kept_within_bounds, kind, doc, is_apply=caller.is_apply)
 
     async def admit(
         self, kind: Kind, namespace: str, name: str, subresource: str, obj: Document, caller: Caller

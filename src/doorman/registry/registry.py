@@ -146,10 +146,11 @@ class Registry:
             if wants_name:
                 name = self._names.generate(prefix)
             new = await self.proposer.named(prepared, name, self._names.uid())
-            value = new.value
+            key = store_key(kind, namespace, name)
             if kind.stored_version:
-                value = to_kept_bytes(await self.versions.to_write(kind, unstored(value, "", 0).document()))
-            return Proposed(store_key(kind, namespace, name), value, ABSENT, new.undo)
+                value = to_kept_bytes(await self.versions.to_write(kind, unstored(new.value, "", 0).document()))
+                return Proposed(key, value, ABSENT, new.undo)
+            return Proposed(key, new.value, ABSENT, new.undo, new.is_bounded)
 
         def lost(conflict: Conflict) -> None:
             nonlocal tries
@@ -194,21 +195,20 @@ class Registry:
             weight = caller.weight_bytes + len(entry.value)
             new, old = await self._transformed(entry, kind, namespace, name, transform, subresource, is_pure * weight)
             try:
-                proposed = await self.proposer.update(
+                changed = await self.proposer.update(
                     kind, namespace, name, subresource, new, old, caller, is_unconditional, part, weight
                 )
             except Unchanged:
                 return Written(self.reader.stored(entry, kind, namespace, name))
-            if kind.stored_version:
-                proposed = await self.versions.to_write(kind, proposed)
-            undo = self._allocators.assign(proposed, old) if kind.storage == SERVICES and not subresource else None
-            value: bytes | None = None
-            if _is_finally_gone(kind, proposed) and not caller.dry_run:
+            doc = await self.versions.to_write(kind, changed.doc) if kind.stored_version else changed.doc
+            undo = self._allocators.assign(doc, old) if kind.storage == SERVICES and not subresource else None
+            if _is_finally_gone(kind, doc) and not caller.dry_run:
                 last_words.clear()
-                last_words.update(proposed)
-            else:
-                value = to_kept_bytes(proposed)
-            return Proposed(entry.key, value, entry.revision, undo)
+                last_words.update(doc)
+                return Proposed(entry.key, None, entry.revision, undo)
+            if kind.stored_version or undo is not None:
+                return Proposed(entry.key, to_kept_bytes(doc), entry.revision, undo)
+            return Proposed(entry.key, changed.value, entry.revision, is_bounded=True)
 
         committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
         if isinstance(committed, Written):

@@ -19,7 +19,7 @@ from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import API_SERVER_USER, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
-from doorman.client.webhook_client import WebhookCaller
+from doorman.client.webhooks.webhook_client import WebhookCaller
 from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.custom.custom_kinds import CustomKinds
@@ -53,6 +53,7 @@ from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_s
 from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.certificate_requests import CertificateRequests
+from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.subresources.reviews import Reviews
 from doorman.server.subresources.token_requests import TokenRequests
 from doorman.store.store_contract import Store
@@ -147,8 +148,11 @@ class ApiServer:
         computed: Mapping[str, Compute],
         sources: Iterable[MetricsSource],
         plain: Mapping[str, PlainHandler],
+        logs_of: LogsOf,
     ) -> Pipeline:
-        """`computed` are resources made when asked for; `sources` add to `/metrics`; `plain` are further paths."""
+        """`computed` are resources made when asked for; `sources` add to `/metrics`; `plain` are further paths;
+        `logs_of` tells what containers wrote.
+        """
         tokens = ServiceAccountTokens(credentials.service_account_key, self.cache, self._clock, self._names)
         authenticator = ClusterAuthenticator(
             credentials.admin_token,
@@ -192,6 +196,7 @@ class ApiServer:
             names=self._names,
             rng=random.Random(self._rng.random()),
             plain=plain,
+            logs_of=logs_of,
         )
 
     async def close(self) -> None:
@@ -213,7 +218,7 @@ class ApiServer:
         )
 
     def _published(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
-        found = self.cache.collection(resource).get(f"{namespace}/{name}")
+        found = self.cache.collection(resource).get(f"{namespace}/{name}" if namespace else name)
         return found.document() if found is not None else None
 
     def _merged(self, form: GroupVersionForm, obj: Document, config: Document) -> Document:

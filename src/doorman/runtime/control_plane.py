@@ -16,22 +16,24 @@ from doorman.api.machinery.schema import Document
 from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.api.well_known import API_SERVER_USER
+from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH
 from doorman.base.clock import Clock, Instant
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
+from doorman.nodes.pods.simulated_logs import simulated_log
 from doorman.nodes.profile import simulated_node
+from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
 from doorman.runtime.bootstrap import api_service, attempt, standard_class
-from doorman.runtime.clock.clock_service import PATH as CLOCK_PATH
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.components.component_metrics import controller_source, scheduler_source
+from doorman.runtime.components.custom_scales import custom_scales
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.kubelet_client import KubeletClient
 from doorman.runtime.components.loopback_client import LoopbackClient
@@ -41,23 +43,25 @@ from doorman.runtime.components.pod_explainer import (
     forecasts_device_evictions,
     forecasts_evictions,
 )
-from doorman.runtime.components.scheduler_runner import WATCHED, SchedulerRunner
+from doorman.runtime.components.resource_metrics import NODE_METRICS, POD_METRICS, ResourceMetrics
+from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
+from doorman.runtime.components.usage_readers import simulated_usage
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, Parts, enabled_controllers
+from doorman.runtime.controller_parts import Parts
+from doorman.runtime.controller_registry import Account, enabled_controllers
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
 from doorman.scheduler.scheduler import Scheduler
+from doorman.semantics.pods.run_logs import RunLog
 from doorman.server.audit import AuditLog
 from doorman.server.pipeline import Pipeline
 from doorman.store.store_contract import Store
 
 HOST: Final = "doorman"
-SCHEDULED_BY: Final = ("nodes", *WATCHED, "pods")
-"""Kinds that the scheduler follows, in the order in which it is told of them."""
 T = TypeVar("T")
 
 NODES_DEFAULT: Final = 3
@@ -96,6 +100,7 @@ class ControlPlane:
             lambda node: self.api.kubelet_client(node).while_(self._while_leading("controllers")),
             self.registry.lease_renewals,
         )
+        self._metrics = ResourceMetrics(simulated_usage(self.informers.live), self.informers.live("nodes"), clock)
         self._elected: list[ControllerRunner] = []
         """Controllers that act because the lease is held here."""
         self._parts: Parts | None = None
@@ -115,6 +120,7 @@ class ControlPlane:
             instances=self._instances,
             own_service=api_service(self._settings.bind_address, port),
             now=self._clock.now,
+            custom_scales=custom_scales(self.kinds, self.cache),
         )
         self._parts = parts
         for controller, account in enabled_controllers(parts):
@@ -182,10 +188,13 @@ class ControlPlane:
             computed={
                 EXPLANATIONS: lambda namespace, name, user: self.explainer().explain(namespace, name, user),
                 ZONES: lambda _namespace, name, _user: zones_document(self._controllers.find(reports_zones), name),
+                POD_METRICS: lambda namespace, name, _user: self._metrics.pods(namespace, name),
+                NODE_METRICS: lambda _namespace, name, _user: self._metrics.nodes(name),
                 COMPONENTS: lambda _namespace, name, _user: component_statuses(self.kinds, name),
             },
             sources=(controller_source(self.runners), scheduler_source(lambda: self.scheduler)),
             plain={CLOCK_PATH: (clock or ClockService(self._clock)).answer},
+            logs_of=self._logs_of,
         )
 
     def explainer(self) -> PodExplainer:
@@ -272,6 +281,13 @@ class ControlPlane:
     def _while_leading(self, component: str) -> Callable[[], bool] | None:
         """Says whether the component may act, where there is a lease to hold."""
         return (lambda: self._may_act[component]()) if self._elects else None
+
+    def _logs_of(self, pod: Document, container: str, previous: bool) -> RunLog | str | None:
+        """What a container wrote that runs in name only."""
+        node = self.cache.collection("nodes").get(pod["spec"].get("nodeName", ""))
+        if node is None or not is_simulated(node.view.metadata.annotations):
+            return None
+        return simulated_log(pod, container, previous=previous)
 
     def _instances(self, definition: str) -> list[Object]:
         """All objects of a custom kind."""

@@ -2,29 +2,28 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from doorman.api.kinds import Kinds, builtin_kinds, type_table
-from doorman.api.machinery.schema import Document
+from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
-from doorman.api.views.coordination import Lease
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE as AUTOSCALERS
 from doorman.api.views.doorman_dev import DEDICATED_NODES
 from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
-from doorman.api.views.meta import Object
 from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
 from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
+from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
-from doorman.base.clock import Instant
 from doorman.client.controller_contract import Controller
-from doorman.client.informer_cache import ListerOf
-from doorman.client.informers import Informers
-from doorman.controllers.certificates.certificate_approver import AccessCheck, CertificateApprovingController
+from doorman.controllers.autoscaling.horizontal_pod_autoscaling import NAME as HORIZONTAL_POD_AUTOSCALING
+from doorman.controllers.autoscaling.horizontal_pod_autoscaling import HorizontalPodAutoscalerController
+from doorman.controllers.autoscaling.scale_targets import TARGETS, ScaleTargets
+from doorman.controllers.certificates.certificate_approver import CertificateApprovingController
 from doorman.controllers.certificates.certificate_signer import CertificateSigningController
 from doorman.controllers.certificates.root_ca import RootCaController
 from doorman.controllers.cluster.api_services import RESOURCE as API_SERVICES
@@ -37,7 +36,7 @@ from doorman.controllers.cluster.flow_schema_status import FlowSchemaStatusContr
 from doorman.controllers.cluster.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.cluster.namespace_controller import SEVERAL_SERVERS, NamespaceController
 from doorman.controllers.cluster.policy_status import PolicyStatusController
-from doorman.controllers.cluster.resource_quota_controller import ResourceQuotaController, TotalOf
+from doorman.controllers.cluster.resource_quota_controller import ResourceQuotaController
 from doorman.controllers.cluster.service_account_controller import ServiceAccountController
 from doorman.controllers.daemonset.daemonset import DaemonSetController, DaemonSetSettings
 from doorman.controllers.deployment.deployment import DeploymentController
@@ -50,7 +49,6 @@ from doorman.controllers.job.ttl_after_finished import TtlAfterFinishedControlle
 from doorman.controllers.node.cloud_node import CloudNodeController
 from doorman.controllers.node.dedicated_nodes_controller import DedicatedNodesController
 from doorman.controllers.node.node_lifecycle import NodeLifecycleController
-from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.node.taint_expiry import TaintExpiryController
 from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
@@ -65,8 +63,11 @@ from doorman.controllers.service.ip_addresses import RESOURCE as ADDRESSES
 from doorman.controllers.service.ip_addresses import ServiceAddressController
 from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
+from doorman.controllers.service.simulated_load_balancers import NAME as SERVICE_LOAD_BALANCERS
+from doorman.controllers.service.simulated_load_balancers import LoadBalancerController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
+from doorman.controllers.volumes.attach_detach import AttachDetachController
 from doorman.controllers.volumes.ephemeral_volumes import EphemeralVolumeController
 from doorman.controllers.volumes.persistent_volume_binder import PersistentVolumeBinderController
 from doorman.controllers.volumes.pv_protection import PersistentVolumeProtectionController
@@ -74,73 +75,15 @@ from doorman.controllers.volumes.pvc_protection import PersistentVolumeClaimProt
 from doorman.controllers.volumes.simulated_provisioner import SimulatedProvisioner
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.nodes.agent import SimulatedNodes
-from doorman.nodes.agent_settings import AgentSettings, agent_settings_for
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
+from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.start_requirements import StartRequirements
-from doorman.nodes.status.unwritten_leases import UnwrittenLeases, renews_unwritten
-from doorman.runtime.settings import Settings, is_enabled
-
-_NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"))
-"""Namespaced, but nothing of theirs is stored under their own name."""
-
-
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """What controllers are built from."""
-
-    informers: Informers
-    kinds: Kinds
-    settings: Settings
-    ca_certificate: bytes
-    ca_key: bytes = b""
-    """Empty: nothing is signed."""
-    signing_certificate: bytes = b""
-    """Of that key; empty: it is `ca_certificate`."""
-    authorize: AccessCheck
-    """Says who may do what."""
-    total_of: TotalOf
-    """Says what quotas are held against."""
-    instances: Callable[[str], Sequence[Object]]
-    """All objects of a custom kind."""
-    own_service: Mapping[str, Document]
-    """The API's own service and where it leads, by resource."""
-    now: Callable[[], Instant]
-
-    def lister(self, resource: str) -> ListerOf[Any]:
-        return self.informers.lister(resource)
-
-    def agent_settings(self) -> AgentSettings:
-        return agent_settings_for(
-            self.settings.node_lifecycle.node_monitor_grace_period_seconds,
-            comparison_operators=self.settings.gates.comparison_operators,
-            pod_lives=self.settings.pod_lives,
-            writes_leases=self.settings.writes_leases,
-            resumed_at=self.settings.resumed_at,
-        )
-
-    def node_lifecycle_settings(self) -> NodeLifecycleSettings:
-        settings = msgspec.structs.replace(self.settings.node_lifecycle, resumed_at=self.settings.resumed_at)
-        if self.settings.writes_leases:
-            return settings
-        return msgspec.structs.replace(settings, is_alive_for_certain=renews_unwritten)
-
-    def signs_of_life(self) -> ListerOf[Lease]:
-        """Leases, as the node-lifecycle-controller looks at them."""
-        if self.settings.writes_leases:
-            return self.lister(LEASES)
-        period_seconds = self.agent_settings().lease_renew_seconds
-        return UnwrittenLeases(self.lister(LEASES), self.lister("nodes"), period_seconds, self.now)
-
-    def contents(self) -> Mapping[str, ListerOf[Any]]:
-        """Listers of every namespaced kind that is stored."""
-        rows = [row for row in self.kinds.rows if row.namespaced and row.group_resource == row.storage]
-        names = [row.storage for row in rows if "delete" in row.verbs and row.storage not in _NO_CONTENT]
-        return {name: self.lister(name) for name in dict.fromkeys(names)}
-
-    def collectable(self) -> Mapping[str, ListerOf[Any]]:
-        """Listers of every kind that may own or be owned."""
-        names = [row.storage for row in self.kinds.rows if "delete" in row.verbs and row.storage != "events"]
-        return {name: self.lister(name) for name in dict.fromkeys(names)}
-
+from doorman.nodes.status.node_annotations import SIMULATED
+from doorman.nodes.volumes.node_volumes import NodeVolumes
+from doorman.nodes.volumes.simulated_csi_driver import SimulatedCsiDriver
+from doorman.runtime.components.usage_readers import metrics_reader, simulated_usage
+from doorman.runtime.controller_parts import Parts
+from doorman.runtime.settings import is_enabled
 
 Build = Callable[[Parts], Controller]
 
@@ -247,8 +190,15 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "endpointslice-controller": lambda p: EndpointSliceController(
         p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
     ),
+    SERVICE_LOAD_BALANCERS: lambda p: LoadBalancerController(p.lister("services"), p.lister("nodes"), SIMULATED),
     "deployment-controller": lambda p: DeploymentController(
         p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
+    ),
+    HORIZONTAL_POD_AUTOSCALING: lambda p: HorizontalPodAutoscalerController(
+        p.lister(AUTOSCALERS),
+        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}, p.custom_scales),
+        p.lister("pods"),
+        metrics_reader(simulated_usage(p.lister)),
     ),
     "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
         p.lister(CERTIFICATE_SIGNING_REQUESTS), p.signing_certificate or p.ca_certificate, p.ca_key
@@ -270,7 +220,26 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         p.lister(VOLUMES),
         p.lister(STORAGE_CLASSES),
         p.lister("nodes"),
+        p.lister(ATTACHMENTS),
         stands_in=p.settings.plays_provisioners,
+    ),
+    "simulated-csi-driver": lambda p: SimulatedCsiDriver(
+        p.lister("nodes"),
+        p.lister(CSI_NODES),
+        p.lister(CSI_DRIVERS),
+        p.lister(ATTACHMENTS),
+        p.lister(VOLUMES),
+        p.lister(VOLUME_CLAIMS),
+        registers=p.settings.resumed_at is None,
+    ),
+    "persistentvolume-attach-detach-controller": lambda p: AttachDetachController(
+        p.lister("pods"),
+        p.lister("nodes"),
+        p.lister(VOLUME_CLAIMS),
+        p.lister(VOLUMES),
+        p.lister(CSI_DRIVERS),
+        p.lister(ATTACHMENTS),
+        p.settings.attach_detach,
     ),
     "persistentvolumeclaim-protection-controller": lambda p: PersistentVolumeClaimProtectionController(
         p.lister(VOLUME_CLAIMS), p.lister("pods")
@@ -286,11 +255,13 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 """By the name `--controllers` takes."""
 
 _ACCOUNTS: Final[Mapping[str, str]] = {
+    HORIZONTAL_POD_AUTOSCALING: "horizontal-pod-autoscaler",
     "taint-eviction-controller": "node-controller",
     "cloud-node-controller": "node-controller",
     "certificatesigningrequest-signing-controller": "certificate-controller",
     "certificatesigningrequest-approving-controller": "certificate-controller",
     "node-lifecycle-controller": "node-controller",
+    SERVICE_LOAD_BALANCERS: "service-controller",
     "endpoints-controller": "endpoint-controller",
     "endpointslice-mirroring-controller": "endpointslicemirroring-controller",
     "daemonset-controller": "daemon-set-controller",
@@ -300,6 +271,7 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
     "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
     "garbage-collector-controller": "generic-garbage-collector",
     "pod-garbage-collector-controller": "pod-garbage-collector",
+    "persistentvolume-attach-detach-controller": "attachdetach-controller",
     "persistentvolume-binder-controller": "persistent-volume-binder",
     "persistentvolumeclaim-protection-controller": "pvc-protection-controller",
     "persistentvolume-protection-controller": "pv-protection-controller",
@@ -318,13 +290,16 @@ def simulated_nodes(p: Parts) -> SimulatedNodes:
     )
 
 
-def _start_requirements(parts: Parts) -> StartRequirements | None:
-    """None where a snapshot was taken up: it holds no config maps and no secrets."""
-    if parts.settings.resumed_at is not None:
-        return None
-    return StartRequirements(
-        parts.lister("configmaps"), parts.lister("secrets"), parts.lister(VOLUME_CLAIMS), parts.lister(CLAIMS)
+def _start_requirements(parts: Parts) -> StartRequirements:
+    """Where a snapshot was taken up volumes are attached, but for nothing else is waited: it holds no secrets."""
+    claims = parts.lister(VOLUME_CLAIMS)
+    volumes = NodeVolumes(
+        parts.lister("nodes"), parts.lister("pods"), claims, parts.lister(VOLUMES), parts.lister(CSI_DRIVERS)
     )
+    if parts.settings.resumed_at is not None:
+        return StartRequirements(volumes=volumes)
+    configuration = PodConfiguration(parts.lister("configmaps"), parts.lister("secrets"))
+    return StartRequirements(configuration, claims, parts.lister(CLAIMS), volumes)
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (

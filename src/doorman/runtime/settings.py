@@ -12,6 +12,7 @@ from doorman.base.gates import FeatureGates
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.pods.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionSettings
+from doorman.controllers.volumes.attach_detach_settings import AttachDetachSettings
 from doorman.nodes.fleet import Fleet
 from doorman.nodes.pods.pod_lifecycle import PodLives
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
@@ -34,6 +35,7 @@ CONTROLLER_ALIASES: Final[Mapping[str, str]] = {
     "nodelifecycle": "node-lifecycle-controller",
     "podgc": "pod-garbage-collector-controller",
     "ephemeral-volume": "ephemeral-volume-controller",
+    "attachdetach": "persistentvolume-attach-detach-controller",
     "persistentvolume-binder": "persistentvolume-binder-controller",
     "pv-protection": "persistentvolume-protection-controller",
     "pvc-protection": "persistentvolumeclaim-protection-controller",
@@ -79,6 +81,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     node_lifecycle: NodeLifecycleSettings = NodeLifecycleSettings()
     taint_eviction: TaintEvictionSettings = TaintEvictionSettings()
     pod_gc: PodGcSettings = PodGcSettings()
+    attach_detach: AttachDetachSettings = AttachDetachSettings()
     device_taint_eviction_workers: int = 256
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200
@@ -86,9 +89,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None: nothing is logged."""
     scheduler: SchedulerConfig = SchedulerConfig()
     fleet: Fleet | None = None
-    plays_provisioners: bool = False
-    """Volumes of every class are simulated: in copies of clusters, whose provisioners are elsewhere."""
     """Simulated nodes by profile, instead of `nodes`."""
+    plays_provisioners: bool = False
+    """Volumes of every class are simulated: where those who make them are elsewhere, or nowhere."""
     clock_rate: float | None = None
     """None: real time; otherwise users move the clock, which goes so many times as fast by itself: 0 stands still."""
     pod_lives: PodLives = PodLives()

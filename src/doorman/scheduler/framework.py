@@ -116,11 +116,9 @@ class FilterPlugin(Plugin, Protocol):
 
 @runtime_checkable
 class PodFilterPlugin(Plugin, Protocol):
-    """A filter plugin of scope CLUSTER that looks at more of a pod than its shape: at claims that only it has."""
+    """A filter plugin that looks at more of a pod than its shape, at claims that only it has: of scope CLUSTER."""
 
     def filter_for_pod(self, pod: "Pod", cluster: "ClusterState") -> NodeFilter | PreFilterReject | None: ...
-
-    def scorer_for_pod(self, pod: "Pod", cluster: "ClusterState", /) -> NodeScorer | None: ...
 
 
 @runtime_checkable
@@ -146,6 +144,13 @@ class ScorePlugin(Plugin, Protocol):
     def scorer_for(self, shape: "Shape", cluster: "ClusterState") -> NodeScorer | None:
         """None when the plugin has nothing to say about this shape: it then adds 0 everywhere."""
         ...
+
+
+@runtime_checkable
+class PodScorePlugin(Plugin, Protocol):
+    """A score plugin that looks at more of a pod than its shape: of scope CLUSTER."""
+
+    def scorer_for_pod(self, pod: "Pod", cluster: "ClusterState") -> NodeScorer | None: ...
 
 
 @runtime_checkable
@@ -209,6 +214,11 @@ class ClusterEvent(msgspec.Struct, frozen=True):
 
 HintFunction = Callable[["Shape", ClusterEvent], bool]
 """Whether the event may make a pod of this shape fit, as far as this plugin rejected it."""
+
+
+def always(_shape: "Shape", _event: ClusterEvent) -> bool:
+    """Of a hint: whatever the change, it is worth a try."""
+    return True
 
 
 class Hint(msgspec.Struct, frozen=True):

@@ -51,6 +51,7 @@ from doorman.scheduler.framework import (
     Plugin,
     PreFilterReject,
     Scope,
+    always,
 )
 
 ENTRY_POINT_GROUP: Final = "doorman.scheduler.plugins"
@@ -125,8 +126,8 @@ ANY_CHANGE: Final = ActionType(sum(ActionType))
 def any_event_hints() -> Sequence[Hint]:
     """For plugins that do not say what could change their mind."""
     return (
-        Hint(EventResource.NODE, ANY_CHANGE, lambda _shape, _event: True),
-        Hint(EventResource.ASSIGNED_POD, ANY_CHANGE, lambda _shape, _event: True),
+        Hint(EventResource.NODE, ANY_CHANGE, always),
+        Hint(EventResource.ASSIGNED_POD, ANY_CHANGE, always),
         Hint(EventResource.TARGET_POD, ANY_CHANGE, _is_more_than_status),
     )
 

@@ -67,7 +67,7 @@ PLUGINS: Final[Mapping[str, PluginFactory]] = {
         ignored_groups=context.args.ignored_resource_groups,
     ),
     "VolumeRestrictions": lambda context: VolumeRestrictions(context.volumes),
-    "NodeVolumeLimits": lambda context: NodeVolumeLimits(context.volumes),
+    "NodeVolumeLimits": lambda context: NodeVolumeLimits(context.volumes, context.cluster),
     "VolumeBinding": lambda context: VolumeBinding(context.volumes, context.cluster),
     "VolumeZone": lambda context: VolumeZone(context.volumes),
     "PodTopologySpread": lambda context: PodTopologySpread(

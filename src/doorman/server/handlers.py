@@ -23,27 +23,30 @@ from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body
 from doorman.registry.object_identity import check_name, check_place, settle_namespace
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, transform_of
-from doorman.registry.pod_operations import PodOperations, check_streamed
+from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry, Transform
 from doorman.server.auth.auth_services import AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
 from doorman.server.codec.patch_bodies import read_patch
 from doorman.server.codec.rendering import Renderer
-from doorman.server.listing import Page, list_page, parse_list_options, parse_revision, too_new
+from doorman.server.listing import (
+    Page,
+    is_selected,
+    list_page,
+    parse_list_options,
+    parse_revision,
+    parse_selection,
+    too_new,
+)
 from doorman.server.request import Response
 from doorman.server.request_context import RequestContext, caller_of, delete_options_of, weight_of
+from doorman.server.subresources.container_streams import CONTAINER_SUBRESOURCES, ContainerStreams
+from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 
 _ON_COLLECTIONS: Final = ("create", "list", "watch", "deletecollection")
 _OBJECT_SUBRESOURCES: Final = ("status", "finalize", "ephemeralcontainers", "resize", "approval")
-_NO_RUNTIME: Final = {
-    "log": "there is no container runtime behind this server, so there are no logs",
-    "exec": "exec is not supported by this server: its nodes run pods in name only",
-    "attach": "attach is not supported by this server: its nodes run pods in name only",
-    "portforward": "port forwarding is not supported by this server: its nodes run pods in name only",
-    "proxy": "proxying is not supported by this server: its nodes run pods in name only",
-}
 
 
 Compute = Callable[[str, str, User], Document]
@@ -61,6 +64,7 @@ class ResourceHandlers:
         computed: Mapping[str, Compute],
         clock: Clock,
         rng: random.Random,
+        logs_of: LogsOf,
     ) -> None:
         self._computed = computed
         self._registry = registry
@@ -68,6 +72,7 @@ class ResourceHandlers:
         self._clock = clock
         self._rng = rng
         self._pods = PodOperations(registry, clock)
+        self._containers = ContainerStreams(registry, logs_of, clock)
 
     async def handle(self, call: RequestContext, renderer: Renderer) -> Response:
         info, kind = call.info, call.kind
@@ -120,7 +125,9 @@ class ResourceHandlers:
     async def _list(self, call: RequestContext, renderer: Renderer) -> Response:
         compute = self._computed.get(call.kind.group_resource)
         if compute is not None:
-            return renderer.documents(call.kind, compute(call.info.namespace, "", call.user)["items"])
+            selection = parse_selection(call.kind, call.info.namespace, call.request.query)
+            items = compute(call.info.namespace, "", call.user)["items"]
+            return renderer.documents(call.kind, [item for item in items if is_selected(item, selection)])
         options = parse_list_options(call.kind, call.info.namespace, call.request.query)
         return await self._page(call.kind, await list_page(self._registry, call.kind, options), renderer)
 
@@ -275,8 +282,8 @@ class ResourceHandlers:
         row = kind.subresource(info.subresource)
         if row is None:
             raise no_such_resource()
-        if info.subresource in _NO_RUNTIME:
-            return self._no_runtime(call)
+        if info.subresource in CONTAINER_SUBRESOURCES:
+            return self._containers.answer(call)
         if info.verb not in row.verbs:
             raise method_not_allowed()
         if info.subresource == "binding":
@@ -301,18 +308,6 @@ class ResourceHandlers:
                 case "patch":
                     return await self._patch(call, renderer, subresource=info.subresource)
         raise no_such_resource()
-
-    def _no_runtime(self, call: RequestContext) -> Response:
-        """Everything that needs a container says why there is none."""
-        info = call.info
-        if call.request.query.all("dryRun"):
-            raise bad_request("dryRun is not supported")
-        stored = self._registry.get(call.kind, info.namespace, info.name)
-        if call.kind.storage == "pods":
-            check_streamed(stored.document(), info.subresource, call.request.query.get("container"))
-            if info.subresource == "log" and not stored.view.spec.node_name:
-                return Response(status=204)
-        raise ApiError(501, "", _NO_RUNTIME[info.subresource])
 
     async def _bind(self, call: RequestContext, renderer: Renderer) -> Response:
         info = call.info

@@ -8,6 +8,7 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.api.machinery.field_selectors import FieldSelectorError, parse_field_selector, resolve_terms
 from doorman.api.machinery.label_selectors import parse_selector
+from doorman.api.machinery.schema import Document
 from doorman.api.well_known import META_V1
 from doorman.base.errors import (
     ApiError,
@@ -79,6 +80,15 @@ def parse_selection(kind: Kind, namespace: str, query: Query, *, name: str = "")
     if name:
         return _named(selection, name)
     return selection
+
+
+def is_selected(item: Document, selection: Selection) -> bool:
+    """Whether an object that is not stored is among those asked for, by its labels, name and namespace."""
+    metadata = item.get("metadata") or {}
+    if selection.labels is not None and not selection.labels.matches(metadata.get("labels") or {}):
+        return False
+    found = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
+    return all(term.admits(found.get(term.field, "")) for term in selection.fields)
 
 
 def _named(selection: Selection, name: str) -> Selection:

@@ -34,6 +34,7 @@ from doorman.server.request import Request, RequestInfo, Response, json_response
 from doorman.server.request_context import RequestContext
 from doorman.server.request_deadlines import Deadline, Deadlines
 from doorman.server.request_metrics import RequestMetrics
+from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.warning_headers import warning_headers
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
@@ -62,9 +63,10 @@ class Pipeline:
         clock: Clock,
         names: NameGenerator,
         rng: random.Random,
+        logs_of: LogsOf,
         plain: Mapping[str, PlainHandler] | None = None,
     ) -> None:
-        """`plain` are paths of our own that are no resources."""
+        """`plain` are paths of our own that are no resources; `logs_of` tells what containers wrote."""
         self._registry = registry
         self._authenticator = authenticator
         self._authorizer = authorizer
@@ -76,7 +78,7 @@ class Pipeline:
         self._requests = requests
         self._clock = clock
         self._names = names
-        self._handlers = ResourceHandlers(registry, access, computed, clock, rng)
+        self._handlers = ResourceHandlers(registry, access, computed, clock, rng, logs_of)
         self._issuer = access.issuer
         self._own_paths = plain or {}
         self._discovery = Discovery(registry.kinds)

@@ -72,7 +72,7 @@ def _volume(name: str, claim_key: str, claim_uid: str) -> Document:
         "capacity": {"storage": "1Gi"},
         "claimRef": reference,
         "persistentVolumeReclaimPolicy": "Retain",
-        "csi": {"driver": "left-out.doorman.dev", "volumeHandle": name},
+        "nfs": {"server": "left-out.doorman.dev", "path": f"/{name}"},
     }
     return {
         "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name, "uid": f"{name}-volume"},

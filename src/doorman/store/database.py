@@ -47,11 +47,15 @@ def connect(file: str) -> sqlite3.Connection:
     """Raises `sqlite3.Error`, and so do the others."""
     # A statement for hundreds of rows is large: only those of the sizes that are usual now are kept.
     connection = sqlite3.connect(file, isolation_level=None, cached_statements=32)
-    # Objects of two or three kilobytes: small pages would hold one each and waste the rest.
-    connection.execute("PRAGMA page_size=16384")
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA wal_autocheckpoint=1000")
+    try:
+        # Objects of two or three kilobytes: small pages would hold one each and waste the rest.
+        connection.execute("PRAGMA page_size=16384")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA wal_autocheckpoint=1000")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -107,7 +107,7 @@ def main() -> None:
     link = socket.socket(fileno=int(sys.argv[1]))
     try:
         serve(io.BufferedReader(socket.SocketIO(link, "r"), BUFFER_BYTES), link)
-    except BrokenPipeError:
+    except (BrokenPipeError, ConnectionResetError):
         return  # the server is gone; what it was not told of it has not acknowledged
 
 

@@ -153,6 +153,31 @@ def test_deleted_pod_with_a_termination_time(termination: str, grace: int, gone_
     assert [at for at, _ in stage.done(Delete, "pods")] == [5 + gone_after]
 
 
+def test_pod_that_does_not_say_takes_as_long_to_stop_as_its_node_says() -> None:
+    stage = stage_with("node-1", profile=NodeProfile(pod_termination="2s"))
+    stage.create("pods", pod("p", "node-1"))
+    stage.create("pods", pod("q", "node-1", metadata=marked(termination="7s")))
+    stage.at(5)
+    stage.delete("pods", "default/p")
+    stage.delete("pods", "default/q")
+    stage.at(200)
+    assert [(at, one.name) for at, one in stage.done(Delete, "pods")] == [(7.0, "p"), (12.0, "q")]
+
+
+def test_pod_that_sleeps_before_it_stops_is_terminating_meanwhile_and_told_of_once() -> None:
+    stage = stage_with("node-1")
+    hook = {"preStop": {"sleep": {"seconds": 9}}}
+    stage.create("pods", pod("p", "node-1", spec={"containers": [{"name": "c", "image": "i", "lifecycle": hook}]}))
+    stage.at(5)
+    stage.delete("pods", "default/p")
+    stage.at(13)
+    assert found(stage, "p")["status"]["phase"] == "Running"
+    stage.patch("pods", "default/p", {"metadata": {"labels": {"seen": "yes"}}})
+    stage.at(14)
+    assert stage.get("pods", "default/p") is None
+    assert [text for text in stage.messages() if "Stopping" in text[1]] == [(5.0, "Stopping container c")]
+
+
 def test_deleted_pod_with_a_finalizer_ends_and_is_deleted_once() -> None:
     stage = stage_with("node-1")
     stage.create("pods", pod("p", "node-1", metadata={"finalizers": ["example.com/hold"]}))
@@ -434,8 +459,9 @@ def test_memories_of_pods_that_are_gone_are_dropped() -> None:
     for number in range(50):
         stage.delete("pods", f"default/p{number}")
     stage.at(50)
-    assert (agent._uids, agent._since, agent._seen_deleted) == ({}, {}, {})
-    assert agent._loads.pods_of("node-1") == []
+    kubelet = agent._kubelet
+    assert (kubelet._uids, kubelet._since, kubelet._seen_deleted) == ({}, {}, {})
+    assert kubelet._loads.pods_of("node-1") == []
 
 
 def test_node_short_of_memory_evicts_one_pod_every_ten_seconds_while_it_lasts() -> None:

@@ -40,6 +40,7 @@ def test_empty_configuration_has_no_nodes() -> None:
         pytest.param({"profiles": {"p": {"script": "silent"}}}, "profiles.p.script", id="script"),
         pytest.param({"profiles": {"p": {"startupDelay": "soon"}}}, "profiles.p.startupDelay", id="start-up"),
         pytest.param({"profiles": {"p": {"startupDelay": "-1s"}}}, "profiles.p.startupDelay", id="start-up-negative"),
+        pytest.param({"profiles": {"p": {"podTermination": "soon"}}}, "profiles.p.podTermination", id="termination"),
         pytest.param({"profiles": {"p": {"conditions": "Happy=True"}}}, "profiles.p.conditions", id="conditions"),
         pytest.param({"profiles": {"p": {"capacity": {"cpu": "x"}}}}, "profiles.p.capacity.cpu", id="capacity"),
         pytest.param(

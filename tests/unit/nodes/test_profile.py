@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from doorman.nodes.profile import NodeProfile, node_info, node_ip, pod_ip, simulated_node
-from doorman.nodes.status.node_annotations import SCRIPT
+from doorman.nodes.status.node_annotations import FAILING_IMAGES, POD_TERMINATION, SCRIPT
 
 
 def test_plain_node_has_what_a_kubelet_registers() -> None:
@@ -37,6 +37,8 @@ def test_profile_is_read_as_configuration_spells_it() -> None:
             "taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}],
             "startupDelay": "20s",
             "script": "silent 30s-90s",
+            "podTermination": "2s",
+            "failingImages": ["example.com/*", "*:old"],
         },
         NodeProfile,
     )
@@ -46,6 +48,8 @@ def test_profile_is_read_as_configuration_spells_it() -> None:
     assert manifest["metadata"]["labels"]["topology.kubernetes.io/zone"] == "a"
     assert manifest["metadata"]["labels"]["tier"] == "gpu"
     assert manifest["metadata"]["annotations"][SCRIPT] == "Ready=False 0s-20s; silent 30s-90s"
+    assert manifest["metadata"]["annotations"][POD_TERMINATION] == "2s"
+    assert manifest["metadata"]["annotations"][FAILING_IMAGES] == "example.com/*,*:old"
     assert "conditions" not in manifest["status"]
 
 

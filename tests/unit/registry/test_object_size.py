@@ -10,7 +10,7 @@ from doorman.base.bounds import STORED_BYTES_MAX
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
 from doorman.registry.cache.stored_object import to_kept_bytes
-from doorman.registry.object_size import bounded
+from doorman.registry.object_size import bounded, kept_within_bounds
 from support.api import Api, running_api
 from support.cluster import Story, run_story
 from support.widgets import widget_definition
@@ -43,6 +43,23 @@ def test_bounded(value: bytes, is_apply: bool, fault: str) -> None:
     with pytest.raises(ApiError, match=fault) as error:
         bounded(MAPS, value, is_apply=is_apply)
     assert (error.value.code, error.value.reason) == (500, "")
+
+
+@pytest.mark.parametrize("length", [1, 1_500_000, STORED_BYTES_MAX + 1])
+@pytest.mark.parametrize("is_apply", [True, False])
+def test_a_document_is_bounded_as_its_bytes_are(length: int, is_apply: bool) -> None:
+    managed = [{"manager": "m" * 200_000}]
+    doc = {"metadata": {"name": "a", "managedFields": managed}, "data": {"a": "x" * length}}
+    try:
+        expected: bytes | str = bounded(MAPS, to_kept_bytes(doc), is_apply=is_apply)
+    except ApiError as error:
+        expected = error.message
+    try:
+        found: bytes | str = kept_within_bounds(MAPS, doc, is_apply=is_apply)
+    except ApiError as error:
+        found = error.message
+    assert found == expected
+    assert doc["metadata"] == {"name": "a", "managedFields": managed}, "what is asked about stays as it is"
 
 
 def test_field_owners_give_way() -> None:

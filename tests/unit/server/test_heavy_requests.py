@@ -65,6 +65,7 @@ async def test_large_yaml_is_read_defaulted_tracked_and_checked_beside_the_loop(
         "KindRules.default",
         "ManagedFields.track_create",
         "KindRules.settle_create",
+        "kept_within_bounds",
     ]
 
 
@@ -98,9 +99,9 @@ async def test_more_keys_than_can_be_stored_are_refused(heavy: _Recording) -> No
 def test_rules_in_cel_are_evaluated_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     weights: dict[str, int] = {}
 
-    async def weighed(weight: int, work: Callable[..., Any], *args: Any) -> Any:
+    async def weighed(weight: int, work: Callable[..., Any], *args: Any, **more: Any) -> Any:
         weights[work.__qualname__] = weight
-        return work(*args)
+        return work(*args, **more)
 
     monkeypatch.setattr(proposal, "in_turn", weighed)
 

@@ -30,7 +30,6 @@ from doorman.base.go_format import quote
 from doorman.base.instants import to_time
 
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 Json = Any  # any JSON value
 

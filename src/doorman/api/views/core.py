@@ -30,6 +30,7 @@ class Namespace(View, frozen=True, kw_only=True):
 class ConfigMap(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     data: dict[str, str] = {}
+    binary_data: dict[str, str] = {}
 
 
 class ServiceAccount(View, frozen=True, kw_only=True):

@@ -32,6 +32,10 @@ class NodeFeatures(View, frozen=True, kw_only=True):
     supplemental_groups_policy: bool = False
 
 
+class AttachedVolume(View, frozen=True, kw_only=True):
+    name: str = ""
+
+
 class NodeStatus(View, frozen=True, kw_only=True):
     capacity: dict[str, str] = {}
     allocatable: dict[str, str] = {}
@@ -41,6 +45,9 @@ class NodeStatus(View, frozen=True, kw_only=True):
     images: tuple[ContainerImage, ...] = ()
     features: NodeFeatures | None = None
     declared_features: tuple[str, ...] = ()
+    volumes_attached: tuple[AttachedVolume, ...] = ()
+    volumes_in_use: tuple[str, ...] = ()
+    """Unique names of volumes that its kubelet has mounted, or is about to: they are not safe to detach."""
 
     def condition(self, type_: str) -> Condition | None:
         for condition in self.conditions:

@@ -2,8 +2,10 @@
 
 from typing import Final
 
+import msgspec
+
 from doorman.api.views.meta import Condition, LabelSelector, ObjectMeta, View
-from doorman.api.views.pods import NodeSelector, ResourceRequirements
+from doorman.api.views.pods import AwsDisk, GceDisk, NodeSelector, ResourceRequirements
 
 VOLUMES: Final = "persistentvolumes"
 CLAIMS: Final = "persistentvolumeclaims"
@@ -30,6 +32,22 @@ class CsiVolumeSource(View, frozen=True, kw_only=True):
     volume_handle: str = ""
 
 
+class AzureDisk(View, frozen=True, kw_only=True):
+    disk_uri: str = msgspec.field(default="", name="diskURI")
+
+
+class CinderDisk(View, frozen=True, kw_only=True):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+
+
+class PortworxDisk(View, frozen=True, kw_only=True):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+
+
+class VsphereDisk(View, frozen=True, kw_only=True):
+    volume_path: str = ""
+
+
 class VolumeNodeAffinity(View, frozen=True, kw_only=True):
     required: NodeSelector | None = None
 
@@ -43,6 +61,12 @@ class PersistentVolumeSpec(View, frozen=True, kw_only=True):
     volume_mode: str | None = None
     node_affinity: VolumeNodeAffinity | None = None
     csi: CsiVolumeSource | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    azure_disk: AzureDisk | None = None
+    cinder: CinderDisk | None = None
+    gce_persistent_disk: GceDisk | None = None
+    portworx_volume: PortworxDisk | None = None
+    vsphere_volume: VsphereDisk | None = None
     volume_attributes_class_name: str | None = None
 
 

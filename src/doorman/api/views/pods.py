@@ -27,14 +27,58 @@ class ContainerPort(View, frozen=True, kw_only=True):
     name: str = ""
 
 
+class KeySelector(View, frozen=True, kw_only=True):
+    name: str = ""
+    key: str = ""
+    optional: bool = False
+
+
+class EnvVarSource(View, frozen=True, kw_only=True):
+    config_map_key_ref: KeySelector | None = None
+    secret_key_ref: KeySelector | None = None
+
+
+class EnvVar(View, frozen=True, kw_only=True):
+    """Of its value nothing but where it comes from."""
+
+    value_from: EnvVarSource | None = None
+
+
+class EnvSource(View, frozen=True, kw_only=True):
+    name: str = ""
+    optional: bool = False
+
+
+class EnvFromSource(View, frozen=True, kw_only=True):
+    config_map_ref: EnvSource | None = None
+    secret_ref: EnvSource | None = None
+
+
+class SleepAction(View, frozen=True, kw_only=True):
+    seconds: int = 0
+
+
+class LifecycleHandler(View, frozen=True, kw_only=True):
+    """What it runs or calls is not told: nothing runs."""
+
+    sleep: SleepAction | None = None
+
+
+class Lifecycle(View, frozen=True, kw_only=True):
+    pre_stop: LifecycleHandler | None = None
+
+
 class Container(View, frozen=True, kw_only=True):
     name: str = ""
     image: str = ""
     image_pull_policy: str = ""
     ports: tuple[ContainerPort, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
+    env: tuple[EnvVar, ...] = ()
+    env_from: tuple[EnvFromSource, ...] = ()
     restart_policy: str = ""
     """`Always` on an init container makes it a sidecar."""
+    lifecycle: Lifecycle | None = None
 
 
 class NodeSelectorRequirement(View, frozen=True, kw_only=True):
@@ -159,20 +203,44 @@ class RbdDisk(View, frozen=True, kw_only=True):
     read_only: bool = False
 
 
+class KeyToPath(View, frozen=True, kw_only=True):
+    key: str = ""
+
+
 class ConfigMapVolumeSource(View, frozen=True, kw_only=True):
+    """Also one of the sources of a projected volume."""
+
     name: str = ""
     optional: bool = False
+    items: tuple[KeyToPath, ...] = ()
 
 
 class SecretVolumeSource(View, frozen=True, kw_only=True):
     secret_name: str = ""
     optional: bool = False
+    items: tuple[KeyToPath, ...] = ()
+
+
+class SecretProjection(View, frozen=True, kw_only=True):
+    name: str = ""
+    optional: bool = False
+    items: tuple[KeyToPath, ...] = ()
+
+
+class VolumeProjection(View, frozen=True, kw_only=True):
+    config_map: ConfigMapVolumeSource | None = None
+    secret: SecretProjection | None = None
+
+
+class ProjectedVolumeSource(View, frozen=True, kw_only=True):
+    sources: tuple[VolumeProjection, ...] = ()
 
 
 class Volume(View, frozen=True, kw_only=True):
     name: str = ""
     config_map: ConfigMapVolumeSource | None = None
     secret: SecretVolumeSource | None = None
+    projected: ProjectedVolumeSource | None = None
     image: ImageVolumeSource | None = None
     persistent_volume_claim: ClaimVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
@@ -182,13 +250,17 @@ class Volume(View, frozen=True, kw_only=True):
     rbd: RbdDisk | None = None
 
     def __post_init__(self) -> None:
-        """The name that was drawn for the volume with a pod's token says nothing, and would make like pods unlike."""
+        """The name that was drawn for the volume with a pod's token says nothing, and would make like pods unlike.
+
+        What is in it is every pod's, and not looked at.
+        """
         if (
             self.name.startswith(TOKEN_VOLUME_PREFIX)
             and self.ephemeral is None
             and self.persistent_volume_claim is None
         ):
             msgspec.structs.force_setattr(self, "name", "")
+            msgspec.structs.force_setattr(self, "projected", None)
 
 
 class PodResourceClaim(View, frozen=True, kw_only=True):
@@ -240,6 +312,7 @@ class ContainerStateRunning(View, frozen=True, kw_only=True):
 
 class ContainerStateWaiting(View, frozen=True, kw_only=True):
     reason: str = ""
+    message: str = ""
 
 
 class ContainerState(View, frozen=True, kw_only=True):
@@ -285,6 +358,7 @@ class PodStatus(View, frozen=True, kw_only=True):
     start_time: str = ""
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
     ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     observed_generation: int = 0
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()

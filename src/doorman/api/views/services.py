@@ -21,11 +21,28 @@ class ServiceSpec(View, frozen=True, kw_only=True):
     ports: tuple[ServicePort, ...] = ()
     publish_not_ready_addresses: bool = False
     cluster_ips: tuple[str, ...] = msgspec.field(default=(), name="clusterIPs")
+    ip_families: tuple[str, ...] = ()
+    load_balancer_class: str | None = None
+    load_balancer_ip: str = msgspec.field(default="", name="loadBalancerIP")
+
+
+class LoadBalancerIngress(View, frozen=True, kw_only=True):
+    ip: str = ""
+    hostname: str = ""
+
+
+class LoadBalancerStatus(View, frozen=True, kw_only=True):
+    ingress: tuple[LoadBalancerIngress, ...] = ()
+
+
+class ServiceStatus(View, frozen=True, kw_only=True):
+    load_balancer: LoadBalancerStatus = LoadBalancerStatus()
 
 
 class Service(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ServiceSpec = ServiceSpec()
+    status: ServiceStatus = ServiceStatus()
 
 
 class ParentReference(View, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ from doorman.api.views.apps import (
     ReplicationController,
     StatefulSet,
 )
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE as AUTOSCALERS
+from doorman.api.views.autoscaling.horizontal_pod_autoscalers import HorizontalPodAutoscaler
 from doorman.api.views.batch import CronJob, Job
 from doorman.api.views.certificates import CertificateSigningRequest
 from doorman.api.views.coordination import Lease
@@ -81,6 +83,7 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "poddisruptionbudgets.policy": PodDisruptionBudget,
     FLOW_SCHEMAS: FlowSchema,
     PRIORITY_LEVELS: PriorityLevelConfiguration,
+    AUTOSCALERS: HorizontalPodAutoscaler,
     "daemonsets.apps": DaemonSet,
     "deployments.apps": Deployment,
     "replicasets.apps": ReplicaSet,

@@ -67,7 +67,7 @@ CONTROLLERS_SWITCHES: Final = frozenset(
     (
         "allocate-node-cidrs", "authentication-skip-lookup", "authentication-tolerate-lookup-failure",
         "configure-cloud-routes", "contention-profiling", "disable-attach-detach-reconcile-sync",
-        "disable-force-detach-on-timeout", "disable-http2-serving", "enable-dynamic-provisioning",
+        "disable-http2-serving", "enable-dynamic-provisioning",
         "enable-garbage-collector", "enable-hostpath-provisioner", "enable-leader-migration",
         "log-json-split-stream", "log-text-split-stream", "permit-address-sharing", "permit-port-sharing",
         "profiling",

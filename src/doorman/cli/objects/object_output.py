@@ -8,7 +8,7 @@ import yaml
 
 from doorman.cli.objects.jsonpath_template import TemplateError, render, text_of, values
 from doorman.cli.objects.output import print_columns, print_object
-from doorman.client.resource_lookup import ServedResource
+from doorman.client.command_line.resource_lookup import ServedResource
 
 _PLAIN: Final = ("", "wide", "name", "json", "yaml")
 _WITH_TEMPLATE: Final = ("jsonpath", "custom-columns")
@@ -56,14 +56,28 @@ def print_documents(found: Found, options: PrintOptions, *, is_one: bool) -> Non
         for resource, doc in found:
             print_object(doc, kind, qualified=resource.qualified)
         return
-    everything = {"apiVersion": "v1", "items": docs, "kind": "List", "metadata": {"resourceVersion": ""}}
-    shown = docs[0] if is_one and docs else everything
     if kind == "jsonpath":
-        print(render(template, shown), end="")
-    elif kind == "json":
-        print(msgspec.json.format(msgspec.json.encode(shown), indent=4).decode())
+        print(render(template, docs[0] if is_one and docs else _list(docs)), end="")
+    elif is_one and docs:
+        _print_whole(docs[0], kind)
     else:
-        print(yaml.safe_dump(shown, sort_keys=True, allow_unicode=True), end="")
+        print_list(docs, kind)
+
+
+def print_list(docs: list[dict[str, Any]], kind: str) -> None:
+    """As JSON or YAML."""
+    _print_whole(_list(docs), kind)
+
+
+def _list(docs: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "items": docs, "kind": "List", "metadata": {"resourceVersion": ""}}
+
+
+def _print_whole(doc: dict[str, Any], kind: str) -> None:
+    if kind == "json":
+        print(msgspec.json.format(msgspec.json.encode(doc), indent=4).decode())
+    else:
+        print(yaml.safe_dump(doc, sort_keys=True, allow_unicode=True), end="")
 
 
 def sorted_by(path: str, pairs: list[tuple[dict[str, Any], Any]]) -> list[tuple[dict[str, Any], Any]]:
@@ -84,9 +98,15 @@ def _print_own_columns(docs: list[dict[str, Any]], spec: str, *, with_header: bo
     columns = []
     for column in spec.split(","):
         name, sign, path = column.partition(":")
-        if not name or not sign or not path:
+        if not sign:
             raise TemplateError(f'unexpected custom-columns spec: "{column}", expected <header>:<json-path-expr>')
         columns.append((name, path))
     rows = [[name for name, _ in columns]] if with_header else []
-    rows += [[",".join(map(text_of, values(path, doc))) or _NOTHING for _, path in columns] for doc in docs]
+    rows += [
+        [(",".join(map(text_of, values(path, doc))) if path else "") or _NOTHING for _, path in columns] for doc in docs
+    ]
     print_columns(rows)
+
+
+def _cell(path: str, doc: dict[str, Any]) -> str:
+    return (",".join(map(text_of, values(path, doc))) if path else "") or _NOTHING

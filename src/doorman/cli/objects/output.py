@@ -57,10 +57,11 @@ def print_table(
     print_columns(rows)
 
 
-def print_columns(rows: Sequence[Sequence[str]]) -> None:
+def print_columns(rows: Sequence[Sequence[str]], *, width_min: int = 0) -> None:
+    """`width_min` is that of a column with the gap behind it; the last one has none."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     for row in rows:
-        cells = [cell.ljust(width + GAP) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        cells = [cell.ljust(max(width + GAP, width_min)) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
         sys.stdout.write("".join(cells) + row[-1] + "\n")
     sys.stdout.flush()
 

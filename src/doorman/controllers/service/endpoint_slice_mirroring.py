@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
-from doorman.api.patch.server_side_apply import LAST_APPLIED
 from doorman.api.views.services import Endpoints, EndpointSlice, Service
+from doorman.api.well_known import LAST_APPLIED
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, Delete, Update
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source

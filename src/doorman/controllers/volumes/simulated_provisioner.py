@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.persistent_volumes import CLAIMS, STORAGE, VOLUMES, PersistentVolume, PersistentVolumeClaim
+from doorman.api.views.storage.csi import ATTACHMENTS, BY_ATTACHED_VOLUME, VolumeAttachment, attached_volume_of
 from doorman.api.views.storage.volume_classes import WAIT_FOR_FIRST_CONSUMER, StorageClass
 from doorman.api.volume_annotations import NO_PROVISIONER, PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER
 from doorman.api.well_known import ZONE_LABEL
@@ -23,7 +24,7 @@ from doorman.base.durations import parse_duration
 from doorman.client.actions import Action, Create, Delete
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.volumes.volume_writes import claim_event, patch_claim, patch_volume
+from doorman.controllers.volumes.volume_writes import claim_event, patch_claim, patch_volume, volume_event
 from doorman.semantics.volumes.volume_drivers import SIMULATED_DRIVER, SIMULATED_PROVISIONER, driver_of
 from doorman.semantics.volumes.volume_matching import (
     capacity_of,
@@ -56,7 +57,15 @@ def volume_keys(change: ObjectChange) -> Iterable[str]:
     return (f"volume/{volume.metadata.name}",) if volume is not None and is_made else ()
 
 
-SOURCES: Final = (Source(CLAIMS, claim_keys), Source(VOLUMES, volume_keys))
+def attachment_keys(change: ObjectChange) -> Iterable[str]:
+    """A volume that was detached may go."""
+    gone: VolumeAttachment = change.newest
+    return [f"volume/{name}" for name in attached_volume_of(gone)] if change.new is None else ()
+
+
+SOURCES: Final = (
+    Source(CLAIMS, claim_keys), Source(VOLUMES, volume_keys), Source(ATTACHMENTS, attachment_keys),
+)  # fmt: skip
 
 
 def volume_name(claim: PersistentVolumeClaim) -> str:
@@ -88,7 +97,7 @@ def volume_manifest(claim: PersistentVolumeClaim, storage_class: StorageClass, z
         },
         "persistentVolumeReclaimPolicy": storage_class.reclaim_policy or "Delete",
         "storageClassName": class_of_claim(claim),
-        "csi": {"driver": driver_of(storage_class.provisioner), "volumeHandle": name},
+        "csi": {"driver": _driver_of(storage_class.provisioner), "volumeHandle": name},
     }  # fmt: skip
     if claim.spec.volume_mode is not None:
         spec["volumeMode"] = claim.spec.volume_mode
@@ -100,6 +109,16 @@ def volume_manifest(claim: PersistentVolumeClaim, storage_class: StorageClass, z
         term = {"matchExpressions": [{"key": ZONE_LABEL, "operator": "In", "values": [zone]}]}
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
     return {"metadata": {"name": name, "annotations": {PROVISIONED_BY: storage_class.provisioner}}, "spec": spec}
+
+
+def _driver_of(provisioner: str) -> str:
+    """Not every provisioner is called as a driver may be: one that has no driver is played by ours.
+
+    >>> _driver_of("ebs.csi.aws.com"), _driver_of("k8s.io/minikube-hostpath")
+    ('ebs.csi.aws.com', 'simulated.doorman.dev')
+    """
+    driver = driver_of(provisioner)
+    return driver if "/" not in driver else SIMULATED_DRIVER
 
 
 def delay_of(annotations: Mapping[str, str]) -> float:
@@ -143,6 +162,7 @@ class SimulatedProvisioner:
         volumes: ListerOf[PersistentVolume],
         classes: ListerOf[StorageClass],
         nodes: ListerOf[Node],
+        attachments: ListerOf[VolumeAttachment],
         *,
         stands_in: bool = False,
     ) -> None:
@@ -152,6 +172,7 @@ class SimulatedProvisioner:
         self._volumes = volumes
         self._classes = classes
         self._nodes = nodes
+        self._attachments = attachments
         self._began: dict[str, tuple[str, Instant]] = {}
         """By the uid of a claim whose volume is being made: for which node, and since when."""
 
@@ -166,7 +187,7 @@ class SimulatedProvisioner:
         return self._sync_claim(name, now) if kind == "claim" else self._sync_volume(name)
 
     def _sync_volume(self, name: str) -> Result:
-        """What was released is deleted, if its policy says so."""
+        """What was released is deleted, if its policy says so, when no node has it any more."""
         volume = self._volumes.get(name)
         if volume is None or volume.status.phase != "Released" or volume.metadata.deletion_timestamp:
             return DONE
@@ -174,6 +195,11 @@ class SimulatedProvisioner:
             return DONE
         if volume.spec.persistent_volume_reclaim_policy != "Delete":
             return DONE
+        attached = self._attachments.by(BY_ATTACHED_VOLUME, name)
+        if attached:
+            text = f"persistentvolume {name} is still attached to node {attached[0].spec.node_name}"
+            event = volume_event(volume, "VolumeFailedDelete", text, warns=True, component=SIMULATED_PROVISIONER)
+            return Result(actions=(event,))
         return Result(actions=(Delete(resource=VOLUMES, name=name, uid=volume.metadata.uid),))
 
     def _sync_claim(self, key: str, now: Instant) -> Result:

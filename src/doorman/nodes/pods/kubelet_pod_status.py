@@ -78,57 +78,22 @@ def completed_body(pod: Pod, code: int, now: Instant) -> Body:
     return patch_of(pod, {"phase": "Succeeded", **ended})
 
 
-def starting_body(pod: Pod, now: Instant) -> Body:
-    """Taken, and not running yet: its init containers are under way, or its containers are being made."""
-    inits = [container.name for container in pod.spec.init_containers if container.restart_policy != "Always"]
-    waiting = {"waiting": {"reason": "PodInitializing" if inits else "ContainerCreating"}}
-    unready = {"imageID": "", "ready": False, "started": False, "restartCount": 0, "lastState": {}}
-    statuses = [
-        {"name": container.name, "image": container.image, **unready, "state": waiting}
-        for container in pod.spec.containers
-    ]
-    text = f"containers with incomplete status: [{' '.join(inits)}]"
-    status: Body = {
-        "phase": "Pending",
-        "startTime": to_time(now),
-        **_host_address(pod),
-        "conditions": [
-            condition_of(pod, "PodReadyToStartContainers", "True" if inits else "False", now),
-            condition_of(pod, "Initialized", "False", now, "ContainersNotInitialized", text)
-            if inits
-            else condition_of(pod, "Initialized", "True", now),
-            *ready_conditions(pod, now, containers_ready=False),
-            *_placed(pod, now),
-        ],
-        "containerStatuses": statuses,
-    }
-    if inits:
-        status |= _own_address(pod)
-        status["initContainerStatuses"] = [
-            _init_status_at_start(pod, container, now, first=container.name == inits[0])
-            for container in pod.spec.init_containers
-        ]
-    return patch_of(pod, status)
-
-
 def running_body(pod: Pod, now: Instant, *, ready: bool) -> Body:
     status: Body = {
         "phase": "Running",
         "startTime": pod.status.start_time or to_time(now),
-        **_host_address(pod),
-        **_own_address(pod),
+        **host_address(pod),
+        **own_address(pod),
         "conditions": [
             condition_of(pod, "PodReadyToStartContainers", "True", now),
             condition_of(pod, "Initialized", "True", now),
             *ready_conditions(pod, now, containers_ready=ready),
-            *_placed(pod, now),
+            *placed(pod, now),
         ],
-        "containerStatuses": [
-            running_status(pod, at, ready=ready, now=now, began=now) for at in range(len(pod.spec.containers))
-        ],
+        "containerStatuses": [running_status(pod, at, ready=ready, now=now) for at in range(len(pod.spec.containers))],
     }
     if pod.spec.init_containers:
-        status["initContainerStatuses"] = [_init_status(pod, at, now) for at in range(len(pod.spec.init_containers))]
+        status["initContainerStatuses"] = [init_status(pod, at, now) for at in range(len(pod.spec.init_containers))]
     return patch_of(pod, status)
 
 
@@ -297,43 +262,40 @@ def status_at(pod: Pod, at: int) -> ContainerStatus:
     return next((status for status in pod.status.container_statuses if status.name == name), _NO_STATUS)
 
 
-def _placed(pod: Pod, now: Instant) -> list[Body]:
+def placed(pod: Pod, now: Instant) -> list[Body]:
     """A pod that is on a node is scheduled, whoever put it there."""
     if pod.status.condition("PodScheduled") is not None:
         return []
     return [condition_of(pod, "PodScheduled", "True", now)]
 
 
-def _host_address(pod: Pod) -> Body:
+def host_address(pod: Pod) -> Body:
     host = node_ip(pod.spec.node_name)
     return {"hostIP": host, "hostIPs": [{"ip": host}]}
 
 
-def _own_address(pod: Pod) -> Body:
+def own_address(pod: Pod) -> Body:
     address = node_ip(pod.spec.node_name) if pod.spec.host_network else pod_ip(pod.metadata.uid)
     return {"podIP": address, "podIPs": [{"ip": address}]}
 
 
-def _init_status_at_start(pod: Pod, container: Container, now: Instant, *, first: bool) -> Body:
-    """The first runs; those that come later wait for it."""
-    status = {"name": container.name, "image": container.image, "ready": False, "restartCount": 0, "lastState": {}}
-    if not first:
-        return {**status, "imageID": "", "started": False, "state": {"waiting": {"reason": "PodInitializing"}}}
-    running = {"running": {"startedAt": to_time(now)}}
-    identity = f"doorman://{pod.metadata.uid}/{container.name}"
-    return {**status, "imageID": container.image, "containerID": identity, "started": True, "state": running}
-
-
-def _init_status(pod: Pod, at: int, now: Instant) -> Body:
+def init_status(pod: Pod, at: int, now: Instant) -> Body:
     container = pod.spec.init_containers[at]
+    before = next((one for one in pod.status.init_container_statuses if one.name == container.name), _NO_STATUS)
+    running, ended_before = before.state.running, before.state.terminated
     time = to_time(now)
     base = {
         "name": container.name, "image": container.image, "imageID": container.image, "restartCount": 0,
         "containerID": f"doorman://{pod.metadata.uid}/{container.name}", "lastState": {}, "ready": True,
     }  # fmt: skip
     if container.restart_policy == "Always":
-        return {**base, "started": True, "state": {"running": {"startedAt": time}}}
+        since = running.started_at if running is not None else time
+        return {**base, "started": True, "state": {"running": {"startedAt": since}}}
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": time, "finishedAt": time}
+    if ended_before is not None:
+        ended |= {"startedAt": ended_before.started_at, "finishedAt": ended_before.finished_at}
+    elif running is not None:
+        ended["startedAt"] = running.started_at
     return {**base, "started": False, "state": {"terminated": ended}}
 
 

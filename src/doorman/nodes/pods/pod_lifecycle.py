@@ -12,7 +12,10 @@ Rules
 4. A pod that is Running but not Ready, because somebody else said so, is Ready again when its node is. Readiness gates
    count: it is Ready only while all of them are open.
 5. A pod that outlives its `activeDeadlineSeconds` fails.
-6. A pod that is deleted goes when its termination time or its grace period is over, whichever is sooner.
+6. A pod that is deleted goes when it has stopped or when its grace period is over, whichever is sooner. To stop takes
+   the longest `sleep` of its containers' preStop hooks, if they run, and then its termination time: what its annotation
+   says, else its node's. By default that is nothing: a container that ends at SIGTERM is gone within the moment that
+   it takes to be seen.
 7. An ephemeral container that is added to a running pod runs from then on.
 8. A container that is given another image starts again with it, and any change of the spec is acknowledged: the status
    says which generation it is about.
@@ -20,6 +23,7 @@ Rules
 Each function looks at the pod as it is and gives the next status, or the instant at which to look again.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -40,11 +44,12 @@ from doorman.nodes.pods.kubelet_pod_status import (
     replaced_body,
     restarted_body,
     running_body,
-    starting_body,
     waiting_body,
 )
+from doorman.nodes.pods.unstarted_pod_status import starting_body
 from doorman.nodes.status.node_annotations import (
     EXIT_CODES,
+    POD_TERMINATION,
     READY_AFTER,
     RUNS_FOR,
     STARTUP,
@@ -125,11 +130,9 @@ def decide_start(pod: Pod, life: Life, now: Instant) -> Next:
 def decide_next(pod: Pod, life: Life, now: Instant, *, since: Instant | None, node_is_ready: bool) -> Next:
     """Rules 1 to 5, for a pod that was taken before; `since` is when its present stretch began, if known."""
     started = _instant(pod.status.start_time, now)
-    deadline = None
-    if pod.spec.active_deadline_seconds is not None:
-        deadline = started + pod.spec.active_deadline_seconds
-        if now >= deadline:
-            return Next(body=failed_body(pod, DEADLINE_REASON, DEADLINE_MESSAGE, now))
+    deadline = deadline_of(pod, now)
+    if deadline is not None and now >= deadline:
+        return Next(body=failed_body(pod, DEADLINE_REASON, DEADLINE_MESSAGE, now))
     found = _decide_by_phase(pod, life, now, since=since, started=started, node_is_ready=node_is_ready)
     if found.body is None and pod.spec.ephemeral_containers and pod.status.phase == "Running":
         found = _run_ephemeral(pod, found, now)
@@ -140,10 +143,37 @@ def decide_next(pod: Pod, life: Life, now: Instant, *, since: Instant | None, no
     return Next(looks_again=deadline if found.looks_again is None else min(deadline, found.looks_again))
 
 
+def deadline_of(pod: Pod, now: Instant) -> Instant | None:
+    """Rule 5: when a pod that was taken fails unless it has ended."""
+    seconds = pod.spec.active_deadline_seconds
+    return _instant(pod.status.start_time, now) + seconds if seconds is not None else None
+
+
 def decide_stop(pod: Pod, life: Life, *, seen: Instant) -> Instant:
     """Rule 6: when a pod whose deletion the node saw at `seen` is gone."""
+    stops_after = pre_stop_seconds(pod) + life.termination_seconds
     grace = pod.metadata.deletion_grace_period_seconds
-    return seen + min(life.termination_seconds, grace if grace is not None else life.termination_seconds)
+    return seen + min(stops_after, grace if grace is not None else stops_after)
+
+
+def pre_stop_seconds(pod: Pod) -> float:
+    """How long the preStop hooks of its running containers sleep, all at once; what else they do takes no time."""
+    if pod.status.phase != "Running":
+        return 0.0
+    seconds = 0
+    for container in (*pod.spec.containers, *pod.spec.init_containers):
+        hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
+        if hook is not None and hook.sleep is not None:
+            seconds = max(seconds, hook.sleep.seconds)
+    return float(seconds)
+
+
+def lives_on(node_annotations: Mapping[str, str], lives: PodLives) -> PodLives:
+    """What pods on a node do that do not say: as it says, and else `lives`."""
+    if POD_TERMINATION not in node_annotations:
+        return lives
+    seconds = seconds_or(node_annotations, POD_TERMINATION, lives.termination_seconds)
+    return msgspec.structs.replace(lives, termination_seconds=seconds)
 
 
 def deleted_at(pod: Pod, now: Instant) -> Instant:

@@ -1,29 +1,36 @@
-"""What a pod needs before its containers start: config maps, secrets and claims that its volumes name, and its devices.
+"""What a pod needs before its containers run: volumes, devices, and what their variables are set from.
 
 A kubelet that cannot mount a volume, or get devices ready, says so in an event and tries again, each time after twice
-as long. The pod is Pending meanwhile, its containers are being created. What is optional is not waited for.
+as long. The pod is Pending meanwhile, its containers are being created. While volumes are not attached it says nothing:
+that is the attach-detach controller's to tell. A container whose variables cannot be set is tried again every ten
+seconds.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from doorman.api.views.core import ConfigMap, Secret
+from doorman.api.views.nodes import Node
 from doorman.api.views.persistent_volumes import PersistentVolumeClaim
 from doorman.api.views.pods import Pod, Volume
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.base.clock import Instant
 from doorman.client.actions import Action
-from doorman.client.controller_contract import Result
+from doorman.client.controller_contract import ObjectChange, Result
 from doorman.client.informer_cache import ListerOf
-from doorman.nodes.pods.kubelet_pod_status import starting_body
+from doorman.nodes.pods.pod_configuration import PodConfiguration
+from doorman.nodes.pods.unstarted_pod_status import held_up_body, starting_body
 from doorman.nodes.status.kubelet_writes import pod_event, status_patch
+from doorman.nodes.volumes.node_volumes import NodeVolumes
 from doorman.semantics.devices.pod_claims import is_reserved_for, known_references
 from doorman.semantics.volumes.pod_volumes import claim_name, ownership_fault
 
 FAILED_MOUNT: Final = "FailedMount"
 FAILED_PREPARE: Final = "FailedPrepareDynamicResources"
+FAILED_CONTAINER: Final = "Failed"
+CONFIG_ERROR: Final = "CreateContainerConfigError"
 RETRY_SECONDS_MIN: Final = 0.5
 RETRY_SECONDS_MAX: Final = 122.0
+CONTAINER_RETRY_SECONDS: Final = 10.0
 
 
 class StartRequirements:
@@ -31,39 +38,74 @@ class StartRequirements:
 
     def __init__(
         self,
-        config_maps: ListerOf[ConfigMap] | None = None,
-        secrets: ListerOf[Secret] | None = None,
+        configuration: PodConfiguration | None = None,
         claims: ListerOf[PersistentVolumeClaim] | None = None,
         resource_claims: ListerOf[ResourceClaim] | None = None,
+        volumes: NodeVolumes | None = None,
     ) -> None:
         """What is not given is not known, and not waited for."""
-        self._config_maps = config_maps
-        self._secrets = secrets
+        self._configuration = configuration
         self._claims = claims
         self._resource_claims = resource_claims
+        self._volumes = volumes
         self._waits: dict[str, tuple[Instant, float]] = {}
         """By the pod's uid: when it is tried again, and how long after that the next time."""
 
     def wait(self, key: str, pod: Pod, now: Instant) -> Result | None:
         """What a kubelet does about a pod that cannot start yet; None when it can."""
         faults = list(self._faults(pod))
+        if faults:
+            return self._retry(key, pod, faults, now)
+        if self._volumes is not None and self._volumes.is_waiting(key, pod):
+            return Result(actions=_pending(pod, now))
+        return None
+
+    def wait_for_variables(self, key: str, pod: Pod, now: Instant) -> Result | None:
+        """The same about containers whose volumes and images are there."""
+        unmade = self._configuration.container_faults(pod) if self._configuration is not None else {}
+        if unmade:
+            return self._retry_containers(key, pod, unmade, now)
+        if self._waits:
+            self._waits.pop(pod.metadata.uid, None)
+        return None
+
+    def forget(self, uid: str) -> None:
+        self._waits.pop(uid, None)
+
+    def concerned_nodes(self, change: ObjectChange) -> Iterable[str]:
+        """Nodes that have to say something else of their volumes now that a pod came or went."""
+        return self._volumes.concerned_nodes(change) if self._volumes is not None else ()
+
+    def node_changed(self, node: Node) -> tuple[Iterable[Action], Iterable[str]]:
+        """What the node has to say of its volumes, and keys of pods that may have what they wait for."""
+        if self._volumes is None:
+            return (), ()
+        return self._volumes.report(node), self._volumes.woken(node.metadata.name)
+
+    def _retry(self, key: str, pod: Pod, faults: Sequence[tuple[str, str]], now: Instant) -> Result:
         uid = pod.metadata.uid
-        if not faults:
-            if self._waits:
-                self._waits.pop(uid, None)
-            return None
         due, pause = self._waits.get(uid, (now, RETRY_SECONDS_MIN))
         actions: list[Action] = []
         if now >= due:
             actions += [pod_event(pod, reason, text) for reason, text in faults]
             due = now + pause
             self._waits[uid] = (due, min(2 * pause, RETRY_SECONDS_MAX))
-        if not pod.status.start_time:
-            actions.append(status_patch(pod, starting_body(pod, now)))
-        return Result(actions=actions, wakes=((f"pod/{key}", due),))
+        return Result(actions=(*actions, *_pending(pod, now)), wakes=((f"pod/{key}", due),))
 
-    def forget(self, uid: str) -> None:
-        self._waits.pop(uid, None)
+    def _retry_containers(self, key: str, pod: Pod, faults: dict[str, str], now: Instant) -> Result:
+        uid = pod.metadata.uid
+        due, _ = self._waits.get(uid, (now, 0.0))
+        actions: list[Action] = []
+        if now >= due:
+            actions += [
+                pod_event(pod, FAILED_CONTAINER, f"Error: {text}", container=name) for name, text in faults.items()
+            ]
+            due = now + CONTAINER_RETRY_SECONDS
+            self._waits[uid] = (due, CONTAINER_RETRY_SECONDS)
+        if _told_faults(pod) != faults:
+            said = {name: (CONFIG_ERROR, text) for name, text in faults.items()}
+            actions.append(status_patch(pod, held_up_body(pod, said, now)))
+        return Result(actions=actions, wakes=((f"pod/{key}", due),))
 
     def _faults(self, pod: Pod) -> Iterator[tuple[str, str]]:
         """Reasons and messages of events."""
@@ -78,18 +120,10 @@ class StartRequirements:
                     yield FAILED_PREPARE, f"Failed to prepare dynamic resources: prepare dynamic resources: {text}"
 
     def _volume_fault(self, pod: Pod, volume: Volume) -> str:
-        namespace = pod.metadata.namespace
-        config_map, secret = volume.config_map, volume.secret
-        missing = ""
-        if config_map is not None:
-            if not config_map.optional and _is_missing(self._config_maps, f"{namespace}/{config_map.name}"):
-                missing = f'configmap "{config_map.name}" not found'
-        elif secret is not None:
-            if not secret.optional and _is_missing(self._secrets, f"{namespace}/{secret.secret_name}"):
-                missing = f'secret "{secret.secret_name}" not found'
-        else:
-            return self._claim_fault(pod, volume)
-        return f'MountVolume.SetUp failed for volume "{volume.name}" : {missing}' if missing else ""
+        fault = self._configuration.volume_fault(pod, volume) if self._configuration is not None else ""
+        if fault:
+            return f'MountVolume.SetUp failed for volume "{volume.name}" : {fault}'
+        return self._claim_fault(pod, volume)
 
     def _claim_fault(self, pod: Pod, volume: Volume) -> str:
         name = claim_name(pod, volume)
@@ -122,5 +156,15 @@ class StartRequirements:
         return f"ResourceClaim {name}: not allocated" if claim.status.allocation is None else ""
 
 
-def _is_missing(lister: ListerOf[Any] | None, key: str) -> bool:  # views of any kind
-    return lister is not None and lister.get(key) is None
+def _pending(pod: Pod, now: Instant) -> Sequence[Action]:
+    """Its kubelet has it, once."""
+    return () if pod.status.start_time else (status_patch(pod, starting_body(pod, now)),)
+
+
+def _told_faults(pod: Pod) -> dict[str, str]:
+    """What its status says of containers that cannot be made."""
+    return {
+        status.name: status.state.waiting.message
+        for status in (*pod.status.init_container_statuses, *pod.status.container_statuses)
+        if status.state.waiting is not None and status.state.waiting.reason == CONFIG_ERROR
+    }

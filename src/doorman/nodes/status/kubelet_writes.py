@@ -40,14 +40,22 @@ def life_events(pod: Pod, following: Next) -> Iterable[RecordEvent]:
         meta = pod.metadata
         for container in pod.spec.containers:
             text = f"Back-off restarting failed container {container.name} in pod {full_name(meta)}"
-            yield pod_event(pod, "BackOff", text)
+            yield pod_event(pod, "BackOff", text, container=container.name)
     for name in following.replaced:
         yield pod_event(pod, "Killing", f"Container {name} definition changed, will be restarted", kind="Normal")
     if following.body is not None and following.body["status"].get("reason") == DEADLINE_REASON:
         yield pod_event(pod, DEADLINE_REASON, DEADLINE_MESSAGE, kind="Normal")
 
 
-def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning") -> RecordEvent:
+def stop_events(pod: Pod) -> Iterable[RecordEvent]:
+    """Of a pod that was deleted and takes a while to stop. Of one that is gone at once nothing is told."""
+    for status in pod.status.container_statuses:
+        if status.state.running is not None:
+            yield pod_event(pod, "Killing", f"Stopping container {status.name}", kind="Normal", container=status.name)
+
+
+def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning", container: str = "") -> RecordEvent:
+    """Of the pod, or of a container of it."""
     meta = pod.metadata
     regarding = ObjectReference(
         kind="Pod",
@@ -56,6 +64,7 @@ def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning") -> 
         uid=meta.uid,
         api_version="v1",
         resource_version=meta.resource_version,
+        field_path=_container_path(pod, container) if container else "",
     )
     return RecordEvent(
         regarding=regarding,
@@ -65,6 +74,11 @@ def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning") -> 
         component=COMPONENT,
         host=pod.spec.node_name,
     )
+
+
+def _container_path(pod: Pod, name: str) -> str:
+    is_init = any(container.name == name for container in pod.spec.init_containers)
+    return f"spec.initContainers{{{name}}}" if is_init else f"spec.containers{{{name}}}"
 
 
 def node_event(node: Node, kind: str, reason: str, message: str) -> RecordEvent:

@@ -1,6 +1,6 @@
 """All that is followed while a plan is made, and how it becomes the plan."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
 from doorman.api.views.nodes import Node
@@ -17,7 +17,7 @@ from doorman.plan.pod_departures import DELETED, Departures
 from doorman.plan.trails.budget_trail import BudgetTrails
 from doorman.plan.trails.event_trail import EventTrail
 from doorman.plan.trails.node_trail import NodeTrails
-from doorman.plan.trails.pod_trail import PodTrails
+from doorman.plan.trails.pod_trail import PodTrail, PodTrails
 from doorman.plan.trails.workload_trail import KINDS, WorkloadTrails
 from doorman.plan.trails.zone_trail import ZoneTrails
 from doorman.runtime.components.zone_reports import reports_zones
@@ -140,12 +140,20 @@ class ClusterTrail:
             zones=tuple(self._zones.histories()),
             nodes_changed=tuple(self._node_trails.changes(begun)),
             full_nodes=full,
-            notes=(*notes, *self._refusals()),
+            notes=(*notes, *self._refusals(), *self._unattached(trails)),
         )
 
     def _refusals(self) -> Iterator[str]:
         for (workload, namespace), message in sorted(self._copy.events.refusals.items()):
             yield f"{namespace}/{workload} cannot make a pod: {message}"
+
+    def _unattached(self, trails: Iterable[PodTrail]) -> Iterator[str]:
+        """Pods that have a node and do not start there, for want of their volumes."""
+        for trail in trails:
+            pod = trail.last
+            message = self._copy.events.attachment_failure(pod.metadata.uid)
+            if message and trail.gone is None and pod.status.phase == "Pending":
+                yield f"{pod.metadata.key} does not start on {pod.spec.node_name}: {message}"
 
     def _is_silent(self, name: str) -> bool:
         node: Node | None = self._nodes.get(name)

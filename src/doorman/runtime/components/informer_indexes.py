@@ -8,6 +8,13 @@ from doorman.api.views.pod_indexes import POD_INDEXERS, is_filed_alike
 from doorman.api.views.resource.devices import SLICES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.views.services import addresses_of, selecting_in
+from doorman.api.views.storage.csi import (
+    ATTACHMENTS,
+    BY_ATTACHED_NODE,
+    BY_ATTACHED_VOLUME,
+    attached_node_of,
+    attached_volume_of,
+)
 from doorman.client.informer_cache import Indexer, InformerCache
 from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
 from doorman.controllers.devices.resource_claim_controller import BY_CLAIM, BY_TEMPLATE, templates_of
@@ -17,6 +24,7 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
     "pods": {**POD_INDEXERS, BY_CLAIM: claim_keys_of, BY_TEMPLATE: templates_of},
     SLICES: {BY_POOL: slice_pools},
     CLAIMS: {BY_POOL: claim_pools},
+    ATTACHMENTS: {BY_ATTACHED_NODE: attached_node_of, BY_ATTACHED_VOLUME: attached_volume_of},
     "replicasets.apps": {"orphan": orphanage_of},
     "controllerrevisions.apps": {"orphan": orphanage_of},
     "services": {"address": addresses_of, "selecting": selecting_in},
@@ -28,6 +36,7 @@ ALIKE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "services": lambda _one, _other: False,
     SLICES: lambda _one, _other: False,
     CLAIMS: lambda _one, _other: False,
+    ATTACHMENTS: lambda _one, _other: False,
 }
 """Whether it is certain that no index tells two versions apart. All others ask for nothing but the owners."""
 

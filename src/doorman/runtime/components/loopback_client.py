@@ -27,6 +27,7 @@ from doorman.server.auth.authorization import Authorizer, refusal
 from doorman.server.auth.escalation import EscalationGuard
 from doorman.server.request import RequestInfo
 from doorman.server.request_metrics import RequestMetrics
+from doorman.server.subresources.scale import scale_part, with_scale
 
 T = TypeVar("T")
 
@@ -134,6 +135,8 @@ class LoopbackClient:
         return await self._requests.counted(info, 200, self._patch(kind, action))
 
     async def _patch(self, kind: Kind, action: Patch) -> Stored:
+        if action.subresource == "scale":
+            return await self._scale(kind, action)
         if kind.storage == "pods" and action.subresource == "status" and action.type is PatchType.STRATEGIC:
             status_patch = status_patch_of(action.body)
             if status_patch is not None:
@@ -149,6 +152,18 @@ class LoopbackClient:
         transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
         written = await self._registry.update(
             kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
+        )
+        return written.stored
+
+    async def _scale(self, kind: Kind, action: Patch) -> Stored:
+        """The replicas of a workload, and nothing else of it."""
+        written = await self._registry.update(
+            kind,
+            action.namespace,
+            action.name,
+            lambda workload: with_scale(workload, action.body, kind.scale),
+            self._caller,
+            part=scale_part(kind),
         )
         return written.stored
 

@@ -26,7 +26,7 @@ from doorman.server.request import RequestInfo
 EXPLANATIONS: Final = "podexplanations.doorman.dev"
 TOLD: Final = (
     "TaintManagerEviction", "TaintEvictionDetail", "DeviceTaintManagerEviction", "FailedResourceClaimCreation",
-    "Preempted", "FailedScheduling", "Scheduled", "Evicted",
+    "Preempted", "FailedScheduling", "Scheduled", "Evicted", "FailedAttachVolume",
 )  # fmt: skip
 """Reasons of events that say something about where a pod is."""
 NOT_TOLD: Final = ("BackOff", "InvalidSimulation")

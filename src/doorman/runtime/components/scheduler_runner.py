@@ -33,11 +33,11 @@ PODS_PER_TURN_MAX: Final = 64
 BINDS_IN_FLIGHT_MAX: Final = 512
 WAKE_SECONDS_MIN: Final = 0.001
 
-WATCHED: Final = (
-    "namespaces", "poddisruptionbudgets.policy", "services", "replicationcontrollers", "replicasets.apps",
-    "statefulsets.apps", *CLAIM_KINDS,
+SCHEDULED_BY: Final = (
+    "nodes", "namespaces", "poddisruptionbudgets.policy", "services", "replicationcontrollers", "replicasets.apps",
+    "statefulsets.apps", *CLAIM_KINDS, "pods",
 )  # fmt: skip
-"""Kinds the scheduler sees besides pods and nodes."""
+"""Kinds that the scheduler follows, in the order in which it is told of them."""
 
 _EVENT_KINDS: Final = {
     "nodes": "Node",

@@ -10,7 +10,6 @@ Example: node `a` (row 0) and node `b` (row 1) appear, then a pod asking one cor
     requested[cpu]    [   0, 1000]
 """
 
-import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -20,12 +19,10 @@ import numpy as np
 
 from doorman.api.taints import Taint
 from doorman.api.views.nodes import Node
-from doorman.api.views.pods import Pod
-from doorman.base.clock import Instant
-from doorman.base.instants import from_time
 from doorman.scheduler.cache.image_table import ImageTable
 from doorman.scheduler.cache.node_columns import Column, Mask, RowArray, ValueColumn
 from doorman.scheduler.cache.node_order import NodeOrder, is_same_for_scheduling
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_relations import Relations
 from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 from doorman.scheduler.cache.port_table import PortTable
@@ -44,33 +41,6 @@ NO_PODS_PRIORITY: Final = 2**62
 """Lowest priority on a row without pods."""
 
 TaintSet = tuple[Taint, ...]
-
-
-class PodRecord:
-    """A pod that holds a place on a node: bound there, or assumed to be soon."""
-
-    __slots__ = ("_started", "assumed", "key", "leaving", "node", "pod", "priority", "row", "shape")
-
-    def __init__(self, key: str, pod: Pod, shape: Shape, node: str, *, assumed: bool) -> None:
-        self.key = key
-        self.pod = pod
-        self.shape = shape
-        self.node = node
-        self.assumed = assumed
-        self.priority = pod.spec.priority
-        self.leaving = bool(pod.metadata.deletion_timestamp)
-        self.row = -1
-        self._started: Instant | None = None
-
-    @property
-    def started(self) -> Instant:
-        """When the pod started; one that has not starts after all that have."""
-        if self._started is None:
-            text = self.pod.status.start_time
-            if not text:
-                return math.inf
-            self._started = from_time(text)
-        return self._started
 
 
 class ClusterState:
@@ -120,6 +90,7 @@ class ClusterState:
         self.log: list[int] = []
         """Twice the row touched, plus one when the node itself changed and not only the pods on it."""
         self.log_start = 0  # position of the first entry that is kept, counted from the beginning of time
+        self.trials = RowChanges()  # rows whose pods are others for the length of a trial, or are back
         self.starts = RowChanges()
         """Rows on which a pod has started: who has to leave depends on that, and nothing else does."""
         self._rank: Column = np.zeros(CAPACITY_MIN, dtype=np.int64)
@@ -261,10 +232,12 @@ class ClusterState:
 
     def try_add(self, record: PodRecord, row: int) -> None:
         """Add for the length of a trial: nothing is logged, so it must be undone with `try_remove`."""
+        self.trials.note(row)
         self._put(record, row)
 
     def try_remove(self, record: PodRecord) -> None:
         """Remove for the length of a trial: undo with `try_add`."""
+        self.trials.note(record.row)
         self._take(record)
 
     def records_on(self, row: int) -> Iterable[PodRecord]:
@@ -274,10 +247,7 @@ class ClusterState:
         """Rows, and whether the node itself changed; `position` must not be before `log_start`."""
         rows: dict[int, bool] = {}
         for entry in self.log[position - self.log_start :]:
-            if entry & 1:
-                rows[entry >> 1] = True
-            else:
-                rows.setdefault(entry >> 1, False)
+            rows[entry >> 1] = bool(entry & 1) or rows.get(entry >> 1, False)
         return rows
 
     def _put(self, record: PodRecord, row: int) -> None:

@@ -18,11 +18,10 @@ from operator import itemgetter
 from typing import Final
 
 from doorman.api.views.nodes import Node
-from doorman.api.well_known import ZONE_LABEL
+from doorman.api.well_known import BETA_ZONE_LABEL, ZONE_LABEL
 
 REGION_LABEL: Final = "topology.kubernetes.io/region"
 _DIGITS: Final = re.compile(r"(\d+)", re.ASCII)
-_OLD_ZONE_LABEL: Final = "failure-domain.beta.kubernetes.io/zone"
 _OLD_REGION_LABEL: Final = "failure-domain.beta.kubernetes.io/region"
 
 Zone = tuple[str, str]
@@ -31,7 +30,7 @@ Place = tuple[str, tuple[str | int, ...]]
 
 def zone_of(labels: Mapping[str, str]) -> Zone:
     """Region and zone; labels of before 1.17 are still understood, and win as they do upstream."""
-    zone = labels.get(_OLD_ZONE_LABEL, labels.get(ZONE_LABEL, ""))
+    zone = labels.get(BETA_ZONE_LABEL, labels.get(ZONE_LABEL, ""))
     region = labels.get(_OLD_REGION_LABEL, labels.get(REGION_LABEL, ""))
     return region, zone
 

@@ -1,6 +1,6 @@
 """The plugins of one profile at their extension points, bound to a shape."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_shapes import Shape
@@ -14,8 +14,11 @@ from doorman.scheduler.framework import (
     Hint,
     HintPlugin,
     NamesPlugin,
+    NodeFilter,
+    NodeScorer,
     Plugin,
     PodFilterPlugin,
+    PodScorePlugin,
     PreEnqueuePlugin,
     PreFilterReject,
     Scope,
@@ -24,6 +27,10 @@ from doorman.scheduler.framework import (
 )
 from doorman.scheduler.out_of_tree_plugins import any_event_hints
 from doorman.scheduler.plugin_registry import INERT
+
+FilterBinder = Callable[[AttemptedPod, ClusterState], NodeFilter | PreFilterReject | None]
+"""Asks a plugin for a filter, by the pod's shape or by the pod."""
+ScoreBinder = Callable[[AttemptedPod, ClusterState], NodeScorer | None]
 
 
 class PluginReject(Exception):
@@ -54,29 +61,29 @@ class ProfilePlugins:
         ]
         if unknown:
             raise ValueError(f"{unknown[0]} does not exist")
-        self.filters: list[FilterPlugin] = [
-            plugin for plugin in map(plugins.get, profile.filters) if isinstance(plugin, FilterPlugin)
+        self.filters: list[FilterPlugin | PodFilterPlugin] = [
+            plugin for plugin in map(plugins.get, profile.filters) if isinstance(plugin, FilterPlugin | PodFilterPlugin)
         ]
-        self.scores: list[tuple[ScorePlugin, int]] = [
+        self.scores: list[tuple[ScorePlugin | PodScorePlugin, int]] = [
             (plugin, weight)
             for plugin, weight in ((plugins.get(name), weight) for name, weight in profile.scores)
-            if isinstance(plugin, ScorePlugin)
+            if isinstance(plugin, ScorePlugin | PodScorePlugin)
         ]
         self.pre_enqueue: list[PreEnqueuePlugin] = [
             plugin for plugin in map(plugins.get, profile.pre_enqueue) if isinstance(plugin, PreEnqueuePlugin)
         ]
         self._names = [plugin for plugin in map(plugins.get, profile.pre_filters) if isinstance(plugin, NamesPlugin)]
         self._cluster_filters = [
-            (index, plugin, plugin if isinstance(plugin, PodFilterPlugin) else None)
+            (index, plugin, _filter_binder(plugin))
             for index, plugin in enumerate(self.filters)
-            if plugin.filter_scope is Scope.CLUSTER
+            if isinstance(plugin, PodFilterPlugin) or plugin.filter_scope is Scope.CLUSTER
         ]
         self._without_volumes = [each for each in self._cluster_filters if not isinstance(each[1], VolumePlugin)]
         """The same for pods of which volume plugins have nothing to say."""
         self._cluster_scores = [
-            (index, plugin, weight, plugin if isinstance(plugin, PodFilterPlugin) else None)
+            (index, _score_binder(plugin), weight)
             for index, (plugin, weight) in enumerate(self.scores)
-            if plugin.score_scope is Scope.CLUSTER
+            if isinstance(plugin, PodScorePlugin) or plugin.score_scope is Scope.CLUSTER
         ]
 
     def hints(self) -> dict[str, Sequence[Hint]]:
@@ -91,7 +98,7 @@ class ProfilePlugins:
         """Filters and scorers by node and by row. Raises PluginReject."""
         filters = []
         for index, plugin in enumerate(self.filters):
-            if plugin.filter_scope is not Scope.CLUSTER:
+            if not isinstance(plugin, PodFilterPlugin) and plugin.filter_scope is not Scope.CLUSTER:
                 bound_plugin = plugin.filter_for(shape, cluster)
                 if isinstance(bound_plugin, PreFilterReject):
                     raise PluginReject(plugin.name, bound_plugin)
@@ -99,7 +106,7 @@ class ProfilePlugins:
                     filters.append(BoundFilter(index, plugin.filter_scope, bound_plugin))
         scorers = []
         for index, (score_plugin, weight) in enumerate(self.scores):
-            if score_plugin.score_scope is not Scope.CLUSTER:
+            if not isinstance(score_plugin, PodScorePlugin) and score_plugin.score_scope is not Scope.CLUSTER:
                 scorer = score_plugin.scorer_for(shape, cluster)
                 if scorer is not None:
                     scorers.append(BoundScorer(index, score_plugin.score_scope, weight, scorer))
@@ -111,12 +118,9 @@ class ProfilePlugins:
         """What must be asked in every cycle. Raises PluginReject."""
         found = []
         plugins = self._cluster_filters if pod.shape.demand.uses_volumes else self._without_volumes
-        for index, plugin, by_pod in plugins:
+        for index, plugin, filter_for in plugins:
             began = timing.now() if timing is not None else 0.0
-            if by_pod is not None:
-                bound_plugin = by_pod.filter_for_pod(pod.pod, cluster)
-            else:
-                bound_plugin = plugin.filter_for(pod.shape, cluster)
+            bound_plugin = filter_for(pod, cluster)
             if timing is not None:
                 timing.plugin(plugin.name, "PreFilter", SKIP if bound_plugin is None else SUCCESS, since=began)
             if isinstance(bound_plugin, PreFilterReject):
@@ -127,11 +131,8 @@ class ProfilePlugins:
 
     def cluster_scorers(self, pod: AttemptedPod, cluster: ClusterState) -> list[BoundScorer]:
         found = []
-        for index, plugin, weight, by_pod in self._cluster_scores:
-            if by_pod is not None:
-                scorer = by_pod.scorer_for_pod(pod.pod, cluster)
-            else:
-                scorer = plugin.scorer_for(pod.shape, cluster)
+        for index, scorer_for, weight in self._cluster_scores:
+            scorer = scorer_for(pod, cluster)
             if scorer is not None:
                 found.append(BoundScorer(index, Scope.CLUSTER, weight, scorer))
         return found
@@ -146,3 +147,19 @@ class ProfilePlugins:
                 names = found if names is None else names & found
                 by.append(plugin.name)
         return names, tuple(sorted(by))
+
+
+def _filter_binder(plugin: FilterPlugin | PodFilterPlugin) -> FilterBinder:
+    if isinstance(plugin, PodFilterPlugin):
+        for_pod = plugin.filter_for_pod
+        return lambda pod, cluster: for_pod(pod.pod, cluster)
+    for_shape = plugin.filter_for
+    return lambda pod, cluster: for_shape(pod.shape, cluster)
+
+
+def _score_binder(plugin: ScorePlugin | PodScorePlugin) -> ScoreBinder:
+    if isinstance(plugin, PodScorePlugin):
+        for_pod = plugin.scorer_for_pod
+        return lambda pod, cluster: for_pod(pod.pod, cluster)
+    for_shape = plugin.scorer_for
+    return lambda pod, cluster: for_shape(pod.shape, cluster)

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import (
     CLASSES,
     SLICES,
@@ -20,13 +19,13 @@ from doorman.api.views.resource.devices import (
     ResourceSlice,
 )
 from doorman.api.views.resource.resource_claims import CLAIMS, AllocatedDevice, ResourceClaim
+from doorman.scheduler.cache.claim_users import ClaimUsers
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.row_changes import RowChanges
 from doorman.scheduler.devices.allocated_devices import AllocatedDevices
 from doorman.scheduler.devices.device_classes import DeviceClasses
 from doorman.scheduler.devices.device_pools import DevicePools, NodePool
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
-from doorman.semantics.devices.pod_claims import claim_keys_of
 
 DEVICE_KINDS: Final = (SLICES, CLASSES, CLAIMS, TAINT_RULES)
 """What it must be told of."""
@@ -72,10 +71,7 @@ class DeviceState:
         """By the claim's uid."""
         self._pending_of: dict[str, list[str]] = {}
         """Uids of claims by the keys of the pods for which they are pending."""
-        self._users: dict[str, dict[str, None]] = {}
-        """Keys of pods that wait, by the claims they use."""
-        self._used: dict[str, tuple[str, ...]] = {}
-        """The other way round."""
+        self.users = ClaimUsers()
 
     def claim(self, key: str) -> ResourceClaim | None:
         return self._claims.get(key)
@@ -94,27 +90,6 @@ class DeviceState:
 
     def node_changed(self, name: str) -> None:
         self.pools.node_changed(name)
-
-    def pod_waits(self, pod: Pod) -> None:
-        """Note which claims a waiting pod uses, so that a change of one of them finds the pod."""
-        key, claims = pod.metadata.key, claim_keys_of(pod)
-        if self._used.get(key, ()) != claims:
-            self.pod_ends_waiting(key)
-            self._used[key] = claims
-            for claim in claims:
-                self._users.setdefault(claim, {})[key] = None
-
-    def pod_ends_waiting(self, pod_key: str) -> None:
-        for claim in self._used.pop(pod_key, ()):
-            users = self._users[claim]
-            users.pop(pod_key, None)
-            if not users:
-                del self._users[claim]
-
-    def pod_gone(self, pod_key: str) -> None:
-        if self._used or self._pending:
-            self.pod_ends_waiting(pod_key)
-            self.unreserve(pod_key)
 
     def changed(self, resource: str, old: Any, new: Any) -> list[ClusterEvent]:  # views of that kind
         """Take a change up; gives what it means to waiting pods."""
@@ -213,7 +188,7 @@ class DeviceState:
         newest = new if new is not None else old
         assert newest is not None, "a change has an old or a new side"
         freed = _results(old) and not _results(new)
-        only = None if freed else frozenset(self._users.get(newest.metadata.key, ()))
+        only = None if freed else self.users.of(newest.metadata.key)
         change = ActionType.DELETE if new is None else _OLD_TO_ACTION[old is None]
         return ClusterEvent(EventResource.RESOURCE_CLAIM, change, old, new, only)
 

@@ -13,7 +13,7 @@ from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
 from doorman.scheduler.cycle.scheduling_cycle import Cycle
 from doorman.scheduler.explain.explanation import Explanation, Group, NodeVerdict, Objection, PluginScore
-from doorman.scheduler.framework import FINAL, PASS, FilterPlugin
+from doorman.scheduler.framework import FINAL, PASS, Plugin
 from doorman.scheduler.out_of_tree_plugins import PluginError
 
 NODES_NAMED_MAX: Final = 5
@@ -87,7 +87,7 @@ class Explainer:
         for bound_plugin in filters:
             code = int(bound_plugin.filter.codes(row))
             if code:
-                plugin: FilterPlugin = self._plugins.filters[bound_plugin.index]
+                plugin: Plugin = self._plugins.filters[bound_plugin.index]
                 found.extend(
                     Objection(
                         plugin=plugin.name,

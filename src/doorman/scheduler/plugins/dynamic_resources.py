@@ -20,7 +20,6 @@ from doorman.api.views.pods import Pod
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
-from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.devices.allocation_result import allocated_devices, allocation_document
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.devices.device_fits import FIRST_FAILURE, NOT_AVAILABLE, REASONS, DeviceFits, KeptFits
@@ -43,7 +42,7 @@ from doorman.scheduler.framework import (
     NodeFilter,
     NodeScorer,
     PreFilterReject,
-    Scope,
+    always,
 )
 from doorman.semantics.devices.pod_claims import is_reserved_for
 from doorman.semantics.pods.node_selectors import term_matches
@@ -51,8 +50,6 @@ from doorman.semantics.pods.node_selectors import term_matches
 
 class DynamicResources:
     name = "DynamicResources"
-    filter_scope = Scope.CLUSTER
-    score_scope = Scope.CLUSTER
 
     def __init__(self, state: DeviceState, cluster: ClusterState) -> None:
         self._state = state
@@ -71,13 +68,6 @@ class DynamicResources:
         except ClaimsNotReady as error:
             return str(error)
         return ""
-
-    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
-        """Nothing is said of shapes: claims are a pod's own."""
-        return None
-
-    def scorer_for(self, _shape: Shape, _cluster: ClusterState) -> NodeScorer | None:
-        return None
 
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         if not self.concerns(pod):
@@ -100,11 +90,11 @@ class DynamicResources:
         node_changes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
         claim_changes = ActionType.ADD | ActionType.UPDATE_OTHER | ActionType.DELETE
         return (
-            Hint(EventResource.NODE, node_changes, _always),
-            Hint(EventResource.RESOURCE_CLAIM, claim_changes, _always, self._is_claim_worth_a_try),
-            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, _always, self._is_ready),
-            Hint(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE_OTHER, _always),
-            Hint(EventResource.RESOURCE_SLICE, ActionType.ADD | ActionType.UPDATE_OTHER, _always),
+            Hint(EventResource.NODE, node_changes, always),
+            Hint(EventResource.RESOURCE_CLAIM, claim_changes, always, self._is_claim_worth_a_try),
+            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, always, self._is_ready),
+            Hint(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE_OTHER, always),
+            Hint(EventResource.RESOURCE_SLICE, ActionType.ADD | ActionType.UPDATE_OTHER, always),
         )
 
     def reserve(self, pod: Pod, row: int) -> tuple[ClaimBinding, ...]:
@@ -268,7 +258,3 @@ class _Scorer:
 
 def _selector_of(claim: ResourceClaim) -> object:
     return claim.status.allocation.node_selector if claim.status.allocation is not None else None
-
-
-def _always(_shape: Shape, _event: ClusterEvent) -> bool:
-    return True

@@ -8,7 +8,7 @@ import numpy as np
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
 from doorman.scheduler.cache.pod_shapes import Shape
-from doorman.scheduler.framework import FINAL, ActionType, Detail, EventResource, Hint, NodeFilter, Scope
+from doorman.scheduler.framework import FINAL, ActionType, Detail, EventResource, Hint, NodeFilter, Scope, always
 
 REASON: Final = "node(s) didn't match the requested node name"
 _OTHER: Final = 1 | FINAL
@@ -23,7 +23,7 @@ class NodeName:
         return _Filter(cluster, wanted) if wanted else None
 
     def hints(self) -> Sequence[Hint]:
-        return (Hint(EventResource.NODE, ActionType.ADD, lambda _shape, _event: True),)
+        return (Hint(EventResource.NODE, ActionType.ADD, always),)
 
 
 class _Filter:

@@ -9,7 +9,7 @@ from doorman.api.views.pods import Pod
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
 from doorman.scheduler.cache.pod_shapes import Shape
-from doorman.scheduler.framework import ActionType, ClusterEvent, Detail, EventResource, Hint, NodeFilter, Scope
+from doorman.scheduler.framework import ActionType, ClusterEvent, Detail, EventResource, Hint, NodeFilter, Scope, always
 from doorman.semantics.pods.host_ports import HostPort, do_conflict, host_ports
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
@@ -27,7 +27,7 @@ class NodePorts:
     def hints(self) -> Sequence[Hint]:
         return (
             Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, _frees_a_port),
-            Hint(EventResource.NODE, ActionType.ADD, lambda _shape, _event: True),
+            Hint(EventResource.NODE, ActionType.ADD, always),
         )
 
 

@@ -19,13 +19,15 @@ from doorman.scheduler.framework import (
     EventResource,
     Hint,
     NodeFilter,
-    NodeScorer,
-    Scope,
+    always,
 )
 from doorman.scheduler.plugins.volume_binding import is_own_claim
+from doorman.scheduler.volumes.attach_limits import AttachLimits, limits_of
+from doorman.scheduler.volumes.row_volumes import RowVolumes
 from doorman.scheduler.volumes.volume_state import VolumeState
-from doorman.scheduler.volumes.volume_users import attachable_volumes, attached_volumes
-from doorman.semantics.volumes.pod_volumes import volumes_with_claims
+from doorman.scheduler.volumes.volume_users import attachable_volumes
+from doorman.semantics.volumes.csi_volumes import CsiVolume, is_known_to
+from doorman.semantics.volumes.pod_volumes import claim_keys, volumes_with_claims
 
 REASON: Final = "node(s) exceed max volume count"
 _TOO_MANY: Final = 1
@@ -34,62 +36,36 @@ _MISSING: Final = 2 | FINAL
 
 class NodeVolumeLimits:
     name = "NodeVolumeLimits"
-    filter_scope = Scope.CLUSTER
     is_for_volumes = True
 
-    def __init__(self, state: VolumeState) -> None:
+    def __init__(self, state: VolumeState, cluster: ClusterState) -> None:
         self._state = state
-
-    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
-        return None
-
-    def scorer_for_pod(self, _pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
-        return None
+        self._rows = RowVolumes(cluster, state)
+        self._limits = AttachLimits(cluster, state)
 
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | None:
-        claims = [(name, f"{pod.metadata.namespace}/{name}") for _, name in volumes_with_claims(pod)]
-        missing = next((key for _, key in claims if self._state.seen_claim(key) is None), "")
-        volumes = attachable_volumes(pod, self._state)
-        limits = volume_limits(self._state.csi_nodes, frozenset(volumes.values()))
-        if not missing and not limits:
+        missing = next((key for key in claim_keys(pod) if self._state.seen_claim(key) is None), "")
+        volumes = attachable_volumes(pod, self._state) if not missing else {}
+        self._limits.refresh()
+        if not missing and not any(self._limits.has_any(volume.driver) for volume in volumes.values()):
             return None
-        return _Filter(self._state, cluster, volumes, limits, missing)
+        self._rows.refresh()
+        return _Filter(self._state, cluster, self._rows, self._limits, volumes, missing)
 
     def hints(self) -> Sequence[Hint]:
         return (
-            Hint(EventResource.CSI_NODE, ActionType.ADD, _always),
+            Hint(EventResource.CSI_NODE, ActionType.ADD, always),
             Hint(EventResource.CSI_NODE, ActionType.UPDATE_OTHER, _is_csi_node_worth_a_try),
             Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, _is_leaving_worth_a_try),
-            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _always, is_own_claim),
-            Hint(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, _always, _has_named_claims),
+            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, always, is_own_claim),
+            Hint(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, always, _has_named_claims),
         )
 
 
-def volume_limits(csi_nodes: Mapping[str, CsiNode], drivers: frozenset[str]) -> dict[str, dict[str, int]]:
-    """How many volumes a node may have of each of these drivers, by node; nodes without such a limit are left out."""
-    found: dict[str, dict[str, int]] = {}
-    for name, csi_node in csi_nodes.items():
-        limits = {driver: count for driver, count in _limits(csi_node).items() if driver in drivers}
-        if limits:
-            found[name] = limits
-    return found
-
-
-def _limits(csi_node: CsiNode) -> dict[str, int]:
-    return {
-        driver.name: driver.allocatable.count
-        for driver in csi_node.spec.drivers
-        if driver.allocatable is not None and driver.allocatable.count is not None
-    }
-
-
-def _always(_shape: Shape, _event: ClusterEvent) -> bool:
-    return True
-
-
 def _is_csi_node_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:
-    before = _limits(event.old)
-    return any(count > before.get(driver, 0) for driver, count in _limits(event.new).items())
+    old: CsiNode = event.old
+    before = limits_of(old)
+    return any(count > before.get(driver, 0) for driver, count in limits_of(event.new).items())
 
 
 def _is_leaving_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:
@@ -106,21 +82,21 @@ class _Filter:
         self,
         state: VolumeState,
         cluster: ClusterState,
-        volumes: Mapping[str, str],
-        limits: Mapping[str, Mapping[str, int]],
+        rows: RowVolumes,
+        limits: AttachLimits,
+        volumes: Mapping[str, CsiVolume],
         missing: str,
     ) -> None:
         """`missing`: a claim that does not exist; no node takes the pod."""
         self._state = state
         self._cluster = cluster
-        self._volumes = volumes
+        self._rows = rows
         self._limits = limits
+        self._volumes = volumes
         self._missing = missing
         self._codes: Column = np.full(cluster.size, _MISSING if missing else 0, dtype=np.int64)
-        for name in limits if not missing else ():
-            row = cluster.row_or_none(name)
-            if row is not None and self._excess(row):
-                self._codes[row] = _TOO_MANY
+        if not missing:
+            self._fill()
 
     def codes(self, rows: Rows) -> Column:
         found: Column = self._codes[rows]
@@ -139,18 +115,33 @@ class _Filter:
         reason = self.reasons(code)[0]
         return tuple(Detail(reason=reason, what=what) for what in self._excess(row)) or (Detail(reason=reason),)
 
+    def _fill(self) -> None:
+        """Over columns, as if no node had any of the volumes and all left them to their drivers; then the others."""
+        for driver, count in Counter(volume.driver for volume in self._volumes.values()).items():
+            limit = self._limits.column(driver)
+            if limit is not None:
+                self._codes[self._rows.count(driver) + count > limit] = _TOO_MANY
+        others = self._rows.having(self._volumes)
+        if any(volume.plugin for volume in self._volumes.values()):
+            others.update(np.flatnonzero(self._codes).tolist())
+        for row in others:
+            if self._cluster.nodes[row] is not None:
+                self._codes[row] = _TOO_MANY if self._excess(row) else 0
+
     def _excess(self, row: int) -> list[str]:
         """Of which drivers the node would have too many volumes, in words."""
-        node = self._cluster.node(row).metadata.name
-        limits = self._limits.get(node, {})
-        here: dict[str, str] = {}
-        for record in self._cluster.records_on(row):
-            if record.shape.demand.uses_volumes:
-                here.update(attachable_volumes(record.pod, self._state))
-        new = Counter(driver for name, driver in self._volumes.items() if name not in here)
-        in_use = Counter({**attached_volumes(node, self._state), **here}.values())
-        return [
-            f"driver {driver}: {in_use[driver]} of {limit} volumes are in use, the pod needs {new[driver]} more"
-            for driver, limit in limits.items()
-            if new[driver] and in_use[driver] + new[driver] > limit
-        ]
+        csi_node = self._state.csi_nodes.get(self._cluster.node(row).metadata.name)
+        here = self._rows.on(row)
+        new = Counter(
+            volume.driver
+            for name, volume in self._volumes.items()
+            if name not in here and is_known_to(volume, csi_node)
+        )
+        found = []
+        for driver, limit in (limits_of(csi_node) if csi_node is not None else {}).items():
+            in_use = int(self._rows.count(driver)[row])
+            if new[driver] and in_use + new[driver] > limit:
+                found.append(
+                    f"driver {driver}: {in_use} of {limit} volumes are in use, the pod needs {new[driver]} more"
+                )
+        return found

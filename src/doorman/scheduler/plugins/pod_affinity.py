@@ -36,6 +36,7 @@ from doorman.scheduler.framework import (
     NodeFilter,
     NodeScorer,
     Scope,
+    always,
 )
 
 AFFINITY_REASON: Final = "node(s) didn't match pod affinity rules"
@@ -87,7 +88,7 @@ class InterPodAffinity:
         moves = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
         return (
             Hint(EventResource.ASSIGNED_POD, moves, self._other_pod_matters),
-            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL, lambda _shape, _event: True),
+            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL, always),
             Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, _node_matters),
         )
 

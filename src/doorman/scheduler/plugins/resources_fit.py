@@ -35,6 +35,7 @@ from doorman.scheduler.framework import (
     NodeFilter,
     NodeScorer,
     Scope,
+    always,
 )
 from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
 
@@ -71,7 +72,7 @@ class NodeResourcesFit:
             Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, _frees_something),
             Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, self._node_may_fit),
             Hint(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN, _shrinks_what_is_asked),
-            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN, lambda _shape, _event: True),
+            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN, always),
         )
 
     def _counted_amounts(self, demand: Demand, cluster: ClusterState) -> tuple[tuple[int, int], ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from doorman.api.views.pods import Pod
-from doorman.scheduler.framework import ActionType, EventResource, Hint
+from doorman.scheduler.framework import ActionType, EventResource, Hint, always
 
 
 class SchedulingGates:
@@ -19,4 +19,4 @@ class SchedulingGates:
         return f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]" if gates else ""
 
     def hints(self) -> Sequence[Hint]:
-        return (Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_GATES_ELIMINATED, lambda _shape, _event: True),)
+        return (Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_GATES_ELIMINATED, always),)

@@ -22,6 +22,7 @@ from doorman.scheduler.framework import (
     NodeFilter,
     NodeScorer,
     Scope,
+    always,
 )
 from doorman.semantics.taints.matching import (
     PREFERS,
@@ -51,7 +52,7 @@ class TaintToleration:
     def hints(self) -> Sequence[Hint]:
         return (
             Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, self._lets_in_now),
-            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_TOLERATION, lambda _shape, _event: True),
+            Hint(EventResource.TARGET_POD, ActionType.UPDATE_POD_TOLERATION, always),
         )
 
     def _lets_in_now(self, shape: Shape, event: ClusterEvent) -> bool:

@@ -8,7 +8,6 @@ At which points it has a say:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import CsiDriver, CsiNode, CsiStorageCapacity
@@ -24,9 +23,8 @@ from doorman.scheduler.framework import (
     EventResource,
     Hint,
     NodeFilter,
-    NodeScorer,
     PreFilterReject,
-    Scope,
+    always,
 )
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims, pod_volume_claims
@@ -34,33 +32,23 @@ from doorman.scheduler.volumes.volume_fits import volume_codes
 from doorman.scheduler.volumes.volume_objections import volume_objections
 from doorman.scheduler.volumes.volume_search import REASONS, search_volumes, volume_limit
 from doorman.scheduler.volumes.volume_state import VolumeState
+from doorman.semantics.volumes.csi_volumes import MIGRATED_PLUGINS
 from doorman.semantics.volumes.pod_volumes import claim_keys
-
-MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
 class VolumeBinding:
     name = "VolumeBinding"
-    filter_scope = Scope.CLUSTER
     is_for_volumes = True
 
     def __init__(self, state: VolumeState, cluster: ClusterState) -> None:
         self._state = state
         self._cluster = cluster
 
-    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
-        """Nothing is said of shapes: claims are a pod's own."""
-        return None
-
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         claims = pod_volume_claims(pod, self._state)
         if claims is None or isinstance(claims, PreFilterReject):
             return claims
         return _Filter(self._state, cluster, claims, volume_codes(claims, cluster, self._state))
-
-    def scorer_for_pod(self, _pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
-        """Kubernetes scores by storage capacity only behind a gate that is off."""
-        return None
 
     def reserve(self, pod: Pod, row: int) -> PodVolumeBindings | None:
         """Take the volumes on the chosen node. None: everything is bound already."""
@@ -77,9 +65,9 @@ class VolumeBinding:
         add_or_update = ActionType.ADD | ActionType.UPDATE_OTHER
         return (
             Hint(EventResource.STORAGE_CLASS, add_or_update, _is_class_worth_a_try),
-            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update, _always, is_own_claim),
-            Hint(EventResource.PERSISTENT_VOLUME, add_or_update, _always),
-            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, _always),
+            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update, always, is_own_claim),
+            Hint(EventResource.PERSISTENT_VOLUME, add_or_update, always),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, always),
             Hint(EventResource.CSI_NODE, add_or_update, _is_csi_node_worth_a_try),
             Hint(EventResource.CSI_DRIVER, ActionType.UPDATE_OTHER, _is_driver_worth_a_try),
             Hint(EventResource.CSI_STORAGE_CAPACITY, add_or_update, _is_capacity_worth_a_try),
@@ -89,10 +77,6 @@ class VolumeBinding:
 def is_own_claim(pod: Pod, event: ClusterEvent) -> bool:
     """Whether the claim that came or changed is one of the pod's."""
     return event.new.metadata.key in claim_keys(pod)
-
-
-def _always(_shape: Shape, _event: ClusterEvent) -> bool:
-    return True
 
 
 def _is_class_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:

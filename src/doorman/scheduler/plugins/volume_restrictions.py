@@ -6,9 +6,9 @@ from typing import Final
 import numpy as np
 
 from doorman.api.views.pods import Pod
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
-from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.framework import (
     ActionType,
     ClusterEvent,
@@ -16,9 +16,8 @@ from doorman.scheduler.framework import (
     EventResource,
     Hint,
     NodeFilter,
-    NodeScorer,
     PreFilterReject,
-    Scope,
+    always,
 )
 from doorman.scheduler.plugins.volume_binding import is_own_claim
 from doorman.scheduler.volumes.pod_volume_claims import not_found
@@ -41,17 +40,10 @@ REASONS: Final = {
 
 class VolumeRestrictions:
     name = "VolumeRestrictions"
-    filter_scope = Scope.CLUSTER
     is_for_volumes = True
 
     def __init__(self, state: VolumeState) -> None:
         self._state = state
-
-    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
-        return None
-
-    def scorer_for_pod(self, _pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
-        return None
 
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         exclusive: list[str] = []
@@ -71,14 +63,10 @@ class VolumeRestrictions:
 
     def hints(self) -> Sequence[Hint]:
         return (
-            Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, _always, _is_leaving_worth_a_try),
-            Hint(EventResource.NODE, ActionType.ADD, _always),
-            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _always, is_own_claim),
+            Hint(EventResource.ASSIGNED_POD, ActionType.DELETE, always, _is_leaving_worth_a_try),
+            Hint(EventResource.NODE, ActionType.ADD, always),
+            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, always, is_own_claim),
         )
-
-
-def _always(_shape: Shape, _event: ClusterEvent) -> bool:
-    return True
 
 
 def _is_leaving_worth_a_try(pod: Pod, event: ClusterEvent) -> bool:

@@ -1,6 +1,7 @@
 """VolumeZone: a pod goes to nodes of the zone and region that its volumes' labels name."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from doorman.api.views.persistent_volumes import PersistentVolume
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.volume_classes import WAIT_FOR_FIRST_CONSUMER, StorageClass
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.node_columns import Column, Lookup, Rows
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.framework import (
     FINAL,
@@ -20,9 +21,8 @@ from doorman.scheduler.framework import (
     EventResource,
     Hint,
     NodeFilter,
-    NodeScorer,
     PreFilterReject,
-    Scope,
+    always,
 )
 from doorman.scheduler.plugins.volume_binding import is_own_claim
 from doorman.scheduler.volumes.pod_volume_claims import not_found
@@ -48,17 +48,10 @@ Topology = tuple[str, frozenset[str]]
 
 class VolumeZone:
     name = "VolumeZone"
-    filter_scope = Scope.CLUSTER
     is_for_volumes = True
 
     def __init__(self, state: VolumeState) -> None:
         self._state = state
-
-    def filter_for(self, _shape: Shape, _cluster: ClusterState) -> NodeFilter | None:
-        return None
-
-    def scorer_for_pod(self, _pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
-        return None
 
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         volumes: list[PersistentVolume] = []
@@ -75,8 +68,8 @@ class VolumeZone:
         add_or_update = ActionType.ADD | ActionType.UPDATE_OTHER
         return (
             Hint(EventResource.STORAGE_CLASS, ActionType.ADD, _is_class_worth_a_try),
-            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, lambda _shape, _event: True),
-            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update, lambda _shape, _event: True, is_own_claim),
+            Hint(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, always),
+            Hint(EventResource.PERSISTENT_VOLUME_CLAIM, add_or_update, always, is_own_claim),
             Hint(EventResource.PERSISTENT_VOLUME, add_or_update, _is_volume_worth_a_try),
         )
 
@@ -123,14 +116,36 @@ def _is_volume_worth_a_try(_shape: Shape, event: ClusterEvent) -> bool:
     return event.old is None or topologies_of(event.old) != topologies_of(event.new)
 
 
+def conflicting_rows(cluster: ClusterState, topologies: Sequence[Topology]) -> Column:
+    """1 where a node is in a zone or region that the volumes are not for; one that is in none takes every volume."""
+    rows = cluster.all_rows
+    is_said = {label: Lookup(cluster.labels(label), _is_said).at(rows) for label in ZONE_LABELS}
+    is_somewhere: Column = np.bitwise_or.reduce(list(is_said.values()))
+    found: Column = np.zeros(cluster.size, dtype=np.int64)
+    for key, allowed in topologies:
+        question = partial(_is_among, allowed)
+        is_right = np.where(
+            is_said[key] == 1,
+            Lookup(cluster.labels(key), question).at(rows),
+            Lookup(cluster.labels(ZONE_LABELS[key]), question).at(rows),
+        )
+        found |= is_somewhere & (1 - is_right)
+    return found
+
+
+def _is_said(value: str | None) -> int:
+    return int(value is not None)
+
+
+def _is_among(allowed: frozenset[str], value: str | None) -> int:
+    return int(value in allowed)
+
+
 class _Filter:
     def __init__(self, cluster: ClusterState, topologies: Sequence[Topology]) -> None:
         self._cluster = cluster
         self._topologies = topologies
-        self._codes: Column = np.zeros(cluster.size, dtype=np.int64)
-        for row in cluster.rows_in_order().tolist():
-            if self._conflict(cluster.node(row)) is not None:
-                self._codes[row] = _CONFLICT
+        self._codes = conflicting_rows(cluster, topologies) * _CONFLICT
 
     def codes(self, rows: Rows) -> Column:
         found: Column = self._codes[rows]

@@ -11,7 +11,6 @@ import msgspec
 
 from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.persistent_volumes import VOLUMES, PersistentVolume, PersistentVolumeClaim, VolumeClaimReference
-from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import (
     ATTACHMENTS,
     CSI_DRIVERS,
@@ -24,9 +23,10 @@ from doorman.api.views.storage.csi import (
 )
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES, StorageClass
 from doorman.api.volume_annotations import SELECTED_NODE
+from doorman.scheduler.cache.claim_users import ClaimUsers
+from doorman.scheduler.cache.row_changes import ChangeLog
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
-from doorman.semantics.volumes.pod_volumes import claim_keys
 from doorman.semantics.volumes.volume_matching import class_of_volume
 
 VOLUME_KINDS: Final = (
@@ -51,6 +51,7 @@ class VolumeState:
         self.drivers: dict[str, CsiDriver] = {}
         self.csi_nodes: dict[str, CsiNode] = {}
         self.capacities: dict[str, CsiStorageCapacity] = {}
+        self.csi_nodes_version = 0
         self.attachments: dict[str, VolumeAttachment] = {}
         self._volumes: dict[str, PersistentVolume] = {}
         self._claims: dict[str, PersistentVolumeClaim] = {}
@@ -73,10 +74,9 @@ class VolumeState:
         """Claims as they will be, by key: assumed to be provisioned for a node."""
         self._assumed: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         """Names of assumed volumes and keys of assumed claims, by the keys of the pods."""
-        self._users: dict[str, dict[str, None]] = {}
-        """Keys of pods that wait, by the claims they use."""
-        self._used: dict[str, tuple[str, ...]] = {}
-        """The other way round."""
+        self.users = ClaimUsers()
+        self.changes = ChangeLog[str | None]()
+        """Keys of claims, and names of nodes, of which something else is known now; None: anything may have changed."""
 
     def volume(self, name: str) -> PersistentVolume | None:
         """As it is, or as it is assumed to become."""
@@ -105,25 +105,6 @@ class VolumeState:
     def attachments_on(self, node: str) -> Iterable[VolumeAttachment]:
         return (self.attachments[name] for name in self._attached.get(node, ()))
 
-    def pod_waits(self, pod: Pod) -> None:
-        """Note which claims a waiting pod uses, so that a change of one of them finds the pod."""
-        key, claims = pod.metadata.key, claim_keys(pod)
-        self.pod_ends_waiting(key)
-        self._used[key] = claims
-        for claim in claims:
-            self._users.setdefault(claim, {})[key] = None
-
-    def pod_ends_waiting(self, pod_key: str) -> None:
-        for claim in self._used.pop(pod_key, ()):
-            users = self._users[claim]
-            users.pop(pod_key, None)
-            if not users:
-                del self._users[claim]
-
-    def pod_gone(self, pod_key: str) -> None:
-        self.pod_ends_waiting(pod_key)
-        self.unreserve(pod_key)
-
     def reserve(self, pod_key: str, bindings: PodVolumeBindings, node: str) -> None:
         """The bindings are decided: nobody else gets those volumes from now on."""
         for binding in bindings.static:
@@ -142,7 +123,9 @@ class VolumeState:
 
     def unreserve(self, pod_key: str) -> None:
         """What was decided for the pod is no longer assumed: what is seen counts."""
-        volumes, claims = self._assumed.pop(pod_key, ((), ()))
+        if pod_key not in self._assumed:
+            return
+        volumes, claims = self._assumed.pop(pod_key)
         for name in volumes:
             self._kept_for.pop(name, None)
         for key in claims:
@@ -153,7 +136,7 @@ class VolumeState:
         newest = new if new is not None else old
         key = newest.metadata.key
         self._file(resource, key, new)
-        only = frozenset(self._users.get(key, ())) if resource == VOLUME_CLAIMS else None
+        only = self.users.of(key) if resource == VOLUME_CLAIMS else None
         if new is None:
             change = ActionType.DELETE
         else:
@@ -165,6 +148,7 @@ class VolumeState:
         before = store.pop(key, None)
         if new is not None:
             store[key] = new
+        self._note(resource, key, before, new)
         if resource == VOLUMES:
             self._refile(self._by_class, key, before and class_of_volume(before), new and class_of_volume(new))
             if new is None or new.spec.claim_ref is not None:
@@ -174,6 +158,24 @@ class VolumeState:
                 self._sent_to.pop(key, None)
         elif resource == ATTACHMENTS:
             self._refile(self._attached, key, before and before.spec.node_name, new and new.spec.node_name)
+
+    def _note(self, resource: str, key: str, before: Any, new: Any) -> None:  # views of that kind
+        """For those who keep what they have worked out."""
+        if resource == VOLUMES:
+            for volume in (before, new):
+                if volume is not None and volume.spec.claim_ref is not None:
+                    self.changes.note(volume.spec.claim_ref.key)
+        elif resource == ATTACHMENTS:
+            for attachment in (before, new):
+                if attachment is not None:
+                    self.changes.note(attachment.spec.node_name)
+        elif resource == CSI_NODES:
+            self.csi_nodes_version += 1
+            self.changes.note(key)
+        elif resource == VOLUME_CLAIMS:
+            self.changes.note(key)
+        elif resource == STORAGE_CLASSES:
+            self.changes.note(None)
 
     @staticmethod
     def _refile(index: dict[str, dict[str, None]], key: str, before: str | None, after: str | None) -> None:

@@ -37,6 +37,16 @@ def image_tag(image: str) -> str:
     return tag if is_digest else ""
 
 
+def full_reference(image: str) -> str:
+    """With its registry and its tag, as a runtime asks for it.
+
+    >>> [full_reference(text) for text in ("nginx", "a/b:2", "localhost:5000/x", "quay.io/a@sha256:0")]
+    ['docker.io/library/nginx:latest', 'docker.io/a/b:2', 'localhost:5000/x:latest', 'quay.io/a@sha256:0']
+    """
+    whole = _with_domain(image)
+    return whole if ":" in whole.rpartition("/")[2] else f"{whole}:latest"
+
+
 def _with_domain(image: str) -> str:
     head, slash, rest = image.partition("/")
     is_domain = bool(slash) and ("." in head or ":" in head or head == "localhost" or head != head.lower())

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-SIMULATED_PROVISIONER: Final = "doorman.dev/simulated"
+from doorman.api.well_known import SIMULATED
+
+SIMULATED_PROVISIONER: Final = SIMULATED
 SIMULATED_DRIVER: Final = "simulated.doorman.dev"
 """Drivers have names without a slash."""
 
@@ -13,6 +15,7 @@ _DRIVERS: Final[Mapping[str, str]] = {
     "kubernetes.io/cinder": "cinder.csi.openstack.org",
     "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
     "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
     SIMULATED_PROVISIONER: SIMULATED_DRIVER,
 }
 """Those that Kubernetes once had built in have moved to drivers."""

@@ -18,6 +18,10 @@ PAGE_KEYS: Final = 10_000
 CATCH_UP_SECONDS_MAX: Final = 3.0
 PROGRESS_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 0.1
+GATHER_SECONDS: Final = 0.001
+"""etcd tells of every transaction by itself. What comes within this time of the last that was published is published
+together: readers are woken once, and each does more at a time. Nothing waits while there is little to tell.
+"""
 
 _log: Final = logging.getLogger("doorman.etcd")
 
@@ -61,6 +65,9 @@ class EtcdReader(KeyIndexReader):
         self._is_lost = False
         self._asking: asyncio.Task[int] | None = None
         self._watching: Watching | None = None
+        self._gathered: list[Message] = []
+        self._publishing: asyncio.TimerHandle | None = None
+        self._published_at = 0.0
         self._trusts_progress = False
         self._tasks: list[asyncio.Task[None]] = []
         self._index.add_waker(self._wake)
@@ -222,18 +229,25 @@ class EtcdReader(KeyIndexReader):
         events: list[Message] = []
         start = self._index.revision + 1
         answers = self._client.watch(self._prefix.encode(), _end_of(self._prefix), start, self._opened)
-        async with contextlib.aclosing(answers):
-            async for answer in answers:
-                if answer.canceled or self._is_another(answer):
-                    _log.warning("etcd does not know what came after revision %d: reading everything", start - 1)
-                    await self._load()
-                    return
-                events += answer.events
-                if answer.fragment:
-                    continue
-                if events or not answer.created:
-                    self._publish(events, answer.header.revision)
-                events = []
+        try:
+            async with contextlib.aclosing(answers):
+                async for answer in answers:
+                    if answer.canceled or self._is_another(answer):
+                        _log.warning("etcd does not know what came after revision %d: reading everything", start - 1)
+                        self._publish_gathered()
+                        await self._load()
+                        return
+                    events += answer.events
+                    if answer.fragment:
+                        continue
+                    if events:
+                        self._gather(events)
+                    elif not answer.created:
+                        self._publish_gathered()
+                        self._index.follow((), answer.header.revision)
+                    events = []
+        finally:
+            self._publish_gathered()
 
     def _is_another(self, answer: Message) -> bool:
         """A backup was restored, or another cluster answers under this address."""
@@ -245,21 +259,42 @@ class EtcdReader(KeyIndexReader):
     def _opened(self, watching: Watching) -> None:
         self._watching = watching
 
-    def _publish(self, events: Sequence[Message], revision: int) -> None:
-        """`revision` of a progress answer is how far all is known; of events their own revisions are."""
-        told = [event for one in events if (event := self._event(one)) is not None]
-        newest = max((one.kv.mod_revision for one in events), default=revision)
-        self._index.follow(told, newest)
+    def _gather(self, events: list[Message]) -> None:
+        self._gathered += events
+        if self._publishing is None:
+            loop = asyncio.get_running_loop()
+            wait = self._published_at + GATHER_SECONDS - loop.time()
+            if wait > 0:
+                self._publishing = loop.call_later(wait, self._publish_gathered)
+            else:
+                self._publish_gathered()
 
-    def _event(self, seen: Message) -> StoreEvent | None:
-        kv = seen.kv
-        key = self._key_of(kv.key, is_gone=seen.type == DELETE)
-        if key is None or kv.mod_revision <= self._index.revision:
-            return None
-        previous = self._index.newest.get(key)
-        if seen.type == DELETE:
-            return StoreEvent(kv.mod_revision, key, None, previous) if previous is not None else None
-        return StoreEvent(kv.mod_revision, key, self._entry(key, kv), previous)
+    def _publish_gathered(self) -> None:
+        if self._publishing is not None:
+            self._publishing.cancel()
+            self._publishing = None
+        events, self._gathered = self._gathered, []
+        if events:
+            try:
+                self._index.follow(self._told(events), events[-1].kv.mod_revision)
+            finally:
+                self._published_at = asyncio.get_running_loop().time()
+
+    def _told(self, events: Sequence[Message]) -> list[StoreEvent]:
+        """What is new of the events, each with what was there before it, be it one of these."""
+        told: dict[str, Entry | None] = {}
+        found: list[StoreEvent] = []
+        for one in events:
+            kv = one.kv
+            key = self._key_of(kv.key, is_gone=one.type == DELETE)
+            if key is None or kv.mod_revision <= self._index.revision:
+                continue
+            previous = told[key] if key in told else self._index.newest.get(key)
+            entry = self._entry(key, kv) if one.type != DELETE else None
+            told[key] = entry
+            if entry is not None or previous is not None:
+                found.append(StoreEvent(kv.mod_revision, key, entry, previous))
+        return found
 
     def _key_of(self, etcd_key: bytes, *, is_gone: bool = False) -> str | None:
         key = self._codec.from_etcd_key(etcd_key.decode(errors="replace")[len(self._prefix) :])

@@ -14,9 +14,9 @@ from doorman.nodes.pods.kubelet_pod_status import (
     refused_body,
     restarted_body,
     running_body,
-    starting_body,
     waiting_body,
 )
+from doorman.nodes.pods.unstarted_pod_status import starting_body
 from support.objects import pod
 
 LONG_AGO = "1970-01-01T00:00:10Z"

@@ -18,6 +18,7 @@ from doorman.nodes.pods.pod_lifecycle import (
     decide_stop,
     deleted_at,
     life_of,
+    lives_on,
 )
 from doorman.nodes.pods.pressure_eviction import eviction_body
 from doorman.nodes.status.graceful_shutdown import terminated_body
@@ -112,6 +113,45 @@ def test_times_of_the_status_count_when_the_memory_is_gone() -> None:
 def test_stop(seconds: float, grace: int | None, gone_at: float) -> None:
     one = view(metadata={"deletionGracePeriodSeconds": grace})
     assert decide_stop(one, Life(termination_seconds=seconds), seen=100.0) == gone_at
+
+
+def sleeping(seconds: int) -> dict[str, object]:
+    return {"lifecycle": {"preStop": {"sleep": {"seconds": seconds}}}}
+
+
+@pytest.mark.parametrize(
+    ("containers", "inits", "phase", "gone_at"),
+    [
+        pytest.param([sleeping(9)], [], "Running", 111.0, id="sleeps-then-stops"),
+        pytest.param([sleeping(9), sleeping(12)], [], "Running", 114.0, id="all-sleep-at-the-same-time"),
+        pytest.param([{}], [sleeping(4)], "Running", 106.0, id="sidecars-sleep-too"),
+        pytest.param([sleeping(29)], [], "Running", 130.0, id="killed-when-the-grace-period-is-over"),
+        pytest.param([sleeping(9)], [], "Pending", 102.0, id="what-does-not-run-has-no-hook"),
+        pytest.param([{"lifecycle": {"preStop": {"exec": {}}}}], [], "Running", 102.0, id="commands-take-no-time"),
+        pytest.param([{"lifecycle": {"postStart": {}}}], [], "Running", 102.0, id="no-hook"),
+    ],
+)
+def test_stop_after_hooks(
+    containers: list[dict[str, object]], inits: list[dict[str, object]], phase: str, gone_at: float
+) -> None:
+    one = view(
+        metadata={"deletionGracePeriodSeconds": 30},
+        spec={"containers": containers, "initContainers": inits},
+        status={"phase": phase},
+    )
+    assert decide_stop(one, Life(termination_seconds=2.0), seen=100.0) == gone_at
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        pytest.param({}, 1.0, id="nothing-said"),
+        pytest.param({"doorman.dev/pod-termination": "4s"}, 4.0, id="by-the-node"),
+        pytest.param({"doorman.dev/pod-termination": "soon"}, 1.0, id="unreadable"),
+    ],
+)
+def test_lives_on_a_node(said: dict[str, str], seconds: float) -> None:
+    assert lives_on(said, PodLives(termination_seconds=1.0)).termination_seconds == seconds
 
 
 def test_failed_and_stopped_pods_keep_their_restarts() -> None:

@@ -7,6 +7,7 @@ import pytest
 from doorman.api.views.meta import to_view
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.client.actions import Patch, RecordEvent
+from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.start_requirements import StartRequirements
 from support.scheduling import make_pod
 from support.volumes import bound_claim_view, claim_view, uses
@@ -29,9 +30,8 @@ def told(requirements: StartRequirements, pod: Any, now: float = 0.0) -> list[tu
 
 
 def requirements(**known: Any) -> StartRequirements:
-    return StartRequirements(
-        Known(), Known(), Known(**known.get("claims", {})), Known(**known.get("resource_claims", {}))
-    )  # type: ignore[arg-type]  # as far as it is asked
+    configuration = PodConfiguration(Known(), Known())  # type: ignore[arg-type]  # as far as it is asked
+    return StartRequirements(configuration, Known(**known.get("claims", {})), Known(**known.get("resource_claims", {})))  # type: ignore[arg-type]  # as far as it is asked
 
 
 def resource_claim(**status: Any) -> Any:
@@ -93,3 +93,30 @@ def test_it_is_told_each_time_after_twice_as_long_and_pending_is_said_once() -> 
     again = needs.wait("default/p", started, 0.6)
     assert again is not None
     assert (list(again.actions), again.wakes) == ([], (("pod/default/p", 1.5),))
+
+
+def test_container_whose_variable_cannot_be_set_is_tried_again_every_ten_seconds() -> None:
+    needs = requirements()
+    container = {"name": "c", "image": "i", "envFrom": [{"configMapRef": {"name": "app"}}]}
+    pod = make_pod("p", containers=[container, {"name": "other", "image": "i"}])
+    first = needs.wait_for_variables("default/p", pod, 0.0)
+    assert first is not None
+    [event, patch] = first.actions
+    assert isinstance(event, RecordEvent)
+    assert isinstance(patch, Patch)
+    assert (event.reason, event.message) == ("Failed", 'Error: configmap "app" not found')
+    assert event.regarding.field_path == "spec.containers{c}"
+    status = patch.body["status"]
+    assert status["phase"] == "Pending"
+    waiting = {"reason": "CreateContainerConfigError", "message": 'configmap "app" not found'}
+    assert [one["state"] for one in status["containerStatuses"]] == [
+        {"waiting": waiting}, {"running": {"startedAt": "1970-01-01T00:00:00Z"}},
+    ]  # fmt: skip
+    assert first.wakes == (("pod/default/p", 10.0),)
+    told_so = make_pod("p", containers=[container], status=status)
+    again = needs.wait_for_variables("default/p", told_so, 5.0)
+    assert again is not None
+    assert (list(again.actions), again.wakes) == ([], (("pod/default/p", 10.0),))
+    later = needs.wait_for_variables("default/p", told_so, 10.0)
+    assert later is not None
+    assert [type(one) for one in later.actions] == [RecordEvent]

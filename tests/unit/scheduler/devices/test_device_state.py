@@ -1,10 +1,7 @@
 """What is taken and free while claims are decided, written and seen."""
 
-from typing import Any
-
 import msgspec
 
-from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES, DeviceTaintRule
 from doorman.api.views.resource.resource_claims import CLAIMS, AllocatedDevice, ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
@@ -89,9 +86,7 @@ def test_namesake_takes_over_nothing() -> None:
 
 def test_events_name_the_pods_they_are_about_unless_devices_were_freed() -> None:
     state, claim = a_state(), a_claim()
-    pod: Any = {"metadata": {"namespace": "default", "name": "p"}}
-    pod["spec"] = {"resourceClaims": [{"name": "d", "resourceClaimName": "c"}]}
-    state.pod_waits(msgspec.convert(pod, Pod))
+    state.users.pod_waits("default/p", ("default/c",))
     [added] = state.changed(CLAIMS, None, claim)
     assert (added.resource, added.change, added.only) == (
         EventResource.RESOURCE_CLAIM, ActionType.ADD, frozenset({"default/p"}),
@@ -100,7 +95,7 @@ def test_events_name_the_pods_they_are_about_unless_devices_were_freed() -> None
     assert allocated.only == frozenset({"default/p"})
     [freed] = state.changed(CLAIMS, having(claim, GPU), claim)
     assert freed.only is None
-    state.pod_gone("default/p")
+    state.users.pod_ends_waiting("default/p")
     [updated] = state.changed(CLAIMS, claim, having(claim, GPU))
     assert updated.only == frozenset()
 

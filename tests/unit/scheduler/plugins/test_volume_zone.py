@@ -2,7 +2,9 @@
 
 import pytest
 
-from support.scheduling import make_node
+from doorman.scheduler.framework import PreFilterReject
+from doorman.scheduler.plugins.volume_zone import VolumeZone
+from support.scheduling import make_node, make_pod
 from support.volume_desk import VolumeDesk
 from support.volumes import ZONE, bound_claim_view, uses, volume_view
 
@@ -59,3 +61,31 @@ def test_bound_claim_without_its_volume() -> None:
     desk.pod("p", volumes=uses("data"))
     desk.settle()
     assert desk.messages["p"].startswith('0/3 nodes are available: persistentvolume "gone" not found.')
+
+
+REGION = "topology.kubernetes.io/region"
+
+
+@pytest.mark.parametrize(
+    ("labels", "conflict"),
+    [
+        pytest.param({}, False, id="nowhere"),
+        pytest.param({ZONE: "b"}, False, id="right"),
+        pytest.param({ZONE: "d"}, True, id="wrong"),
+        pytest.param({BETA_ZONE: "d"}, True, id="wrong, said of old"),
+        pytest.param({ZONE: "d", BETA_ZONE: "b"}, True, id="the label that the volume has counts"),
+        pytest.param({REGION: "r"}, True, id="in a region, and in no zone"),
+    ],
+)
+def test_all_nodes_at_once_and_one_by_one_come_to_the_same(labels: dict[str, str], conflict: bool) -> None:
+    desk = VolumeDesk()
+    desk.put_node(make_node("x", labels=labels))
+    desk.volume(volume_view("v", metadata={"labels": {ZONE: "b"}}, phase="Bound"))
+    desk.claim(bound_claim_view("data", "v"))
+    cluster = desk.scheduler._cluster
+    found = VolumeZone(desk.scheduler.claims.volumes).filter_for_pod(make_pod("p", volumes=uses("data")), cluster)
+    assert found is not None
+    assert not isinstance(found, PreFilterReject)
+    row = cluster.row_or_none("x")
+    assert row is not None
+    assert (bool(found.codes(row)), bool(found.details(row))) == (conflict, conflict)

@@ -6,13 +6,12 @@ from doorman.api.volume_annotations import SELECTED_NODE
 from doorman.scheduler.framework import ActionType, EventResource
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings, StaticBinding
 from doorman.scheduler.volumes.volume_state import VolumeState
-from support.scheduling import make_pod
-from support.volumes import claim_view, class_view, uses, volume_view
+from support.volumes import claim_view, class_view, volume_view
 
 
 def test_events_say_what_happened_and_to_which_pods_it_matters() -> None:
     state = VolumeState()
-    state.pod_waits(make_pod("p", volumes=uses("c")))
+    state.users.pod_waits("default/p", ("default/c",))
     [event] = state.changed(CLAIMS, None, claim_view("c"))
     assert (event.resource, event.change) == (EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD)
     assert event.only == frozenset({"default/p"})
@@ -20,7 +19,7 @@ def test_events_say_what_happened_and_to_which_pods_it_matters() -> None:
     assert event.only == frozenset()
     [event] = state.changed(STORAGE_CLASSES, None, class_view("slow"))
     assert (event.resource, event.only) == (EventResource.STORAGE_CLASS, None)
-    state.pod_ends_waiting("default/p")
+    state.users.pod_ends_waiting("default/p")
     [event] = state.changed(CLAIMS, claim_view("c"), None)
     assert (event.change, event.only) == (ActionType.DELETE, frozenset())
 

@@ -22,10 +22,11 @@ def test_volumes_of_drivers_count_and_so_do_those_still_to_be_made() -> None:
         claim_view("d", storageClassName="none"),
     ):
         state.changed(CLAIMS, None, claim)
-    assert attachable_volumes(make_pod("p", volumes=uses("a", "b", "c", "d", "missing")), state) == {
-        "ebs.csi.aws.com/vol-1": "ebs.csi.aws.com",
-        "ebs.csi.aws.com/claim default/c": "ebs.csi.aws.com",
-    }
+    found = attachable_volumes(make_pod("p", volumes=uses("a", "b", "c", "d", "missing")), state)
+    assert [(one.driver, one.handle, one.plugin) for one in found.values()] == [
+        ("ebs.csi.aws.com", "vol-1", ""),
+        ("ebs.csi.aws.com", "claim default/c", "kubernetes.io/aws-ebs"),
+    ]
 
 
 def test_attachments_of_a_node_count_by_their_volumes() -> None:
@@ -34,5 +35,5 @@ def test_attachments_of_a_node_count_by_their_volumes() -> None:
     for name, volume, node in (("x", "v", "node-1"), ("y", "v", "node-2"), ("z", "gone", "node-1")):
         spec = {"attacher": "d", "nodeName": node, "source": {"persistentVolumeName": volume}}
         state.changed(ATTACHMENTS, None, to_view({"metadata": {"name": name}, "spec": spec}, VolumeAttachment))
-    assert attached_volumes("node-1", state) == {"d/h": "d"}
+    assert list(attached_volumes("node-1", state)) == ["kubernetes.io/csi/d^h"]
     assert attached_volumes("node-3", state) == {}

@@ -1,6 +1,7 @@
 """Priority and fairness over the API: levels are obeyed, lent seats are borrowed, changes count at once."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -78,8 +79,8 @@ async def test_configuration_that_changes_counts_at_once_and_clients_are_told() 
 
 async def test_watches_of_one_user_are_counted_until_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stream:
-        def lines(self) -> Any:
-            raise NotImplementedError
+        async def lines(self) -> AsyncIterator[bytes]:
+            yield b"{}\n"
 
         def close(self) -> None:
             """Nothing to give back."""
@@ -87,6 +88,7 @@ async def test_watches_of_one_user_are_counted_until_they_end(monkeypatch: pytes
     monkeypatch.setattr(flow_control, "WATCHES_PER_USER_MAX", 1)
     flow = FlowControl()
     first = flow.counted(ANN, Stream())
+    assert [line async for line in first.lines()] == [b"{}\n"]
     with pytest.raises(ApiError) as refused:
         flow.counted(ANN, Stream())
     assert refused.value.code == 429

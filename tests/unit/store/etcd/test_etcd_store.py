@@ -154,6 +154,25 @@ async def test_everything_is_read_anew_when_etcd_has_forgotten_what_came_between
     assert [entry.key for entry in store.entries()] == ["pods/kept", "pods/new"]
 
 
+async def test_events_told_together_know_what_was_before_each(store: EtcdStore, other: EtcdStore) -> None:
+    """One that has not heard for a while hears everything at once."""
+    for task in store._tasks:
+        task.cancel()
+    first = await other.commit(Write("pods/a", b"1", ABSENT))
+    second = await other.commit(Write("pods/a", b"2", first.revision))
+    third = await other.commit(Write("pods/a", None, second.revision))
+    fourth = await other.commit(Write("pods/a", b"4", ABSENT))
+    store._tasks.append(asyncio.create_task(store._follow()))
+    assert await store._seen(fourth.revision, 5)
+    found = [(one.revision, one.entry, one.previous) for one in store.events_after(first.revision - 1)]
+    assert found == [
+        (first.revision, first.entry, None),
+        (second.revision, second.entry, first.entry),
+        (third.revision, None, second.entry),
+        (fourth.revision, fourth.entry, None),
+    ]
+
+
 async def test_events_go_with_their_lease(store: EtcdStore, client: EtcdClient, prefix: str) -> None:
     await store.commit(Write("events/e", b"1", ABSENT))
     await store.commit(Write("pods/p", b"1", ABSENT))

@@ -50,6 +50,11 @@ class CsiStorageCapacity(View, frozen=True, kw_only=True):
     maximum_volume_size: str | None = None
 
 
+BY_ATTACHED_NODE: Final = "attachedNode"
+BY_ATTACHED_VOLUME: Final = "attachedVolume"
+"""Indexes of attachments."""
+
+
 class AttachmentSource(View, frozen=True, kw_only=True):
     persistent_volume_name: str | None = None
 
@@ -60,11 +65,25 @@ class VolumeAttachmentSpec(View, frozen=True, kw_only=True):
     source: AttachmentSource = AttachmentSource()
 
 
+class VolumeError(View, frozen=True, kw_only=True):
+    message: str = ""
+
+
 class VolumeAttachmentStatus(View, frozen=True, kw_only=True):
     attached: bool = False
+    attach_error: VolumeError | None = None
 
 
 class VolumeAttachment(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
     status: VolumeAttachmentStatus = VolumeAttachmentStatus()
+
+
+def attached_node_of(attachment: VolumeAttachment) -> tuple[str, ...]:
+    return (attachment.spec.node_name,)
+
+
+def attached_volume_of(attachment: VolumeAttachment) -> tuple[str, ...]:
+    name = attachment.spec.source.persistent_volume_name
+    return (name,) if name else ()

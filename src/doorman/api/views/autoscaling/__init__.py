@@ -1,0 +1,1 @@
+"""Views of what scales workloads."""

@@ -1,0 +1,1 @@
+"""Scaling workloads by what their pods use."""

@@ -1,0 +1,1 @@
+"""Volumes of simulated nodes: their driver, and what kubelets say of them."""
