@@ -255,7 +255,8 @@ def main() -> int:
     began, alive = time.monotonic(), []
     with concurrent.futures.ProcessPoolExecutor(options.processes, max_tasks_per_child=1) as pool:
         tasks = [
-            pool.submit(find, name, more if options.search or name not in known else [known[name]])
+            # A seed is another run whenever the server does anything otherwise: then the next ones may find it.
+            pool.submit(find, name, more if options.search or name not in known else [known[name], *more])
             for name in options.names
         ]
         for task in tasks:
