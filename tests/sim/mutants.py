@@ -31,7 +31,7 @@ from doorman.registry.cache.streams import Stream
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.commit import Committer
 from doorman.semantics.taints.eviction_time import NEVER, At, Now, decide_eviction
-from doorman.store import database, sqlite_store, writer_process
+from doorman.store import database, writer_process
 from doorman.store.key_index import KeyIndex, KeyIndexReader
 from doorman.store.sqlite_store import SqliteStore, _Group
 from doorman.store.store_contract import ABSENT, Entry, Write
@@ -149,15 +149,14 @@ def _decided(other: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _folding(_real: Any) -> Any:
-    def read(file: Path) -> Any:
-        found = _REAL_READ(file)
-        database.connect(str(file)).close()
-        return found
+    """Reads by a connection that could write: closing it folds what it could read of the log, and removes the log."""
 
-    return read
+    def look(file: str) -> Any:
+        connection = database.connect(file)
+        connection.text_factory = bytes
+        return connection
 
-
-_REAL_READ = sqlite_store._read
+    return look
 
 
 def _dirty(_real: Any) -> Any:
@@ -207,7 +206,7 @@ MUTANTS: dict[str, Patch] = {
         LeaderElector, "may_act", lambda _real: property(lambda self: self._renewed_at != float("-inf"))
     ),
     "lease-judged-by-a-clock-that-is-set": replacing(SimClock, "steady", lambda _real: SimClock.now),
-    "log-folded-before-it-is-checked": replacing(sqlite_store, "_read", _folding),
+    "log-folded-before-it-is-checked": replacing(database, "look", _folding),
     "read-before-it-is-synced": replacing(SimCluster, "_sync_files", lambda _real: lambda _self, _directory: None),
     "refused-by-a-write-that-was-lost": replacing(SqliteStore, "refresh", _dirty),
     "writer-takes-any-file": replacing(writer_process, "last_revision", lambda _real: _AnyRevision),
@@ -256,7 +255,8 @@ def main() -> int:
     began, alive = time.monotonic(), []
     with concurrent.futures.ProcessPoolExecutor(options.processes, max_tasks_per_child=1) as pool:
         tasks = [
-            pool.submit(find, name, more if options.search or name not in known else [known[name]])
+            # A seed is another run whenever the server does anything otherwise: then the next ones may find it.
+            pool.submit(find, name, more if options.search or name not in known else [known[name], *more])
             for name in options.names
         ]
         for task in tasks:

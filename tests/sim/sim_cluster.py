@@ -95,6 +95,7 @@ class SimCluster:
         self.clock = SimClock(world)
         self.on_opened: Callable[[Store], None] = lambda _: None
         self.on_server_death: Callable[[], None] = lambda: None
+        self.on_ready: Callable[[], None] = lambda: None
         self.disk_delay_seconds = 0.0
         self.server: SimLoop | None = None
         self.front: SimLoop | None = None
@@ -242,6 +243,7 @@ class SimCluster:
     def _announce(self, *_: object) -> None:
         self.is_announced = True
         self.world.note("server is ready")
+        self.on_ready()
 
     def _hold(self, _directory: Path) -> int:
         return os.open(os.devnull, os.O_RDONLY)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     "kill-server", "kill-writer", "kill-front", "kill-all", "power", "die-at-disk", "power-at-disk", "sync", "full",
-    "write", "garbage", "slow-disk", "slow-network", "cut", "clock", "restart", "stop",
+    "write", "garbage", "slow-disk", "slow-network", "cut", "clock", "restart", "stop", "die-then-power",
 )  # fmt: skip
 PAUSE_SECONDS_MEAN = 3.0
 
@@ -28,6 +28,7 @@ class Faults:
         simulation = self._simulation
         self.are_on = False
         simulation.disk.faults.armed.clear()
+        simulation.cluster.on_ready = lambda: None
         self._calm_disk()
         self._calm_network()
         for loop in simulation.world.loops:
@@ -55,6 +56,7 @@ class Faults:
             "power": cluster.lose_power,
             "die-at-disk": lambda: disk.faults.arm("death", within),
             "power-at-disk": lambda: self._lose_power_at_disk(within),
+            "die-then-power": lambda: self._die_then_lose_power(within),
             "sync": lambda: disk.faults.arm("sync", within // 4),
             "full": lambda: disk.faults.arm("full", within),
             "write": lambda: disk.faults.arm("write", within),
@@ -89,12 +91,26 @@ class Faults:
 
         disk.on_death = die
 
+    def _die_then_lose_power(self, within: int) -> None:
+        """The writer dies in the middle of a write, and power is lost when the next server has just begun."""
+        cluster, world = self._simulation.cluster, self._simulation.world
+        self._simulation.disk.faults.arm("death", within % 12)
+
+        def is_ready() -> None:
+            cluster.on_ready = lambda: None
+            world.after(world.rng.uniform(0, 0.1), cluster.lose_power)
+
+        def begin() -> None:
+            cluster.on_ready = is_ready
+
+        world.after(0.5, begin)
+
     def _read_garbage(self, within: int) -> None:
         if self._simulation.cluster.is_mark_old:
             return
         self._kill("server")
         self._kill("writer")
-        self._simulation.disk.faults.arm("garbage", within % 8)
+        self._simulation.disk.faults.arm("garbage", within)
 
     def _slow_disk(self) -> None:
         world = self._simulation.world
