@@ -18,12 +18,13 @@ from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH
 from doorman.base.clock import Clock, Instant
+from doorman.base.errors import ApiError
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
-from doorman.nodes.pods.simulated_logs import simulated_log
+from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log, unreachable
 from doorman.nodes.profile import simulated_node
 from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
@@ -287,6 +288,8 @@ class ControlPlane:
         node = self.cache.collection("nodes").get(pod["spec"].get("nodeName", ""))
         if node is None or not is_simulated(node.view.metadata.annotations):
             return None
+        if is_cut_off(node.view):
+            raise ApiError(500, "", unreachable(pod, container))
         return simulated_log(pod, container, previous=previous)
 
     def _instances(self, definition: str) -> list[Object]:

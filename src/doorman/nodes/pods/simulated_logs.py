@@ -9,19 +9,23 @@ Rules
 3. A readiness probe succeeds from when the container was ready on; other probes always do.
 4. Which run is meant is decided as a kubelet does: the one that runs, else the last that has ended; `previous` asks for
    the one before.
+5. A node that is cut off cannot be asked: the server says so, as it does of a kubelet that does not answer.
 """
 
 from collections.abc import Iterator, Mapping
 from math import ceil, inf
 from typing import Any, Final
 
+from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
-from doorman.nodes.status.node_annotations import LOG_INTERVAL, LOGS, seconds_or
+from doorman.nodes.profile import node_ip
+from doorman.nodes.status.node_annotations import LOG_INTERVAL, LOGS, SILENT, seconds_or
 from doorman.semantics.pods.run_logs import LogLine, RepeatedLine, RunLog
 
 PROBES: Final = (("startupProbe", "startup"), ("livenessProbe", "liveness"), ("readinessProbe", "readiness"))
 PROBE_PERIOD_SECONDS: Final = 10
+KUBELET_PORT: Final = 10250
 STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _IMAGE_WAITS: Final = {
@@ -54,6 +58,20 @@ def simulated_log(pod: Document, container: str, *, previous: bool) -> RunLog | 
         why = _IMAGE_WAITS.get(reason, reason)
         return f'container "{container}" in pod "{name}" is waiting to start: {why}'
     return f'container "{container}" in pod "{name}" is waiting to start - no logs yet'
+
+
+def is_cut_off(node: Node) -> bool:
+    """Rule 5."""
+    ready = node.status.condition("Ready")
+    is_unheard_of = ready is not None and ready.status == "Unknown"
+    return is_unheard_of or node.metadata.annotations.get(SILENT) == "true"
+
+
+def unreachable(pod: Document, container: str) -> str:
+    meta = pod["metadata"]
+    address = f"{node_ip(pod['spec']['nodeName'])}:{KUBELET_PORT}"
+    url = f"https://{address}/containerLogs/{meta['namespace']}/{meta['name']}/{container}"
+    return f'Get "{url}": dial tcp {address}: i/o timeout'
 
 
 def _ended_log(pod: Document, container: str, ended: Document, restarts: int) -> RunLog:
