@@ -1,12 +1,16 @@
 """Names and ids that nobody chose: uids, generated name suffixes. Drawn from one stream, so a seed repeats them."""
 
 import random
+from itertools import product
 from typing import Final
 
 SAFE_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 """No vowels and no digits that look like one, so that no word comes about."""
 
-SUFFIX_LENGTH: Final = 5
+_PAIRS: Final = tuple(map("".join, product(SAFE_ALPHABET, repeat=2)))
+_SUFFIXES: Final = len(SAFE_ALPHABET) ** 5
+"""So many there are, of five letters."""
+
 GENERATED_BASE_MAX: Final = 58
 
 _VERSION_4: Final = (0x4 << 76) | (0x2 << 62)
@@ -28,8 +32,11 @@ class NameGenerator:
         text = f"{self._stream.getrandbits(128) & _RANDOM_BITS | _VERSION_4:032x}"
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
-    def suffix(self, length: int = SUFFIX_LENGTH) -> str:
-        return "".join(self._stream.choices(SAFE_ALPHABET, k=length))
+    def suffix(self) -> str:
+        """Every pod has one: it is drawn at once, and spelt by pairs."""
+        rest, last = divmod(int(self._stream.random() * _SUFFIXES), len(SAFE_ALPHABET))
+        first, second = divmod(rest, len(_PAIRS))
+        return _PAIRS[first] + _PAIRS[second] + SAFE_ALPHABET[last]
 
     def generate(self, base: str) -> str:
         """A name for `generateName`."""

@@ -35,6 +35,7 @@ from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocator
 from doorman.registry.object_identity import check_identity, drop_repeated_owners, settle_namespace
 from doorman.registry.object_size import kept_within_bounds
 from doorman.registry.subresource_object import SubresourceObject
+from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.warnings import warnings_of
 
@@ -178,11 +179,9 @@ class Proposer:
             # Admission and field owners are known; what an event says is its own.
             self._rules.settle_create(kind, prepared.doc, now)
             return NewObject(cached.value(name, uid, to_time(now), prepared.doc))
-        if prepared.name:
-            # A generated one is as good as what it was generated from, which the first of its kind had too.
-            errors = validate_metadata({"metadata": {"name": name}})
-            if errors:
-                raise invalid_object(kind.kind, kind.group, name, errors)
+        # A generated one is as good as what it was generated from, which the first of its kind had too.
+        if prepared.name and subdomain_faults(name):
+            raise invalid_object(kind.kind, kind.group, name, validate_metadata({"metadata": {"name": name}}))
         return NewObject(cached.value(name, uid, to_time(now)))
 
     def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
