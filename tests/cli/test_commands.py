@@ -92,6 +92,17 @@ def test_apply_of_something_wrong_exits_1_and_says_why(server: Server, manifest:
     assert complaint in done.stderr
 
 
+def test_conflict_names_the_object_and_the_field(server: Server) -> None:
+    made = server.kubectl("create", "configmap", "contested", "--from-literal=a=1")
+    assert made.returncode == 0, made.stderr
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: contested}\ndata: {a: '2'}\n"
+    refused = server.doorman("apply", "-f", "-", stdin=manifest)
+    assert refused.returncode == 1
+    assert 'conflict with "kubectl-create"' in refused.stderr
+    assert "when applying configmap/contested" in refused.stderr
+    assert server.doorman("apply", "-f", "-", "--force-conflicts", stdin=manifest).returncode == 0
+
+
 def test_why_names_the_taint_and_the_missing_toleration(server: Server) -> None:
     server.doorman("taint", "nodes", "--all", "gpu=yes:NoSchedule")
     body = {"metadata": {"name": "plain"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -112,6 +123,7 @@ def test_why_names_the_taint_and_the_missing_toleration(server: Server) -> None:
         pytest.param(["--label", "disk"], "--label disk: want KEY=VALUE", id="label"),
         pytest.param(["--taint", "gpu"], "--taint gpu: want KEY[=VALUE]:EFFECT", id="taint-without-effect"),
         pytest.param(["--taint", "gpu:Never"], "invalid taint effect: Never", id="taint-effect"),
+        pytest.param(["--pod-termination", "soon"], 'podTermination: time: invalid duration "soon"', id="termination"),
         pytest.param(["--startup-delay", "5"], 'startupDelay: time: missing unit in duration "5"', id="start-up"),
         pytest.param(["--script", "silent"], 'script: "silent": want', id="script"),
     ],

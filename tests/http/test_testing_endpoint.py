@@ -2,7 +2,7 @@
 
 import threading
 
-from doorman.client.http_client import HttpClient
+from doorman.client.command_line.http_client import HttpClient
 from doorman.testing import Cluster
 
 

@@ -4,8 +4,16 @@ from typing import Any
 
 from doorman.client.actions import Create, Patch, PatchType
 from support.cluster import Story, run_story
+from support.widgets import widget_definition
 
 LABELS = {"app": "web"}
+AUTOSCALERS = "horizontalpodautoscalers.autoscaling"
+
+
+def scaler_of(kind: str, name: str, version: str = "example.com/v1") -> dict[str, Any]:
+    """Its minimum is four: no metrics are needed to get there."""
+    target = {"apiVersion": version, "kind": kind, "name": name}
+    return {"metadata": {"name": "scaler"}, "spec": {"scaleTargetRef": target, "minReplicas": 4, "maxReplicas": 9}}
 
 
 async def given_deployment(cluster: Story, load: str) -> None:
@@ -28,8 +36,7 @@ async def given_deployment(cluster: Story, load: str) -> None:
             "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
         },
     }
-    resource = "horizontalpodautoscalers.autoscaling"
-    await cluster.client.create(Create(resource=resource, namespace="default", body=scaler))
+    await cluster.client.create(Create(resource=AUTOSCALERS, namespace="default", body=scaler))
     await cluster.settle()
 
 
@@ -57,3 +64,43 @@ def test_autoscaler_follows_the_load_up_and_down() -> None:
         assert replicas(cluster) == 2
 
     run_story(story, nodes=3)
+
+
+def test_custom_kind_with_a_scale_is_scaled() -> None:
+    async def story(cluster: Story) -> None:
+        definitions = "customresourcedefinitions.apiextensions.k8s.io"
+        await cluster.client.create(Create(resource=definitions, body=widget_definition()))
+        await cluster.settle()
+        body: dict[str, Any] = {"metadata": {"name": "w"}, "spec": {"size": "small", "replicas": 2}}
+        await cluster.client.create(Create(resource="widgets.example.com", namespace="default", body=body))
+        status = {"status": {"replicas": 2, "selector": "app=w"}}
+        patch = Patch(
+            resource="widgets.example.com",
+            namespace="default",
+            name="w",
+            subresource="status",
+            body=status,
+            type=PatchType.MERGE,
+        )
+        await cluster.client.patch(patch)
+        await cluster.client.create(Create(resource=AUTOSCALERS, namespace="default", body=scaler_of("Widget", "w")))
+        await cluster.settle()
+        found = cluster.cluster.cache.collection("widgets.example.com").get("default/w")
+        assert found is not None
+        assert found.document()["spec"]["replicas"] == 4
+
+    run_story(story, nodes=1)
+
+
+def test_kind_without_a_scale_is_told() -> None:
+    async def story(cluster: Story) -> None:
+        body = scaler_of("DaemonSet", "d", version="apps/v1")
+        await cluster.client.create(Create(resource=AUTOSCALERS, namespace="default", body=body))
+        await cluster.settle()
+        found = cluster.cluster.cache.collection(AUTOSCALERS).get("default/scaler")
+        assert found is not None
+        (able,) = found.view.status.conditions
+        assert (able.status, able.reason) == ("False", "FailedGetScale")
+        assert able.message.endswith("the server could not find the requested resource")
+
+    run_story(story, nodes=1)

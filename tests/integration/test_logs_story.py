@@ -104,3 +104,32 @@ def test_errors_are_a_kubelets() -> None:
         assert (status, answer["message"]) == (404, 'nodes "node-1" not found')
 
     run_story(story, nodes=1)
+
+
+def test_node_that_is_cut_off_cannot_be_asked() -> None:
+    async def story(cluster: Story) -> None:
+        api = await given(cluster)
+        body = {"metadata": {"annotations": {"doorman.dev/silent": "true"}}}
+        await cluster.client.patch(Patch(resource="nodes", name="node-1", body=body))
+        status, answer = await api.call("GET", LOG)
+        url = "https://10.64.0.1:10250/containerLogs/default/p/c"
+        assert (status, answer["message"]) == (500, f'Get "{url}": dial tcp 10.64.0.1:10250: i/o timeout')
+
+    run_story(story, nodes=1)
+
+
+def test_follower_hears_nothing_of_a_node_that_is_cut_off() -> None:
+    async def story(cluster: Story) -> None:
+        api = await given(cluster, logs="a", log_interval="10s")
+        heard, task = await follow(api)
+        body = {"metadata": {"annotations": {"doorman.dev/silent": "true"}}}
+        await cluster.client.patch(Patch(resource="nodes", name="node-1", body=body))
+        labels = {"metadata": {"labels": {"seen": "yes"}}}
+        await cluster.client.patch(Patch(resource="pods", namespace="default", name="p", body=labels))
+        await cluster.advance(60)
+        assert (heard, task.done()) == (["a\n"], False)
+        await cluster.client.delete(Delete(resource="pods", namespace="default", name="p", grace_seconds=0))
+        await cluster.settle()
+        assert task.done()
+
+    run_story(story, nodes=1)

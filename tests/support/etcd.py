@@ -18,11 +18,13 @@ READY_SECONDS_MAX: Final = 30.0
 class EtcdMember:
     """`with EtcdMember(tmp_path) as member: ... member.url`"""
 
-    def __init__(self, folder: Path, *flags: str, name: str = "m1", ports: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *flags: str, name: str = "m1", ports: tuple[int, int] | None = None, scheme: str = "http"
+    ) -> None:
         self.folder = folder
         self.name = name
         client, peer = ports or free_ports(2)
-        self.url, self.peer_url = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+        self.url, self.peer_url = f"{scheme}://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
         self._flags = flags
         self.process: subprocess.Popen[bytes] | None = None
 

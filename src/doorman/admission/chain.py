@@ -20,14 +20,12 @@ from doorman.admission.plugin_contract import (
     RequestPreview,
     Weigh,
 )
-from doorman.admission.plugins.dedicated_nodes_admission import DedicatedNodesPlugin
-from doorman.admission.plugins.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
-from doorman.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
 from doorman.admission.plugins.limit_ranger import LimitRanger
 from doorman.admission.plugins.namespace_lifecycle import NamespaceLifecycle
-from doorman.admission.plugins.node_restriction import NodeRestriction
+from doorman.admission.plugins.nodes.node_restriction import NodeRestriction
+from doorman.admission.plugins.nodes.taint_nodes_by_condition import TaintNodesByCondition
+from doorman.admission.plugins.nodes.taint_record import TaintRecorder
 from doorman.admission.plugins.pod_security import PodSecurity
-from doorman.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
 from doorman.admission.plugins.pod_topology_labels import PodTopologyLabels
 from doorman.admission.plugins.priority import Priority
 from doorman.admission.plugins.quota_admission import ResourceQuotaPlugin
@@ -35,9 +33,11 @@ from doorman.admission.plugins.resource_claim_access import ResourceClaimAccess
 from doorman.admission.plugins.runtime_class_admission import RuntimeClass
 from doorman.admission.plugins.service_account_admission import ServiceAccountPlugin
 from doorman.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
-from doorman.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
-from doorman.admission.plugins.taint_record import TaintRecorder
-from doorman.admission.plugins.toleration_policy_admission import TolerationPolicyPlugin
+from doorman.admission.plugins.tolerations.dedicated_nodes_admission import DedicatedNodesPlugin
+from doorman.admission.plugins.tolerations.default_toleration_seconds import SECONDS_DEFAULT, DefaultTolerationSeconds
+from doorman.admission.plugins.tolerations.extended_resource_toleration import ExtendedResourceToleration
+from doorman.admission.plugins.tolerations.pod_toleration_restriction import PodTolerationRestriction
+from doorman.admission.plugins.tolerations.toleration_policy_admission import TolerationPolicyPlugin
 from doorman.admission.policies.policy_variables import AuthorizerLookup, nobody_may
 from doorman.admission.policies.validating_policies import ValidatingAdmissionPolicies
 from doorman.api.taints import Toleration

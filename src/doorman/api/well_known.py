@@ -4,6 +4,7 @@ from typing import Final
 
 NODE_LEASE_NAMESPACE: Final = "kube-node-lease"
 LEASES: Final = "leases.coordination.k8s.io"
+CLOCK_PATH: Final = "/doorman/clock"
 NODES_GROUP: Final = "system:nodes"
 NODE_USER_PREFIX: Final = "system:node:"
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"

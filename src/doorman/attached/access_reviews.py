@@ -5,7 +5,7 @@ from typing import Final
 from doorman.api.identity import User
 from doorman.attached.component_settings import ComponentSettings
 from doorman.base.errors import ApiError
-from doorman.client.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
 
 PATH: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

@@ -25,6 +25,10 @@ class Alarm(Protocol):
 class Clock(Protocol):
     def now(self) -> Instant: ...
 
+    def steady(self) -> float:
+        """Seconds from some moment on, that never jump when somebody sets the clock: for how long ago something was."""
+        ...
+
     def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
         """Have the event loop that runs call it when the clock shows the instant, or soon when that is past."""
         ...
@@ -52,6 +56,9 @@ class SystemClock:
     def now(self) -> Instant:
         return time.time()
 
+    def steady(self) -> float:
+        return time.monotonic()
+
     def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
         return _call_on_loop(self, instant, callback)
 
@@ -76,6 +83,9 @@ class ManualClock:
         self._now = start
 
     def now(self) -> Instant:
+        return self._now
+
+    def steady(self) -> float:
         return self._now
 
     def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:

@@ -1,17 +1,16 @@
 """`doorman clock`: the clock of a server that was started with `--clock`."""
 
 import sys
-from typing import Any, Final
+from typing import Any
 
 import click
 
+from doorman.api.well_known import CLOCK_PATH
 from doorman.base.durations import human_span, parse_duration
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_time
 from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
-from doorman.client.http_client import HttpClient, Unreachable
-
-PATH: Final = "/doorman/clock"
+from doorman.client.command_line.http_client import HttpClient, Unreachable
 
 
 @click.group("clock", invoke_without_command=True)
@@ -79,7 +78,7 @@ def _move(client: HttpClient, first: dict[str, Any], again: dict[str, Any]) -> d
 
 def _request(client: HttpClient, method: str, body: dict[str, Any] | None) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = client.request(method, PATH, body=body)
+        found: dict[str, Any] = client.request(method, CLOCK_PATH, body=body)
     except ApiError as error:
         if error.code == 409:
             raise click.UsageError(f"{error}\nhint: doorman up --clock=virtual") from None

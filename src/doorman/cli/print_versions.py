@@ -7,7 +7,7 @@ import click
 from doorman.api.well_known import KUBERNETES_VERSION
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
-from doorman.client.http_client import Unreachable
+from doorman.client.command_line.http_client import Unreachable
 from doorman.version import __version__
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from doorman.base.errors import ApiError
 from doorman.cli.paths import default_data_dir
-from doorman.client.http_client import HttpClient, Unreachable, find_kubeconfig
+from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
 
 F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
 

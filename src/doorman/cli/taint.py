@@ -8,9 +8,9 @@ from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
 from doorman.cli.objects.output import print_object
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
-from doorman.client.http_client import HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, find_resource
-from doorman.client.taint_patch import (
+from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, find_resource
+from doorman.client.command_line.taint_patch import (
     FIELD_MANAGER,
     TaintsRefused,
     TaintWish,

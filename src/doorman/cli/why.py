@@ -10,8 +10,8 @@ import yaml
 from doorman.api.taints import Taint, Toleration
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
-from doorman.client.http_client import HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, ServedResource, find_resource
+from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, find_resource
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.explain.explanation_text import explanation_text
 from doorman.semantics.taints.matching import is_tolerated

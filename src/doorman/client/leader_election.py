@@ -3,7 +3,7 @@
 Rules
 -----
 1. The record says who holds it, and for how long. Whether it has expired is judged by when its content was last seen to
-   change, by one's own clock: clocks of others are not believed.
+   change, by time that has passed here: clocks of others are not believed, and neither is one's own, which may be set.
 2. A record that is empty, expired or one's own may be taken. It is written upon the version that was read: of two who
    try at once one is told of the conflict.
 3. The holder renews it every `retry_seconds`. Who has not succeeded for `renew_seconds` has lost it, and stops.
@@ -21,7 +21,7 @@ import msgspec
 
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import SYSTEM_NAMESPACE
-from doorman.base.clock import Clock, Instant, sleep
+from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_micro_time
 
@@ -80,8 +80,8 @@ class LeaderElector:
         self._told = told
         self._seen: Document | None = None
         self._seen_spec: dict[str, Any] = {}
-        self._seen_at: Instant = float("-inf")
-        self._renewed_at: Instant = float("-inf")
+        self._seen_at = float("-inf")
+        self._renewed_at = float("-inf")
         self._is_leading = False
 
     @property
@@ -92,12 +92,12 @@ class LeaderElector:
     @property
     def may_act(self) -> bool:
         """Rule 5."""
-        return self._clock.now() - self._renewed_at < self._times.renew_seconds
+        return self._clock.steady() - self._renewed_at < self._times.renew_seconds
 
     def is_well(self, stale_seconds: float) -> bool:
         """Whether it does not believe to hold a lease that it has not renewed for so long."""
         is_leading = self._is_leading and self._renewed_at != float("-inf")
-        return not is_leading or self._clock.now() - self._renewed_at < stale_seconds
+        return not is_leading or self._clock.steady() - self._renewed_at < stale_seconds
 
     async def acquire(self) -> None:
         """Return when the lease is held."""
@@ -134,7 +134,7 @@ class LeaderElector:
 
     async def _try(self) -> bool:
         """One step: whether the lease is held afterwards."""
-        began = self._clock.now()
+        began = self._clock.steady()
         try:
             is_held = await self._step(began)
         except ApiError as error:
@@ -144,17 +144,17 @@ class LeaderElector:
             self._renewed_at = began
         return is_held
 
-    async def _step(self, now: Instant) -> bool:
+    async def _step(self, now: float) -> bool:
         if self._seen is not None and self.holder == self._identity and not self._is_expired(now):
             try:
-                self._note(await self._leases.update(self._wanted(self._seen, now)), now)
+                self._note(await self._leases.update(self._wanted(self._seen)), now)
             except ApiError as error:
                 _log.info("%s is read again: %s", self.name, error)  # somebody wrote it, or nobody answers
             else:
                 return True
         lease = await self._leases.get(self.name)
         if lease is None:
-            self._note(await self._leases.create(self._wanted(None, now)), now)
+            self._note(await self._leases.create(self._wanted(None)), now)
             return True
         self._note(lease, now)
         if lease["spec"].get("strategy"):
@@ -162,10 +162,10 @@ class LeaderElector:
             return False
         if self.holder and self.holder != self._identity and not self._is_expired(now):
             return False
-        self._note(await self._leases.update(self._wanted(lease, now)), now)
+        self._note(await self._leases.update(self._wanted(lease)), now)
         return True
 
-    def _note(self, lease: Document, now: Instant) -> None:
+    def _note(self, lease: Document, now: float) -> None:
         """Rule 1."""
         spec = lease.get("spec") or {}
         if spec != self._seen_spec:
@@ -174,13 +174,13 @@ class LeaderElector:
             self._seen_at = now
         self._seen, self._seen_spec = {**lease, "spec": spec}, spec
 
-    def _is_expired(self, now: Instant) -> bool:
+    def _is_expired(self, now: float) -> bool:
         seconds = float(self._seen_spec.get("leaseDurationSeconds") or 0)
         return now >= self._seen_at + seconds
 
-    def _wanted(self, lease: Document | None, now: Instant) -> Document:
+    def _wanted(self, lease: Document | None) -> Document:
         """Rule 2."""
-        moment = to_micro_time(now)
+        moment = to_micro_time(self._clock.now())
         before: dict[str, Any] = (lease or {}).get("spec") or {}
         spec = {**before, "holderIdentity": self._identity, "renewTime": moment}
         spec["leaseDurationSeconds"] = round(self._times.lease_seconds)

@@ -20,7 +20,7 @@ from doorman.api.machinery.quantity import QuantityError, parse_quantity
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.devices.simulated_devices import parse_devices
-from doorman.nodes.profile import NodeProfile, simulated_node
+from doorman.nodes.profile import NodeProfile, profile_taint, simulated_node
 from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_errors, parse_seconds
 from doorman.nodes.status.simulated_health import health_at, parse_conditions, parse_script
 from doorman.semantics.name_syntax import subdomain_faults
@@ -97,6 +97,7 @@ def check_profile(profile: NodeProfile) -> None:
             raise FleetError(f'capacity.{resource}: "{amount}" is no quantity: want 4, 500m or 16Gi') from None
         if is_negative:
             raise FleetError(f'capacity.{resource}: "{amount}" is negative')
+    _check("taints", lambda: list(map(profile_taint, profile.taints)))
     if profile.startup_delay:
         _check("startupDelay", lambda: check_delay(profile.startup_delay))
     _check("script", lambda: parse_script(profile.script))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from doorman.api.well_known import MERGE_PATCH, ZONE_LABEL
-from doorman.client.api_client import ApiClient
+from doorman.client.command_line.api_client import ApiClient
 from doorman.nodes.status.node_annotations import SIMULATED, is_simulated
 
 Order = Callable[[Mapping[str, str]], dict[str, Any]]

@@ -21,6 +21,7 @@ from doorman.nodes.status.node_annotations import (
     SIMULATED,
 )
 from doorman.nodes.status.node_status import good_conditions
+from doorman.semantics.taints.taint_spec import TaintSpecError, parse_taint
 
 DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 NODE_FEATURES: Final = {"supplementalGroupsPolicy": True}
@@ -41,7 +42,8 @@ class NodeProfile(
     capacity: dict[str, str | int | float] = {}
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    taints: tuple[ProfileTaint, ...] = ()
+    taints: tuple[ProfileTaint | str, ...] = ()
+    """As a node has them, or as kubectl writes them: `key=value:NoSchedule`."""
     zone: str = ""
     region: str = ""
     architecture: str = "amd64"
@@ -96,12 +98,27 @@ def simulated_node(name: str, profile: NodeProfile | None = None, *, now: Instan
     }
     if now is not None and not orders:
         status["conditions"] = good_conditions(to_time(now))
-    taints = list(msgspec.to_builtins(profile.taints))
+    taints = [profile_taint(one) for one in profile.taints]
     if profile.cloud_provider:
         metadata["annotations"][CLOUD_PROVIDER_ANNOTATION] = profile.cloud_provider
         taints.append({"key": UNINITIALIZED, "value": "true", "effect": Effect.NO_SCHEDULE})
     spec = {"taints": taints} if taints else {}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def profile_taint(taint: ProfileTaint | str) -> dict[str, str]:
+    """As JSON. Raises TaintSpecError.
+
+    >>> profile_taint("a=b:NoSchedule")
+    {'key': 'a', 'effect': 'NoSchedule', 'value': 'b'}
+    """
+    if isinstance(taint, str):
+        spelt = parse_taint(taint)
+        if not spelt.effect:
+            raise TaintSpecError(f'"{taint}": want KEY[=VALUE]:EFFECT, such as gpu=true:NoSchedule')
+        taint = ProfileTaint(key=spelt.key, value=spelt.value, effect=spelt.effect)
+    found: dict[str, str] = msgspec.to_builtins(taint)
+    return found
 
 
 def node_addresses(name: str) -> list[dict[str, str]]:

@@ -22,6 +22,8 @@ from doorman.store.memory_store import MemoryStore
 WITHOUT: Final = (
     "endpoints-controller",
     "endpointslice-controller",
+    "service-lb-controller",
+    "horizontal-pod-autoscaler-controller",
     "certificatesigningrequest-signing-controller",
     "certificatesigningrequest-approving-controller",
     "clusterrole-aggregation-controller",

@@ -67,14 +67,14 @@ class Committer:
     ) -> Committed | R:
         """Write what `propose` gives. Who does not wait for it writes something else afterwards, and waits for that.
 
-        `key` is what is proposed upon, if anything: where others write too, a refusal counts only when what was read is
-        the newest there is.
+        `key` is what is proposed upon, if anything: a refusal counts only when what was read is durable, and the newest
+        there is where others write too. Nobody is refused because of something that then never was.
         """
         for _ in range(TRIES_MAX):
             try:
                 proposed = await propose()
             except ApiError:
-                if not (key and self._store.is_shared and await self._was_behind(key)):
+                if not (key and await self._was_behind(key)):
                     raise
                 continue
             if not isinstance(proposed, Proposed):
@@ -96,7 +96,11 @@ class Committer:
                     proposed.undo()
                 if isinstance(error, ApiError):
                     raise
-                lost(error)
+                try:
+                    lost(error)
+                except ApiError:
+                    await self._store.refresh(proposed.key)
+                    raise
                 continue
             return Committed(proposed, event)
         raise stale(kind.named, name)

@@ -19,7 +19,7 @@ from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import API_SERVER_USER, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
-from doorman.client.webhook_client import WebhookCaller
+from doorman.client.webhooks.webhook_client import WebhookCaller
 from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.custom.custom_kinds import CustomKinds
@@ -218,7 +218,7 @@ class ApiServer:
         )
 
     def _published(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
-        found = self.cache.collection(resource).get(f"{namespace}/{name}")
+        found = self.cache.collection(resource).get(f"{namespace}/{name}" if namespace else name)
         return found.document() if found is not None else None
 
     def _merged(self, form: GroupVersionForm, obj: Document, config: Document) -> Document:

@@ -16,24 +16,25 @@ from doorman.api.machinery.schema import Document
 from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.api.well_known import API_SERVER_USER
+from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH
 from doorman.base.clock import Clock, Instant
+from doorman.base.errors import ApiError
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
-from doorman.nodes.pods.simulated_logs import simulated_log
+from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log, unreachable
 from doorman.nodes.profile import simulated_node
 from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
 from doorman.runtime.bootstrap import api_service, attempt, standard_class
-from doorman.runtime.clock.clock_service import PATH as CLOCK_PATH
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.components.component_metrics import controller_source, scheduler_source
+from doorman.runtime.components.custom_scales import custom_scales
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.kubelet_client import KubeletClient
 from doorman.runtime.components.loopback_client import LoopbackClient
@@ -120,6 +121,7 @@ class ControlPlane:
             instances=self._instances,
             own_service=api_service(self._settings.bind_address, port),
             now=self._clock.now,
+            custom_scales=custom_scales(self.kinds, self.cache),
         )
         self._parts = parts
         for controller, account in enabled_controllers(parts):
@@ -286,6 +288,8 @@ class ControlPlane:
         node = self.cache.collection("nodes").get(pod["spec"].get("nodeName", ""))
         if node is None or not is_simulated(node.view.metadata.annotations):
             return None
+        if is_cut_off(node.view):
+            raise ApiError(500, "", unreachable(pod, container))
         return simulated_log(pod, container, previous=previous)
 
     def _instances(self, definition: str) -> list[Object]:

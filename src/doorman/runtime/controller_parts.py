@@ -13,6 +13,7 @@ from doorman.api.well_known import LEASES
 from doorman.base.clock import Instant
 from doorman.client.informer_cache import ListerOf
 from doorman.client.informers import Informers
+from doorman.controllers.autoscaling.scale_targets import CustomScales
 from doorman.controllers.certificates.certificate_approver import AccessCheck
 from doorman.controllers.cluster.resource_quota_controller import TotalOf
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
@@ -44,6 +45,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     own_service: Mapping[str, Document]
     """The API's own service and where it leads, by resource."""
     now: Callable[[], Instant]
+    custom_scales: CustomScales = lambda _reference, _namespace: None
+    """The scales of custom kinds."""
 
     def lister(self, resource: str) -> ListerOf[Any]:
         return self.informers.lister(resource)

@@ -196,7 +196,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     ),
     HORIZONTAL_POD_AUTOSCALING: lambda p: HorizontalPodAutoscalerController(
         p.lister(AUTOSCALERS),
-        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}),
+        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}, p.custom_scales),
         p.lister("pods"),
         metrics_reader(simulated_usage(p.lister)),
     ),

@@ -14,6 +14,7 @@ from doorman.store.store_contract import Store, Unusable
 
 WAIT_SECONDS: Final = 1.0
 TOLD_SECONDS: Final = 10.0
+_TLS_HINT: Final = "; hint: it is spoken to with --etcd-cafile, --etcd-certfile and --etcd-keyfile"
 
 _log: Final = logging.getLogger("doorman.etcd")
 
@@ -54,5 +55,11 @@ async def _open_etcd(settings: EtcdSettings, scheme: Scheme, clock: Clock) -> St
             now = asyncio.get_running_loop().time()
             if now >= told + TOLD_SECONDS:
                 told = now
-                _log.warning("waiting for etcd at %s: %s", ", ".join(settings.servers), error.args[0])
+                is_secret = settings.servers[0].startswith("https:")
+                hint = (
+                    "; hint: it is spoken to with --etcd-cafile, --etcd-certfile and --etcd-keyfile"
+                    if is_secret
+                    else ""
+                )
+                _log.warning("waiting for etcd at %s: %s%s", ", ".join(settings.servers), error.args[0], hint)
             await asyncio.sleep(WAIT_SECONDS)

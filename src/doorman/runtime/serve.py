@@ -33,8 +33,9 @@ from doorman.runtime.leadership import Leadership
 from doorman.runtime.open_store import open_store
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
-from doorman.store.store_contract import ABSENT, Entry, Store, Unusable, Write
+from doorman.store.store_contract import ABSENT, Entry, Failed, Store, Unusable, Write
 
+INTERNAL: Final = "Internal error occurred: "
 T = TypeVar("T")
 
 FILES_MAX: Final = 65_536
@@ -119,6 +120,10 @@ async def _serve(
             gc.freeze()
             announce(address, written)
             await stop.wait()
+    except Failed as error:  # whoever waited for a write that every server makes when it starts
+        raise Unusable(
+            f"the server cannot start: {error.message.removeprefix(INTERNAL)}", "look after the disk of --data-dir"
+        ) from error
     finally:
         await front.stop()
         if leadership is not None:

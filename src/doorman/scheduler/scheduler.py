@@ -9,7 +9,7 @@ for an event, a gate or an instant (`next_wake`).
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
@@ -17,8 +17,9 @@ from doorman.api.views.policy import PodDisruptionBudget
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.base.clock import Instant
 from doorman.base.reader_faults import ReaderFaults
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_cache import PodCache, on_node
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import CONTROLLERS, WorkloadSelectors
@@ -43,10 +44,12 @@ from doorman.scheduler.outcomes import (
 )
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
+from doorman.scheduler.pod_event_handlers import PodEventHandlers, is_leaving
+from doorman.scheduler.preemption.budgets import Budgets
 from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
-from doorman.scheduler.preemption.preemption_evaluator import Budgets, PostFilterResult, PreemptionEvaluator
-from doorman.scheduler.queue.cluster_events import node_events, pod_update_events
+from doorman.scheduler.preemption.preemption_evaluator import PostFilterResult, PreemptionEvaluator
+from doorman.scheduler.queue.cluster_events import node_events
 from doorman.scheduler.queue.fit_failures import FitFailure, FitFailures
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.queue.queueing_hints import QueueingHints
@@ -97,17 +100,10 @@ class Scheduler:
             comparison_operators=comparison_operators,
         )
         self._runners = {profile.name: make_runner(profile, others[profile.name], state) for profile in config.profiles}
-        self._queue = SchedulingQueue(
-            hints=QueueingHints(
-                {name: runner.plugins.hints() for name, runner in self._runners.items()},
-                stopwatch=stopwatch,
-                seconds=self.metrics.hint_seconds,
-            ),
-            gate=self._gate,
-            initial_backoff_seconds=config.pod_initial_backoff_seconds,
-            max_backoff_seconds=config.pod_max_backoff_seconds,
-            unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
-        )
+        self._queue = self._new_queue(config)
+        self._pod_events = PodEventHandlers(self._runners, self._queue, self._pod_cache, self._shapes, state)
+        self.pod_changed: Final = self._pod_events.changed
+        """Of pods: `(old, new, now)`, as `node_changed` of nodes."""
         ends = Ends(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
         self.extender_decisions = ExtenderDecisions(
             config.extenders, self._runners, self._cluster, self._queue, self.metrics, ends
@@ -128,21 +124,6 @@ class Scheduler:
             self.claims.devices.node_changed(new.metadata.name)
         for event in node_events(old, new):
             self._queue.happened(event, now)
-
-    def pod_changed(self, old: Pod | None, new: Pod | None, now: Instant) -> None:
-        newest = new if new is not None else old
-        assert newest is not None, "a change has an old or a new side"
-        key = newest.metadata.key
-        known = self._known_pod(key)
-        if known is not None and known.metadata.uid != newest.metadata.uid:
-            self._pod_gone(key, now)  # a namesake took its place unseen
-            known = None
-        if new is None or new.is_finished:
-            self._pod_gone(key, now)
-        elif new.spec.node_name:
-            self._pod_bound(key, new, now)
-        else:
-            self._pod_waits(key, new, now, was_leaving=known is None and old is not None and _is_leaving(old))
 
     def object_changed(self, resource: str, old: Any, new: Any, now: Instant) -> None:  # views of those kinds
         """Of kinds other than pods and nodes that decisions depend on."""
@@ -214,7 +195,7 @@ class Scheduler:
         self._preempting.last(pod_key, victim_key)
         record = self._pod_cache.get(victim_key)
         if record is None or record.leaving:
-            self._victim_leaves(victim_key, now)
+            self._pod_events.victim_leaves(victim_key, now)
 
     def preempted(self, pod_key: str, now: Instant, *, failed: bool = False) -> None:
         """The deletion of the pod's victims has been asked for; `failed` if that could not be done for all of them."""
@@ -241,106 +222,29 @@ class Scheduler:
             if record is not None and row >= 0:
                 self._cluster.try_add(record, row)
 
+    def _new_queue(self, config: SchedulerConfig) -> SchedulingQueue:
+        hints = QueueingHints(
+            {name: runner.plugins.hints() for name, runner in self._runners.items()},
+            stopwatch=self._stopwatch,
+            seconds=self.metrics.hint_seconds,
+        )
+        return SchedulingQueue(
+            hints=hints,
+            gate=self._gate,
+            initial_backoff_seconds=config.pod_initial_backoff_seconds,
+            max_backoff_seconds=config.pod_max_backoff_seconds,
+            unschedulable_seconds_max=config.pod_max_in_unschedulable_seconds,
+        )
+
     def _gate(self, queued: QueuedPod) -> str:
         for plugin in self._runners[queued.profile].plugins.pre_enqueue:
             if plugin.waits(queued.pod):
                 return plugin.name
         return ""
 
-    def _known_pod(self, key: str) -> Pod | None:
-        record = self._pod_cache.get(key)
-        if record is not None:
-            return record.pod
-        queued = self._queue.get(key)
-        return None if queued is None else queued.pod
-
-    def _pod_waits(self, key: str, new: Pod, now: Instant, *, was_leaving: bool) -> None:
-        """An unbound pod was seen. One that was dropped because it is being deleted is not taken up again."""
-        self.claims.seen_waiting(new)
-        record = self._pod_cache.get(key)
-        if record is not None:
-            if record.assumed:
-                record.pod = new
-            return
-        queued = self._queue.get(key)
-        if queued is None:
-            if new.spec.scheduler_name in self._runners and not was_leaving:
-                fresh = QueuedPod(key, new, self._shapes.take(new), new.spec.scheduler_name, now)
-                self.claims.queued(fresh)
-                self._update_nomination(fresh, None, now)
-                self._queue.add(fresh, now)
-            return
-        old, old_shape = queued.pod, queued.shape
-        shape = self._shapes.take(new)
-        events = pod_update_events(EventResource.TARGET_POD, old, new)
-        self._queue.update(key, new, shape, events, now)
-        self._shapes.release(old_shape)
-        self._update_nomination(queued, old, now)
-
-    def _pod_bound(self, key: str, new: Pod, now: Instant) -> None:
-        """A pod was seen on a node: bound just now by whomever, or changed since."""
-        self.claims.pod_bound(key)
-        self._nominator.remove(key)
-        self._preempting.end(key)
-        if _is_leaving(new):
-            self._victim_leaves(key, now)
-        record = self._pod_cache.get(key)
-        queued = self._queue.remove(key)
-        if record is None:
-            if queued is not None:
-                self._shapes.release(queued.shape)
-            self._pod_cache.place(key, new)
-            self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, new), now)
-            return
-        old = record.pod
-        was_assumed = record.assumed
-        self._pod_cache.replace(record, new)
-        if was_assumed:
-            self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD, None, new), now)
-        else:
-            for event in pod_update_events(EventResource.ASSIGNED_POD, old, new):
-                self._queue.happened(event, now)
-
-    def _pod_gone(self, key: str, now: Instant) -> None:
-        nominated = self._nominator.record_or_none(key)
-        self._nominator.remove(key)
-        self._preempting.end(key)
-        self.claims.pod_gone(key)
-        self._victim_leaves(key, now)
-        queued = self._queue.remove(key)
-        record = self._pod_cache.get(key)
-        if record is not None:
-            gone = on_node(record)
-            self._pod_cache.remove(record)
-            self._queue.happened(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, gone, None), now)
-        elif queued is not None:
-            self._shapes.release(queued.shape)
-            if nominated is not None:
-                self._room_given_up(nominated, now)
-
-    def _victim_leaves(self, key: str, now: Instant) -> None:
-        for preemptor in self._preempting.seen_leaving(key):
-            self._queue.ungate(preemptor, now)
-
-    def _update_nomination(self, queued: QueuedPod, old: Pod | None, now: Instant) -> None:
-        """Follow `status.nominatedNodeName`. What was nominated in memory stays until the API's copy has caught up."""
-        before = "" if old is None else old.status.nominated_node_name
-        after = queued.pod.status.nominated_node_name
-        remembered = self._nominator.record_or_none(queued.key)
-        if before and after != before and remembered is not None and remembered.node != after:
-            self._nominator.remove(queued.key)
-            self._room_given_up(remembered, now)
-        node = after or self._nominator.node_of(queued.key)
-        if node:
-            self._nominator.nominate(PodRecord(queued.key, queued.pod, queued.shape, node, assumed=True))
-
-    def _room_given_up(self, nominated: PodRecord, now: Instant) -> None:
-        event = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE, on_node(nominated), None)
-        self._queue.happened(event, now, priority_max=nominated.priority)
-
     def _try(self, queued: QueuedPod, now: Instant) -> Outcome:
         pod = queued.pod
-        if _is_leaving(pod):
+        if is_leaving(pod):
             self._queue.remove(queued.key)
             self._nominator.remove(queued.key)
             self._shapes.release(queued.shape)
@@ -459,7 +363,3 @@ class Scheduler:
             self._cluster.log_end, self._nominator.version, self._cluster.relations.version, self._workloads.version,
             self._budgets.version,
         )  # fmt: skip
-
-
-def _is_leaving(pod: Pod) -> bool:
-    return bool(pod.metadata.deletion_timestamp)

@@ -13,7 +13,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.well_known import KUBERNETES_VERSION, LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
-from doorman.client.http_client import HttpClient
+from doorman.client.command_line.http_client import HttpClient
 from doorman.snapshot.redaction import redacted
 from doorman.snapshot.references import References
 from doorman.snapshot.snapshot_file import newest_time

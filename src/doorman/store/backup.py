@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from doorman.store.data_directory import DATABASE, MARK, PRIVATE_FILE, PRIVATE_FOLDER
-from doorman.store.database import FORMAT
+from doorman.store.database import FORMAT, look
 from doorman.store.store_contract import Unusable
 
 KEYS: Final = "pki"
@@ -27,8 +27,7 @@ def back_up(directory: Path, file: Path) -> int:
     with tempfile.TemporaryDirectory(dir=file.absolute().parent) as scratch:
         copy = Path(scratch) / DATABASE
         try:
-            source = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-            with closing(source), closing(sqlite3.connect(copy)) as target:
+            with closing(look(str(database))) as source, closing(sqlite3.connect(copy)) as target:
                 source.backup(target)
             revision = _check(copy)
         except sqlite3.Error as error:

@@ -73,12 +73,31 @@ def check_mark(directory: Path, revision: int) -> None:
         )
     acknowledged = int(text or 0)
     if acknowledged > revision:
-        lost = "" if (directory / f"{DATABASE}-wal").exists() else f" ({DATABASE}-wal is missing)"
+        log = directory / f"{DATABASE}-wal"
+        # Whoever looks makes an empty one.
+        lost = "" if log.exists() and log.stat().st_size else f" ({DATABASE}-wal is missing)"
         raise Unusable(
             f"{directory / DATABASE} has lost writes: it ends at revision {revision}, "
             f"but revision {acknowledged} was acknowledged{lost}",
             f"restore {DATABASE} and {DATABASE}-wal from a backup, or remove {MARK} to start without what is lost",
         )
+
+
+def sync_files(directory: Path) -> None:
+    """Have on the disk what is in the files: a writer that was killed may have written what it did not come to sync.
+    Read and told to clients, it could be gone after the next power cut. Raises `Unusable`.
+    """
+    for name in (DATABASE, f"{DATABASE}-wal"):
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(directory / name, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            except OSError as error:
+                raise Unusable(
+                    f"{directory / name} cannot be made durable: {error.strerror}", "look after the disk"
+                ) from error
+            finally:
+                os.close(descriptor)
 
 
 def hold(directory: Path) -> int:

@@ -9,12 +9,17 @@ Its table is a log, one row a write:
            9 | pods/default/a |       7 | NULL           a deletion
 
 Reading it in order, the newest row of a key wins. Rows that are superseded are deleted later, a batch at a time.
+
+Whoever closes the last connection folds the write-ahead log into the file and removes it. So what a disk once gave back
+wrongly would be lost for good: it is looked at by connections that only read (`look`), which leave everything as it is,
+before one that writes is opened.
 """
 
 import contextlib
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, TypeAlias
 
 FORMAT: Final = 1
@@ -54,17 +59,45 @@ def connect(file: str) -> sqlite3.Connection:
     return connection
 
 
-def read(connection: sqlite3.Connection) -> tuple[list[FoundRow], int]:
-    """All rows in order, and the last revision that is known of. Makes the tables where there are none."""
+def look(file: str) -> sqlite3.Connection:
+    """Only to read: nothing of the file or its log is changed, not even by closing it."""
+    connection = sqlite3.connect(f"{Path(file).absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
     connection.text_factory = bytes  # one text that is no text would make the others unreadable
+    return connection
+
+
+def is_new(connection: sqlite3.Connection) -> bool:
+    """Whether nothing was ever written: there are no tables yet."""
+    return not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+
+
+def make(file: str) -> None:
+    """The tables."""
+    connection = connect(file)
+    try:
+        connection.executescript(_SCHEMA)
+        connection.execute(f"PRAGMA user_version={FORMAT}")
+    finally:
+        connection.close()
+
+
+def read(connection: sqlite3.Connection) -> tuple[list[FoundRow], int]:
+    """All rows in order, and the last revision that is known of."""
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found not in (0, FORMAT):
         raise OtherFormat(found)
-    connection.executescript(_SCHEMA)
-    connection.execute(f"PRAGMA user_version={FORMAT}")
+    if is_new(connection):
+        return [], 0
     rows = connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision").fetchall()
+    return rows, last_revision(connection)
+
+
+def last_revision(connection: sqlite3.Connection) -> int:
+    if is_new(connection):
+        return 0
+    (newest,) = connection.execute("SELECT max(revision) FROM log").fetchone()
     counter = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
-    return rows, max(int(counter[0]) if counter else 0, rows[-1][0] if rows else 0)
+    return max(int(counter[0]) if counter else 0, newest or 0)
 
 
 def write(connection: sqlite3.Connection, rows: Sequence[Row], garbage: Sequence[int]) -> None:

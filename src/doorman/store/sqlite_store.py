@@ -21,11 +21,11 @@ import msgspec
 
 from doorman.base.errors import internal
 from doorman.store import database
-from doorman.store.data_directory import DATABASE, check_mark, hold
+from doorman.store.data_directory import DATABASE, check_mark, hold, sync_files
 from doorman.store.database import OtherFormat, Row
 from doorman.store.key_index import KeyIndex, KeyIndexReader
 from doorman.store.store_contract import Entry, Failed, StoreEvent, Unusable, Write
-from doorman.store.writer_process import LENGTH, encode_group
+from doorman.store.writer_process import LENGTH, encode_file, encode_group
 
 GARBAGE_ROWS_PER_GROUP = 2048
 BUSY_GROUP_MIN: Final = 4
@@ -89,9 +89,12 @@ class SqliteStore(KeyIndexReader):
         try:
             writer = _Writer(lock_file)
             try:
+                sync_files(directory)
                 found = _read(directory / DATABASE)
                 check_mark(directory, found.revision)
-                await writer.attach(directory / DATABASE)
+                if found.is_new:
+                    database.make(str(directory / DATABASE))
+                await writer.attach(directory / DATABASE, found.revision)
             except BaseException:
                 writer.end()
                 raise
@@ -155,6 +158,16 @@ class SqliteStore(KeyIndexReader):
         durable = self._loop.create_future()
         group.waiting.append(durable)
         return durable
+
+    async def refresh(self, key: str) -> Entry | None:
+        """When what the key holds is durable. Raises `Failed` when it will never be."""
+        if any(event.key == key for event in self._index.unpublished):
+            if self._failure is not None:
+                raise Failed(f"the store has failed: {self._failure}")
+            is_gathering = any(event.key == key for event in self._gathering.events)
+            group = self._gathering if is_gathering or self._writing is None else self._writing
+            await self._until_durable(group)
+        return self.peek(key)
 
     async def answers(self) -> bool:
         """Whether the writer is through with what it has, or with nothing, before long."""
@@ -242,11 +255,10 @@ class _Writer(asyncio.Protocol):
         )
         theirs.close()
 
-    async def attach(self, file: Path) -> None:
+    async def attach(self, file: Path, revision: int) -> None:
         """It opens the file for its first group: by then nobody else has it open."""
-        name = os.fsencode(file)
         await asyncio.get_running_loop().create_connection(lambda: self, sock=self._link)
-        self.send(LENGTH.pack(len(name)) + name)
+        self.send(encode_file(file, revision))
 
     def send(self, data: bytes | bytearray) -> None:
         if self._transport is not None:
@@ -303,13 +315,15 @@ class _Found(msgspec.Struct, frozen=True):
     garbage: list[int]
     damaged: list[int]
     """Rows of which the key cannot be read."""
+    is_new: bool
 
 
 def _read(file: Path) -> _Found:
     try:
-        connection = database.connect(str(file))
+        connection = database.look(str(file))
         try:
             rows, revision = database.read(connection)
+            is_new = database.is_new(connection)
         finally:
             connection.close()
     except OtherFormat as other:
@@ -340,4 +354,4 @@ def _read(file: Path) -> _Found:
             garbage.append(row_revision)
         else:
             newest[key] = Entry(key, value, row_revision, created)
-    return _Found(list(newest.values()), revision, sorted(garbage), damaged)
+    return _Found(list(newest.values()), revision, sorted(garbage), damaged, is_new)

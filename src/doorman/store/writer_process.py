@@ -5,7 +5,9 @@ no thread, because a thread that writes wants the interpreter's lock twice a gro
 it, or it for the event loop. It also inherits the lock of the data directory: while it writes, nobody else opens it.
 """
 
+import contextlib
 import io
+import os
 import signal
 import socket
 import sqlite3
@@ -17,7 +19,8 @@ from typing import Final
 import msgspec
 
 from doorman.store.data_directory import MARK, RevisionMark
-from doorman.store.database import Row, connect, write
+from doorman.store.database import Row, connect, last_revision, look, write
+from doorman.store.store_contract import Unusable
 
 LENGTH: Final = struct.Struct("<I")
 BUFFER_BYTES: Final = 256 * 1024
@@ -36,17 +39,20 @@ def encode_group(rows: list[Row], garbage: list[int]) -> bytearray:
 
 def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
     """Until nothing more comes. An answer is empty, or what went wrong."""
-    file = _take(stream)
-    if file is None:
+    told = _take(stream)
+    if told is None:
         return
+    revision, _, name = told.partition(b" ")
+    file = Path(os.fsdecode(name))
     connection: sqlite3.Connection | None = None
     mark: RevisionMark | None = None
     while (group := _take(stream)) is not None:
         fault = b""
         try:
             if connection is None:
-                connection = connect(file.decode())
-                mark = RevisionMark(Path(file.decode()).with_name(MARK))
+                connection = open_to_write(file, int(revision))
+                mark = RevisionMark(file.with_name(MARK))
+                mark.note(int(revision))  # it may be older: it is not synced
             rows, garbage = _decode(group)
             if rows:  # an empty group asks whether anybody is here
                 write(connection, rows, garbage)
@@ -59,6 +65,30 @@ def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
         connection.close()
     if mark is not None:
         mark.close()
+
+
+def encode_file(file: Path, revision: int) -> bytes:
+    """What the writer is told first: the file, and where it ends by what the server has read of it."""
+    told = b"%d %s" % (revision, os.fsencode(file))
+    return LENGTH.pack(len(told)) + told
+
+
+def open_to_write(file: Path, revision: int) -> sqlite3.Connection:
+    """Raises `Unusable` when the file does not end where the server has read it to end: one of the two was given back
+    wrongly by the disk. It is left as it is then: the connection that only looks is closed last, and so the log is not
+    folded into the database.
+    """
+    with contextlib.closing(look(str(file))) as looking:
+        last_revision(looking)  # it has the file in use only when it has read some of it
+        connection = connect(str(file))
+        found = last_revision(connection)
+        if found != revision:
+            connection.close()
+            raise Unusable(
+                f"{file} ends at revision {found}, and ended at {revision} when it was read",
+                "start the server again; should it happen again, look after the disk",
+            )
+    return connection
 
 
 def _take(stream: io.BufferedReader) -> bytes | None:

@@ -12,9 +12,9 @@ import msgspec
 from doorman.base.clock import VIRTUAL_START
 from doorman.base.durations import format_duration, parse_duration
 from doorman.base.errors import ApiError
-from doorman.client.manifests import ManifestError, apply_manifest, parse_manifests
-from doorman.client.resource_lookup import NoSuchResource, ServedResource, find_resource
-from doorman.client.taint_patch import changed_taints, patch_taints
+from doorman.client.command_line.manifests import ManifestError, apply_manifest, parse_manifests
+from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, find_resource
+from doorman.client.command_line.taint_patch import changed_taints, patch_taints
 from doorman.nodes.node_commands import cut_off, not_ready, recover
 from doorman.nodes.node_orders import Order, chosen_nodes, give_order
 from doorman.plan.plan_options import PlanOptions

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from doorman.client.api_client import error_of
+from doorman.client.command_line.api_client import error_of
 from doorman.server.pipeline import Pipeline
 from doorman.server.request import Query, Request
 from doorman.testing.loop_thread import LoopThread

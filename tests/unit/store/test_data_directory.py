@@ -1,5 +1,6 @@
 """The data directory: private whatever it was, and never silently short of what was acknowledged."""
 
+import errno
 import os
 import sqlite3
 import stat
@@ -10,6 +11,7 @@ import pytest
 from doorman.store.data_directory import MARK, RevisionMark, check_mark, make_private
 from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Unusable, Write
+from doorman.store.writer_process import open_to_write
 
 
 def mode(path: Path) -> int:
@@ -130,3 +132,38 @@ def test_mark_is_what_was_noted_last(tmp_path: Path) -> None:
     check_mark(tmp_path, 10)
     with pytest.raises(Unusable):
         check_mark(tmp_path, 9)
+
+
+async def test_log_that_is_once_given_back_wrongly_is_not_lost_for_it(tmp_path: Path) -> None:
+    """Opening does not fold a log into the database that it could not read to its end."""
+    await filled(tmp_path)
+    await killed(tmp_path)
+    log = tmp_path / "store.db-wal"
+    whole = log.read_bytes()
+    log.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(Unusable, match="has lost writes"):
+        await SqliteStore.open(tmp_path)
+    log.write_bytes(whole)
+    store = await SqliteStore.open(tmp_path)
+    assert store.revision == 4
+    await store.close()
+
+
+async def test_file_that_ends_elsewhere_than_the_server_read_is_not_written(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    await killed(tmp_path)
+    log = (tmp_path / "store.db-wal").read_bytes()
+    with pytest.raises(Unusable, match="ends at revision 4, and ended at 3 when it was read"):
+        open_to_write(tmp_path / "store.db", 3)
+    assert (tmp_path / "store.db-wal").read_bytes() == log
+
+
+async def test_what_cannot_be_made_durable_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await filled(tmp_path)
+
+    def fails(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(Unusable, match="cannot be made durable: Input/output error"):
+        await SqliteStore.open(tmp_path)

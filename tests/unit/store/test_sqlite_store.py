@@ -225,6 +225,29 @@ async def test_store_whose_writer_dies_acknowledges_nothing_more(tmp_path: Path)
     await again.close()
 
 
+async def test_refreshed_key_is_durable(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    first = store.take(Write("a", b"1", ABSENT))
+    assert store.revision < first.revision
+    assert await store.refresh("a") == first.entry
+    assert store.revision == first.revision
+    await store.close()
+
+
+async def test_key_that_will_never_be_durable_is_not_refreshed(tmp_path: Path) -> None:
+    """Nobody is refused because of a write that was lost."""
+    store = await SqliteStore.open(tmp_path)
+    store._writer._process.kill()
+    await store._writer._lost.wait()
+    store._failure = None
+    store.take(Write("a", b"1", ABSENT))
+    store._written("the process that writes has ended")
+    with pytest.raises(Failed):
+        await store.refresh("a")
+    assert await store.refresh("b") is None
+    await store.close()
+
+
 async def test_directory_is_held_until_the_last_group_is_written(tmp_path: Path) -> None:
     """By the writer, should the server be gone: nobody reads the file before it is complete."""
     store = await SqliteStore.open(tmp_path)

@@ -14,8 +14,8 @@ from doorman.cli.describe.described_pod import describe_pod
 from doorman.cli.describe.description import Description
 from doorman.cli.objects.object_arguments import ObjectArgument, find_objects
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.http_client import HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, ServedResource
+from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource
 
 _FINISHED: Final = "status.phase!=Failed,status.phase!=Succeeded"
 
@@ -85,7 +85,7 @@ class _Describing:
 
     def _text(self, resource: ServedResource, doc: dict[str, Any]) -> str:
         out = Description()
-        now = self._client.now
+        now = self._client.now()
         if resource.kind == "Pod" and not resource.group:
             describe_pod(out, doc, now)
         elif resource.kind == "Node" and not resource.group:

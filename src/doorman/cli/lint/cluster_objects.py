@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from doorman.base.errors import ApiError
-from doorman.client.http_client import HttpClient
+from doorman.client.command_line.http_client import HttpClient
 
 PAGE: Final = "500"
 PATHS: Final = (

@@ -120,7 +120,7 @@ def _paths(name: str) -> list[Path]:
 
 def _cluster(choice: ClusterChoice) -> list[LintDocument]:
     from doorman.cli.lint.cluster_objects import cluster_objects  # loaded when there is a cluster to talk to
-    from doorman.client.http_client import HttpClient, Unreachable, find_kubeconfig
+    from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
 
     try:
         client = HttpClient(find_kubeconfig(choice.kubeconfig, default_data_dir() / "kubeconfig"), choice.context)

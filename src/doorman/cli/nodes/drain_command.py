@@ -13,7 +13,7 @@ from doorman.base.errors import ApiError
 from doorman.cli.flag_types import GoDuration
 from doorman.cli.nodes.drain_decisions import DrainOptions, decide_departure
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
-from doorman.client.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.nodes.node_orders import NoSuchNodes, chosen_nodes
 
 REFUSED_RETRY_SECONDS: Final = 5.0

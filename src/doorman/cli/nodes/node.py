@@ -7,7 +7,7 @@ import click
 
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
-from doorman.client.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.nodes.fleet import COUNT_MAX, FleetError, check_profile
 from doorman.nodes.node_commands import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
 from doorman.nodes.node_orders import NoSuchNodes, NotSimulated, Order, chosen_nodes, give_order
@@ -51,6 +51,16 @@ def chosen_options(function: F) -> F:
     help="Register uninitialized, as kubelets of a cloud do; the simulated cloud takes the taint off.",
 )
 @click.option("--startup-delay", default="", metavar="DURATION", help="How long it is not ready at first, such as 20s.")
+@click.option(
+    "--pod-termination", default="", metavar="DURATION", help="How long its pods take to stop that do not say."
+)
+@click.option(
+    "--failing-image",
+    "failing_images",
+    multiple=True,
+    metavar="PATTERN",
+    help='Images it cannot pull, such as "*:old"; may be repeated.',
+)
 @click.option("--script", default="", help='What happens to it, such as "silent 30s-90s"; counts from its creation.')
 @click.option(
     "--devices", default="", metavar="KIND=NUMBER[,NAME=VALUE]", help='Its devices, such as "gpu=8,model=a100".'
@@ -75,6 +85,8 @@ def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:
         labels=dict(_pair("--label", text, "disk=ssd") for text in options["labels"]),
         taints=tuple(_taint(text) for text in options["taints"]),
         startup_delay=options["startup_delay"],
+        pod_termination=options["pod_termination"],
+        failing_images=options["failing_images"],
         cloud_provider=options["cloud_provider"] or "",
         script=options["script"],
         devices=options["devices"],

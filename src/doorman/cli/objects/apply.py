@@ -8,9 +8,9 @@ import click
 
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.http_client import Unreachable
-from doorman.client.manifests import Manifest, ManifestError, apply_manifest, parse_manifests
-from doorman.client.resource_lookup import NoSuchResource
+from doorman.client.command_line.http_client import Unreachable
+from doorman.client.command_line.manifests import Manifest, ManifestError, apply_manifest, parse_manifests
+from doorman.client.command_line.resource_lookup import NoSuchResource
 
 
 @click.command("apply")
@@ -38,9 +38,18 @@ def command(
             suffix = " (server dry run)" if is_dry else ""
             print(f"{applied.resource.qualified}/{applied.after['metadata']['name']} {applied.verb}{suffix}")
         except (ApiError, Unreachable, NoSuchResource) as error:
-            problems.append(told(error))
+            problems.append(_named(doc, error))
     if problems:
         fail("\n".join(problems))
+
+
+def _named(doc: Manifest, error: Exception) -> str:
+    """What went wrong, and with which object: a conflict names only fields."""
+    text = told(error)
+    if isinstance(error, ApiError) and error.reason == "Conflict":
+        name = f"{doc['kind'].lower()}/{doc['metadata']['name']}"
+        text += f"\nwhen applying {name}\nhint: --force-conflicts takes the fields over"
+    return text
 
 
 def documents(files: tuple[str, ...]) -> Iterator[Manifest]:

@@ -7,8 +7,8 @@ import click
 from doorman.base.errors import ApiError
 from doorman.cli.objects.apply import documents
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.http_client import HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, ServedResource, find_resource, resource_of_kind
+from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, find_resource, resource_of_kind
 
 
 @click.command("delete")

@@ -13,8 +13,8 @@ from doorman.cli.objects.event_rows import HEADER, in_order, row
 from doorman.cli.objects.object_output import print_list
 from doorman.cli.objects.output import print_columns
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.http_client import HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, find_resource
+from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, find_resource
 
 _TYPES: Final = ("Normal", "Warning")
 
@@ -62,7 +62,7 @@ def command(
             where = f" in {space} namespace" if space else ""
             click.echo(f"No events found{where}.", err=True)
             return
-        rows = _rows(found, client.now, with_namespace=not space)
+        rows = _rows(found, client.now(), with_namespace=not space)
         header = [] if no_headers else [["NAMESPACE", *HEADER] if not space else list(HEADER)]
         print_columns([*header, *rows], width_min=6)
         if watch:
@@ -102,5 +102,4 @@ def _print_more(client: HttpClient, path: str, query: dict[str, str], types: set
             fail(f"error: {change['object'].get('message', 'the watch ended')}")
         event = change["object"]
         if change["type"] != "DELETED" and _is_wanted(event, types):
-            client.request("GET", "/version")  # what time it is there
-            print_columns(list(_rows([event], client.now, with_namespace=with_namespace)), width_min=6)
+            print_columns(list(_rows([event], client.now(), with_namespace=with_namespace)), width_min=6)

@@ -13,8 +13,8 @@ from doorman.cli.objects.object_arguments import ObjectArgument, find_objects, t
 from doorman.cli.objects.object_output import OutputFormat, PrintOptions, print_documents, sorted_by
 from doorman.cli.objects.output import print_object, print_table
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option, told
-from doorman.client.http_client import TABLE, HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, ServedResource
+from doorman.client.command_line.http_client import TABLE, HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource
 
 
 @click.command("get")

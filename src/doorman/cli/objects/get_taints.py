@@ -8,13 +8,13 @@ import yaml
 
 from doorman.api.taints import Taint
 from doorman.api.views.resource.devices import RESOURCE_VERSION
-from doorman.base.clock import Instant, SystemClock
+from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time
 from doorman.cli.objects.output import print_columns
 from doorman.cli.server_connection import fail, fail_with
-from doorman.client.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.semantics.taints.taint_records import ANNOTATION, TaintRecord, expiry_or_none, read_records
 
 RULE: Final = "devicetaintrule"
@@ -40,7 +40,7 @@ def print_taints(client: HttpClient, names: tuple[str, ...], selector: str, outp
     elif not found:
         click.echo("No taints found.", err=True)
     else:
-        now = SystemClock().now()
+        now = client.now()
         print_columns([HEADER, *(row(node, record, now) for node, record in found)])
 
 

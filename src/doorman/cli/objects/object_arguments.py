@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from doorman.client.api_client import ApiClient
-from doorman.client.resource_lookup import ServedResource, find_resource
+from doorman.client.command_line.api_client import ApiClient
+from doorman.client.command_line.resource_lookup import ServedResource, find_resource
 
 
 class ObjectArgument(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import yaml
 
 from doorman.cli.objects.jsonpath_template import TemplateError, render, text_of, values
 from doorman.cli.objects.output import print_columns, print_object
-from doorman.client.resource_lookup import ServedResource
+from doorman.client.command_line.resource_lookup import ServedResource
 
 _PLAIN: Final = ("", "wide", "name", "json", "yaml")
 _WITH_TEMPLATE: Final = ("jsonpath", "custom-columns")

@@ -14,8 +14,8 @@ from doorman.cli.objects.object_arguments import ObjectArgument, find_objects
 from doorman.cli.objects.object_output import OutputFormat, PrintOptions, print_documents
 from doorman.cli.objects.wanted_states import Created, Gone, Unrecognized, WaitCondition, read_condition
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.http_client import HttpClient, Unreachable
-from doorman.client.resource_lookup import NoSuchResource, ServedResource
+from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource
 
 _FOREVER = 7 * 24 * 3600.0
 """What kubectl takes a timeout below zero for."""

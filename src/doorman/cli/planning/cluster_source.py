@@ -6,11 +6,11 @@ from typing import NoReturn
 
 import click
 
-from doorman.base.clock import SystemClock, spent
+from doorman.base.clock import spent
 from doorman.base.errors import ApiError
 from doorman.cli.paths import default_data_dir
 from doorman.cli.server_connection import ClusterChoice, fail_with
-from doorman.client.http_client import HttpClient, Unreachable, find_kubeconfig
+from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
 from doorman.snapshot.cluster_reader import read_cluster
 from doorman.snapshot.snapshot_file import load
 from doorman.snapshot.snapshot_format import Snapshot, SnapshotError
@@ -49,7 +49,7 @@ def read(cluster: ClusterChoice, progress: "ProgressLine", *, redacts: bool) -> 
             counts[resource] = count
             progress.say(f"reading {resource}: {sum(counts.values())} objects")
 
-        return read_cluster(client, SystemClock().now(), redacts=redacts, told=told)
+        return read_cluster(client, client.now(), redacts=redacts, told=told)
     except (ApiError, Unreachable) as error:
         fail_with([error])
     finally:

@@ -15,8 +15,8 @@ from doorman.api.well_known import JSON
 from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.histograms import Histogram
-from doorman.client.api_client import error_of
 from doorman.client.client import Disconnected
+from doorman.client.command_line.api_client import error_of
 from doorman.client.http.http_connection import Answer, BrokenConnection, HttpConnection, connect
 from doorman.client.http.request_limit import RequestLimit
 from doorman.client.http.server_access import RequestCredentials, ServerAccess

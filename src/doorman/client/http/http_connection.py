@@ -1,7 +1,7 @@
 """One connection to an HTTP/1.1 server: a request at a time, its answer whole or piece by piece.
 
 Our own, because components send thousands of small requests a second to one server, and a general client costs several
-times of what the request does.
+times of what the request does (a GET of a kilobyte: 38 µs of CPU with both ends, with httpx2 565).
 """
 
 import asyncio

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 
 from doorman.base.errors import ApiError
-from doorman.client.api_client import error_of
 from doorman.client.client import Disconnected
+from doorman.client.command_line.api_client import error_of
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_connection import BrokenConnection
 

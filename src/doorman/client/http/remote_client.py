@@ -35,6 +35,7 @@ SENT_WHOLE: Final[frozenset[tuple[str, str]]] = frozenset(
         ("cronjobs.batch", "status"),
         ("cronjobs.batch", ""),
         ("poddisruptionbudgets.policy", "status"),
+        ("horizontalpodautoscalers.autoscaling", "status"),
         ("endpoints", ""),
         ("endpointslices.discovery.k8s.io", ""),
         ("namespaces", "finalize"),
@@ -99,6 +100,8 @@ class RemoteClient:
 
     async def patch(self, action: Patch) -> Any:
         kind = self._kind(action.resource)
+        if action.subresource == "scale":
+            return await self._send_scale(kind, action)
         if (action.resource, action.subresource) in SENT_WHOLE and action.type is not PatchType.APPLY:
             return await self._send_whole(kind, action)
         path = path_of(kind, action.namespace, action.name, action.subresource)
@@ -172,6 +175,21 @@ class RemoteClient:
             return answer
         assert conflict is not None, "every attempt but one with a conflict has returned or raised"
         raise conflict
+
+    async def _send_scale(self, kind: Kind, action: Patch) -> Any:  # the Scale as a document
+        """Roles let scales of all kinds be read and updated, and not patched."""
+        path = path_of(kind, action.namespace, action.name, action.subresource)
+        for attempt in range(1, CONFLICTS_MAX + 1):
+            live = await self._ask("GET", "get", kind, path)
+            try:
+                answer = await self._ask("PUT", "update", kind, path, body=merge_patch(live, action.body))
+            except ApiError as error:
+                if error.code != 409 or attempt == CONFLICTS_MAX:
+                    raise
+            else:
+                note(kind.storage, action.namespace, answer)
+                return answer
+        raise AssertionError("the last attempt has returned or raised")
 
     def _known_document(self, kind: Kind, action: Patch) -> Document | None:
         key = f"{action.namespace}/{action.name}" if action.namespace else action.name

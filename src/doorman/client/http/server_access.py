@@ -15,7 +15,7 @@ from lightkube.config.models import User, UserExec
 
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
-from doorman.client.http_client import Unreachable, chosen_config
+from doorman.client.command_line.http_client import Unreachable, chosen_config
 
 TOKEN_FILE_SECONDS: Final = 60.0
 """A token file is read again so often: whoever wrote it replaces it before it expires."""

@@ -1,6 +1,6 @@
 """The workloads that autoscalers scale: how many replicas they have and are to have, and which pods are theirs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -26,10 +26,19 @@ class ScaleTarget(msgspec.Struct, frozen=True, kw_only=True):
     """None: it has none."""
 
 
+CustomScales = Callable[[ScaleTargetReference, str], ScaleTarget | str | None]
+"""The scale of an object of a custom kind in a namespace, or why it cannot be told; None: there is no such kind."""
+
+
 class ScaleTargets:
-    def __init__(self, workloads: Mapping[str, ListerOf[Any]]) -> None:
+    def __init__(
+        self,
+        workloads: Mapping[str, ListerOf[Any]],
+        custom: CustomScales = lambda _reference, _namespace: None,
+    ) -> None:
         """`workloads`: listers by resource."""
         self._workloads = workloads
+        self._custom = custom
 
     def find(self, reference: ScaleTargetReference, namespace: str) -> ScaleTarget | str:
         """Or why it cannot be told."""
@@ -37,7 +46,8 @@ class ScaleTargets:
         group = group if slash else ""
         resource = TARGETS.get((group, reference.kind))
         if resource is None:
-            return f'no matches for kind "{reference.kind}" in group "{group}"'
+            missing = f'no matches for kind "{reference.kind}" in group "{group}"'
+            return self._custom(reference, namespace) or missing
         workload = self._workloads[resource].get(f"{namespace}/{reference.name}")
         if workload is None:
             return f'{resource} "{reference.name}" not found'

@@ -45,7 +45,7 @@ def decide_kinds(policy: Policy, kinds: Kinds) -> list[Kind]:
 
 def decide_warnings(policy: Policy, kinds: Kinds, rows: Mapping[str, Any]) -> list[dict[str, str]]:  # rows of types
     """ExpressionWarnings: for each expression what is wrong with it, by kind."""
-    from doorman.semantics.cel.object_types import ObjectTypes
+    from doorman.semantics.cel.typing.object_types import ObjectTypes
 
     types = ObjectTypes(rows)
     doc = msgspec.to_builtins(policy)

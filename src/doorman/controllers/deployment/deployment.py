@@ -13,27 +13,22 @@ import msgspec
 
 from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import Deployment, DeploymentStatus, ReplicaSet, Template
-from doorman.api.views.meta import ObjectMeta, controller_of
+from doorman.api.views.meta import controller_of
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.views.pods import Pod
 from doorman.api.well_known import APPS_V1
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.base.go_format import quote
-from doorman.client.actions import Action, Create, Delete, Patch, PatchType, RecordEvent
+from doorman.client.actions import Action, Create
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.deployment.deployment_sizes import (
-    DESIRED,
-    HISTORY,
-    MAX,
-    REVISION,
     Resize,
     decide_roll_down,
     decide_roll_up,
     decide_scaling,
     is_scaling,
-    max_replicas,
     new_size,
     revision_of,
 )
@@ -53,28 +48,25 @@ from doorman.controllers.deployment.deployment_status import (
     replaced,
     with_condition,
 )
+from doorman.controllers.deployment.replica_set_writes import (
+    HASH_LABEL,
+    KIND,
+    NAME,
+    REPLICA_SETS,
+    cleanup,
+    deployment_event,
+    replica_set_body,
+    replica_set_patch,
+    resizes,
+    wanted_annotations,
+)
 from doorman.controllers.pods.controller_refs import BY_NAMESPACE, Candidates, Claimant, decide_claim
 from doorman.controllers.pods.controller_revisions import template_hash
 from doorman.controllers.pods.pod_control import is_namespace_going
-from doorman.controllers.pods.status_reports import reference_to
 
-NAME: Final = "deployment-controller"
 RESOURCE: Final = "deployments.apps"
-REPLICA_SETS: Final = "replicasets.apps"
-KIND: Final = "Deployment"
-HASH_LABEL: Final = "pod-template-hash"
 REFUSED: Final = "ReplicaSetCreateError"
 WORKERS: Final = 32
-NOT_COPIED: Final = frozenset(
-    {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        REVISION,
-        HISTORY,
-        DESIRED,
-        MAX,
-        "deprecated.deployment.rollback.to",
-    }
-)
 
 
 def deployment_keys(change: ObjectChange) -> Iterable[str]:
@@ -120,17 +112,6 @@ def without_hash(template: Template) -> Template:
     labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != HASH_LABEL}
     metadata.pop("creationTimestamp", None)
     return {**template, "metadata": {**metadata, "labels": labels}}
-
-
-def wanted_annotations(deployment: Deployment, found: ReplicaSet | None, revision: int) -> dict[str, str]:
-    """What the new ReplicaSet's annotations lack. One that was new before keeps a list of the numbers it has had."""
-    before = found.metadata.annotations if found is not None else {}
-    wanted = {key: value for key, value in deployment.metadata.annotations.items() if key not in NOT_COPIED}
-    if found is None or revision_of(found) < revision:
-        wanted[REVISION] = str(revision)
-        if REVISION in before:
-            wanted[HISTORY] = ",".join(filter(None, (before.get(HISTORY, ""), before[REVISION])))
-    return {key: value for key, value in wanted.items() if before.get(key) != value}
 
 
 class DeploymentController:
@@ -207,7 +188,7 @@ class DeploymentController:
             return DONE  # what it made it would not find again
         if selector.is_everything:
             text = "This deployment is selecting all pods. A non-empty selector is required."
-            return Result(actions=(_event(deployment.metadata, "SelectingAll", text, kind="Warning"),))
+            return Result(actions=(deployment_event(deployment.metadata, "SelectingAll", text, kind="Warning"),))
         claimant = Claimant(resource=RESOURCE, api_version=APPS_V1, kind=KIND, meta=deployment.metadata)
         candidates = self._candidates.of(key, deployment.metadata)
         claim = decide_claim(claimant, selector, REPLICA_SETS, candidates)
@@ -221,9 +202,9 @@ class DeploymentController:
             return _result(list(claim.actions), replaced(deployment.status, said), deployment, now)
         if deployment.spec.paused or is_scaling(deployment, everyone):
             actions = [*claim.actions, *self._note_new(deployment, new, old)]
-            actions += _resizes(deployment, decide_scaling(deployment, new, old))
+            actions += resizes(deployment, decide_scaling(deployment, new, old))
             if deployment.spec.paused:
-                actions += _cleanup(deployment, old)
+                actions += cleanup(deployment, old)
             counters = decide_counters(deployment, everyone, new)
             status = replaced(counters, decide_available(deployment, counters, now))
             return _result(actions, status, deployment, now, _revision(new, old))
@@ -245,7 +226,7 @@ class DeploymentController:
         recreates = deployment.spec.strategy.type == "Recreate"
         status = decide_counters(deployment, everyone, new)
         if recreates and any(one.spec.replicas > 0 for one in old):
-            actions += _resizes(deployment, [Resize(one, 0) for one in old if one.spec.replicas > 0])
+            actions += resizes(deployment, [Resize(one, 0) for one in old if one.spec.replicas > 0])
         elif recreates and self._any_runs(old):
             pass
         elif new is None:
@@ -258,9 +239,9 @@ class DeploymentController:
             steps = decide_roll_up(deployment, new, everyone) or (
                 [] if recreates else decide_roll_down(deployment, new, old)
             )
-            actions += _resizes(deployment, steps)
+            actions += resizes(deployment, steps)
             if is_complete(deployment, status):
-                actions += _cleanup(deployment, old)
+                actions += cleanup(deployment, old)
         status = replaced(status, decide_available(deployment, status, now))
         status = replaced(status, decide_progressing(deployment, status, new, now))
         status = replaced(status, decide_failure(status.conditions, everyone, new))
@@ -284,12 +265,12 @@ class DeploymentController:
             return _result(actions, collided, deployment, now)
         revision = _revision_after(old)
         size = new_size(deployment, everyone, 0)
-        body = _replica_set_body(deployment, claimant, name, hash_, size, revision)
+        body = replica_set_body(deployment, claimant, name, hash_, size, revision)
         actions.append(Create(resource=REPLICA_SETS, namespace=meta.namespace, body=body))
         self._making[meta.key] = name
         if size > 0:
             text = f"Scaled up replica set {name} from 0 to {size}"
-            actions.append(_event(meta, "ScalingReplicaSet", text))
+            actions.append(deployment_event(meta, "ScalingReplicaSet", text))
         if has_deadline(deployment):
             text = f'Created new replica set "{name}"'
             status = replaced(status, with_condition(status.conditions, PROGRESSING, "True", CREATED, text, now))
@@ -304,7 +285,7 @@ class DeploymentController:
         body: dict[str, Any] = {"metadata": {"annotations": annotations}} if annotations else {}  # JSON
         if new.spec.min_ready_seconds != deployment.spec.min_ready_seconds:
             body["spec"] = {"minReadySeconds": deployment.spec.min_ready_seconds}
-        return [_patch_set(new, body)] if body else []
+        return [replica_set_patch(new, body)] if body else []
 
     def _any_runs(self, old: Iterable[ReplicaSet]) -> bool:
         return any(self._pods.by(UNFINISHED_BY_OWNER, one.metadata.uid) for one in old)
@@ -312,7 +293,7 @@ class DeploymentController:
 
 def _refusal(deployment: Deployment, text: str, now: Instant) -> list[Action]:
     """The new ReplicaSet could not be made: told before it is tried again."""
-    actions: list[Action] = [_event(deployment.metadata, REFUSED, text, kind="Warning")]
+    actions: list[Action] = [deployment_event(deployment.metadata, REFUSED, text, kind="Warning")]
     if has_deadline(deployment):
         status = deployment.status
         said = with_condition(status.conditions, PROGRESSING, "False", REFUSED, text, now)
@@ -338,91 +319,3 @@ def _result(
     deadline = next_deadline(deployment, status.conditions, now)
     wakes = ((f"deployment/{deployment.metadata.key}", deadline),) if deadline is not None else ()
     return Result(actions=actions, wakes=wakes)
-
-
-def _replica_set_body(
-    deployment: Deployment, claimant: Claimant, name: str, hash_: str, size: int, revision: int
-) -> dict[str, Any]:
-    template = deployment.spec.template
-    labels = {**((template.get("metadata") or {}).get("labels") or {}), HASH_LABEL: hash_}
-    annotations = wanted_annotations(deployment, None, revision) | _sizes(deployment)
-    selector = deployment.spec.selector
-    assert selector is not None, "a Deployment has a selector"
-    chosen: dict[str, Any] = {"matchLabels": {**selector.match_labels, HASH_LABEL: hash_}}  # JSON
-    if selector.match_expressions:
-        chosen["matchExpressions"] = [
-            {"key": one.key, "operator": one.operator, **({"values": list(one.values)} if one.values else {})}
-            for one in selector.match_expressions
-        ]
-    return {
-        "apiVersion": APPS_V1,
-        "kind": "ReplicaSet",
-        "metadata": {
-            "name": name,
-            "namespace": deployment.metadata.namespace,
-            "labels": labels,
-            "annotations": annotations,
-            "ownerReferences": [claimant.reference()],
-        },
-        "spec": {
-            "replicas": size,
-            "minReadySeconds": deployment.spec.min_ready_seconds,
-            "selector": chosen,
-            "template": {**template, "metadata": {**(template.get("metadata") or {}), "labels": labels}},
-        },
-    }
-
-
-def _sizes(deployment: Deployment) -> dict[str, str]:
-    return {DESIRED: str(deployment.spec.replicas), MAX: str(max_replicas(deployment))}
-
-
-def _resizes(deployment: Deployment, steps: Iterable[Resize]) -> list[Action]:
-    actions: list[Action] = []
-    for step in steps:
-        found, size = step.replica_set, step.replicas
-        annotations = found.metadata.annotations
-        known = {key: value for key, value in _sizes(deployment).items() if annotations.get(key) != value}
-        if size == found.spec.replicas and not known:
-            continue
-        body: dict[str, Any] = {"spec": {"replicas": size}}  # JSON
-        if known:
-            body["metadata"] = {"annotations": known}
-        actions.append(_patch_set(found, body))
-        if size != found.spec.replicas:
-            way = "up" if size > found.spec.replicas else "down"
-            text = f"Scaled {way} replica set {found.metadata.name} from {found.spec.replicas} to {size}"
-            actions.append(_event(deployment.metadata, "ScalingReplicaSet", text))
-    return actions
-
-
-def _patch_set(found: ReplicaSet, body: dict[str, Any]) -> Patch:  # JSON
-    meta = found.metadata
-    metadata = {**body.get("metadata", {}), "uid": meta.uid}
-    return Patch(
-        resource=REPLICA_SETS,
-        namespace=meta.namespace,
-        name=meta.name,
-        body={**body, "metadata": metadata},
-        type=PatchType.MERGE,
-    )
-
-
-def _cleanup(deployment: Deployment, old: Sequence[ReplicaSet]) -> list[Action]:
-    limit = deployment.spec.revision_history_limit
-    if limit is None or limit < 0:
-        return []
-    alive = sorted((one for one in old if not one.metadata.deletion_timestamp), key=revision_of)
-    excess = alive[: max(len(alive) - limit, 0)]
-    return [
-        Delete(resource=REPLICA_SETS, namespace=one.metadata.namespace, name=one.metadata.name, uid=one.metadata.uid)
-        for one in excess
-        if one.spec.replicas == 0
-        and one.status.replicas == 0
-        and one.metadata.generation <= one.status.observed_generation
-    ]
-
-
-def _event(meta: ObjectMeta, reason: str, message: str, *, kind: str = "Normal") -> RecordEvent:
-    regarding = reference_to(meta, api_version=APPS_V1, kind=KIND)
-    return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=NAME)

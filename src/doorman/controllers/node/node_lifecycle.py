@@ -12,11 +12,9 @@ is behind and the node may well be alive, and no node is judged until the cache 
 Keys: `health`, `taint`, `node/<name>`, `mark/<name>`, `flipped/<name>` and `pod/<namespace>/<name>`.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Final
 
-from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
 from doorman.api.views.coordination import Lease
@@ -28,6 +26,8 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action
 from doorman.client.controller_contract import DONE, Result, Retry
 from doorman.client.informer_cache import ListerOf
+from doorman.controllers.node.no_execute_taints import NoExecuteTaints
+from doorman.controllers.node.node_collector_metrics import NodeCollectorMetrics
 from doorman.controllers.node.node_health import (
     NodeMemory,
     as_unknown,
@@ -44,9 +44,6 @@ from doorman.controllers.node.node_health import (
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.node.node_lifecycle_sources import SOURCES
 from doorman.controllers.node.node_taints import (
-    NEITHER,
-    NO_EXECUTE_TAINTS,
-    Intent,
     decide_labels,
     decide_taints,
     has_no_execute,
@@ -55,26 +52,21 @@ from doorman.controllers.node.node_taints import (
 from doorman.controllers.node.node_zones import (
     Disruption,
     Rates,
-    Zone,
     ZoneCount,
     ZoneReport,
     Zones,
     report_zone,
     zone_of,
 )
-from doorman.semantics.taints.condition_taints import UNREACHABLE_NO_EXECUTE, no_execute_taint_or_none
+from doorman.semantics.taints.condition_taints import UNREACHABLE_NO_EXECUTE
 from doorman.semantics.taints.taint_lists import has_taint
 
 NAME: Final = "node-lifecycle-controller"
 EXCLUDE_LABEL: Final = "node.kubernetes.io/exclude-disruption"
 WORKERS: Final = 16
 
-TAINT_PASS_SECONDS: Final = 0.1
-TAINT_RETRY_SECONDS: Final = 0.05
 MARK_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.02, factor=1.0)
 TAINT_RETRY: Final = Retry(attempts_max=5, delay_seconds=0.1, factor=1.0)
-NODE_BUCKETS_SECONDS: Final = tuple(0.001 * 4**power for power in range(8))
-PASS_BUCKETS_SECONDS: Final = tuple(0.01 * 4**power for power in range(8))
 
 
 class NodeLifecycleController:
@@ -113,45 +105,23 @@ class NodeLifecycleController:
                 unhealthy_share_min=settings.unhealthy_zone_threshold,
             )
         )
-        self._intents: dict[str, Intent] = {}
         self._marked: set[str] = set()
         """Ready nodes whose flip to Unknown is this controller's own doing and whose pods are to be marked for it."""
-        self._unseen: set[str] = set()
-        """Nodes that are being marked Unknown and do not show it yet. They keep their turn until they do."""
         self._behind: tuple[str, int] | None = None
         """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
-        self._started: Instant = 0.0
-        self._evictions = Counter("node_collector_evictions_total", "Nodes tainted NoExecute.", ["zone"], registry=None)
-        self._health = Gauge("node_collector_zone_health", "Percent of healthy nodes.", ["zone"], registry=None)
-        self._sizes = Gauge("node_collector_zone_size", "Nodes of a zone.", ["zone"], registry=None)
-        self._unhealthy = Gauge(
-            "node_collector_unhealthy_nodes_in_zone", "Nodes of a zone that are not ready.", ["zone"], registry=None
-        )
-        self._node_seconds = Histogram(
-            "node_collector_update_node_health_duration_seconds",
-            "Seconds it took to judge one node.",
-            buckets=NODE_BUCKETS_SECONDS,
-            registry=None,
-        )
-        self._pass_seconds = Histogram(
-            "node_collector_update_all_nodes_health_duration_seconds",
-            "Seconds it took to judge all nodes.",
-            buckets=PASS_BUCKETS_SECONDS,
-            registry=None,
-        )
+        self._measures = NodeCollectorMetrics()
+        self._no_execute = NoExecuteTaints(nodes, self._zones, self._measures.evictions)
 
     @property
     def metrics(self) -> Sequence[MetricWrapperBase]:
-        return (
-            self._evictions, self._health, self._sizes, self._unhealthy, self._node_seconds, self._pass_seconds
-        )  # fmt: skip
+        return self._measures.all
 
     def zones(self) -> list[ZoneReport]:
         """How every zone is doing, and why nothing is tainted where nothing is."""
         return [report_zone(zone, found) for zone, found in sorted(self._zones.items()) if found.state is not None]
 
     def start(self, now: Instant) -> Result:
-        self._started = now
+        self._no_execute.started = now
         return Result(wakes=(("health", now),))
 
     def reconcile(self, key: str, now: Instant) -> Result:
@@ -162,7 +132,7 @@ class NodeLifecycleController:
             case "health":
                 return self._health_pass(now)
             case "taint":
-                return self._taint_pass(now)
+                return self._no_execute.taint_pass(now)
             case "pod":
                 return self._sync_pod(rest, now)
             case "mark":
@@ -174,23 +144,23 @@ class NodeLifecycleController:
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives them
         kind, _, name = key.partition("/")
         if kind == "node":
-            self._intents.pop(name, None)
+            self._no_execute.intents.pop(name, None)
         elif kind == "mark":
             self._forget_mark(name)
             memory = self._memories.get(name)
             if memory is not None:
-                self._zone(memory.zone).remove(name)
+                self._zones.known(memory.zone).remove(name)
 
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._nodes.get(name)
         if node is None:
-            self._intents.pop(name, None)
+            self._no_execute.intents.pop(name, None)
             return DONE
         if ready_status(node) == "Unknown":
-            self._unseen.discard(name)
-        patch = decide_taints(node, self._intents.get(name), now)
+            self._no_execute.unseen.discard(name)
+        patch = decide_taints(node, self._no_execute.intents.get(name), now)
         if patch is None:
-            self._intents.pop(name, None)
+            self._no_execute.intents.pop(name, None)
         labels = decide_labels(node)
         actions = [action for action in (patch, labels) if action is not None]
         return Result(actions=actions, retry=TAINT_RETRY) if actions else DONE
@@ -225,17 +195,17 @@ class NodeLifecycleController:
                 counted = ready if current == "True" else not_ready
                 counted[memory.zone] = counted.get(memory.zone, 0) + 1
             if current is not None:
-                self._decide_no_execute(node, memory.zone, current, now, wakes)
+                self._no_execute.decide(node, memory.zone, current, now, wakes)
             node_ended = self._stopwatch()
-            self._node_seconds.observe(node_ended - node_begun)
+            self._measures.node_seconds.observe(node_ended - node_begun)
             node_begun = node_ended
-        self._pass_seconds.observe(node_begun - begun)
+        self._measures.pass_seconds.observe(node_begun - begun)
         counts = {
             zone: ZoneCount(ready=ready.get(zone, 0), not_ready=not_ready.get(zone, 0))
             for zone in sorted({*ready, *not_ready})
         }
         self._evaluate_zones(counts, nodes, now, wakes)
-        wakes.extend(self._taint_wake(now))
+        wakes.extend(self._no_execute.next_pass(now))
         return Result(actions=actions, wakes=(*wakes, again))
 
     def _note_arrivals(
@@ -251,7 +221,7 @@ class NodeLifecycleController:
             known = memories.get(name)
             if known is not None:
                 if known.zone != zone:
-                    self._zone(known.zone).remove(name)
+                    self._zones.known(known.zone).remove(name)
                     known.zone = zone
                 self._ensure_zone(zone, now)
                 continue
@@ -260,21 +230,21 @@ class NodeLifecycleController:
             text = f"Node {name} event: Registered Node {name} in Controller"
             actions.append(node_event(node.metadata, "RegisteredNode", text))
             if not self._settings.is_resuming(now):
-                self._clear_no_execute(node, zone, now, wakes)
+                self._no_execute.clear(node, zone, now, wakes)
 
     def _remember(self, node: Node, zone: str, now: Instant) -> NodeMemory:
         memory = remember(node, zone, now)
         if self._settings.is_resuming(now):
             resume(memory, self._leases.get(memory.lease_key), now, self._settings.node_monitor_period_seconds)
             if has_no_execute(node):
-                self._zone(zone).resume(node.metadata.name, no_execute_since(node))
+                self._zones.known(zone).resume(node.metadata.name, no_execute_since(node))
         return memory
 
     def _note_departures(self, present: Set[str], actions: list[Action]) -> None:
         for name in [name for name in self._memories if name not in present]:
             memory = self._memories.pop(name)
-            self._zone(memory.zone).remove(name)
-            self._intents.pop(name, None)
+            self._zones.known(memory.zone).remove(name)
+            self._no_execute.intents.pop(name, None)
             self._forget_mark(name)
             meta = ObjectMeta(name=name, uid=memory.uid)
             actions.append(node_event(meta, "RemovingNode", f"Node {name} event: Removing Node {name} from Controller"))
@@ -315,7 +285,7 @@ class NodeLifecycleController:
             if self._has_newer_lease(memory):
                 return ready_status(node)
             wakes.append((f"mark/{name}", now))
-            self._unseen.add(name)
+            self._no_execute.unseen.add(name)
             memory.ready = as_unknown(memory.ready, node)
             return "Unknown"
         self._forget_mark(name)
@@ -323,7 +293,7 @@ class NodeLifecycleController:
 
     def _forget_mark(self, name: str) -> None:
         self._marked.discard(name)
-        self._unseen.discard(name)
+        self._no_execute.unseen.discard(name)
 
     def _is_overdue(self, node: Node, memory: NodeMemory, now: Instant) -> bool:
         grace = grace_seconds(
@@ -342,7 +312,7 @@ class NodeLifecycleController:
         if self._is_overdue(node, memory, now) and not self._has_newer_lease(memory):
             actions = decide_mark(node, now)
         if not actions:
-            self._unseen.discard(name)
+            self._no_execute.unseen.discard(name)
             return DONE
         memory.ready = as_unknown(memory.ready, node)
         if ready_status(node) == "True":
@@ -366,70 +336,6 @@ class NodeLifecycleController:
             return DONE
         return Result(actions=decide_pod_not_ready(pod, now))
 
-    def _decide_no_execute(
-        self, node: Node, zone: str, current: str, now: Instant, wakes: list[tuple[str, Instant]]
-    ) -> None:
-        wanted = no_execute_taint_or_none(current)
-        if wanted is None:
-            if current == "True":
-                self._clear_no_execute(node, zone, now, wakes)
-            return
-        if any(has_taint(node.spec.taints, other) for other in NO_EXECUTE_TAINTS if other != wanted):
-            self._intend(node.metadata.name, Intent(wanted), now, wakes)
-            return
-        # A taint that is on its way counts: the node has had its turn.
-        is_tainted = has_taint(node.spec.taints, wanted) or self._intents.get(node.metadata.name) == Intent(wanted)
-        self._zone(zone).put(node.metadata.name, now, is_tainted=is_tainted)
-
-    def _clear_no_execute(self, node: Node, zone: str, now: Instant, wakes: list[tuple[str, Instant]]) -> None:
-        self._zone(zone).remove(node.metadata.name)
-        self._intents.pop(node.metadata.name, None)
-        if has_no_execute(node):
-            self._intend(node.metadata.name, NEITHER, now, wakes)
-
-    def _intend(self, name: str, intent: Intent, now: Instant, wakes: list[tuple[str, Instant]]) -> None:
-        self._intents[name] = intent
-        wakes.append((f"node/{name}", now))
-
-    def _taint_pass(self, now: Instant) -> Result:
-        wakes: list[tuple[str, Instant]] = []
-        for name, zone in self._zones.items():
-            while (head := zone.head()) is not None:
-                node_name, from_when = head
-                if node_name in self._unseen or not zone.limiter.take(now) or from_when > now:
-                    break
-                self._taint_one(node_name, name, zone, now, wakes)
-        wakes.extend(self._taint_wake(now))
-        return Result(wakes=wakes)
-
-    def _taint_one(
-        self, node_name: str, zone_id: str, zone: Zone, now: Instant, wakes: list[tuple[str, Instant]]
-    ) -> None:
-        node = self._nodes.get(node_name)
-        status = ready_status(node) if node is not None else "True"
-        if status is None:
-            zone.put_off(node_name, now + TAINT_RETRY_SECONDS)
-            return
-        zone.done(node_name)
-        wanted = no_execute_taint_or_none(status)
-        if wanted is not None:
-            self._intend(node_name, Intent(wanted), now, wakes)
-            self._evictions.labels(zone_id).inc()
-
-    def _taint_wake(self, now: Instant) -> Iterable[tuple[str, Instant]]:
-        """The next pass of the grid at which some zone has both a node waiting and a token."""
-        due = [
-            zone.limiter.next_token
-            for _, zone in self._zones.items()
-            if zone.limiter.next_token is not None and zone.head() is not None
-        ]
-        if not due:
-            return ()
-        since = max(min(due), now) - self._started
-        passes = math.ceil(since / TAINT_PASS_SECONDS - 1e-6)
-        instant = self._started + passes * TAINT_PASS_SECONDS
-        return (("taint", instant if instant > now + 1e-6 else self._started + (passes + 1) * TAINT_PASS_SECONDS),)
-
     def _evaluate_zones(
         self,
         counts: dict[str, ZoneCount],
@@ -440,24 +346,16 @@ class NodeLifecycleController:
         match self._zones.evaluate(counts, now):
             case Disruption.ENTERED:
                 for node in nodes:
-                    self._clear_no_execute(node, self._memories[node.metadata.name].zone, now, wakes)
+                    self._no_execute.clear(node, self._memories[node.metadata.name].zone, now, wakes)
             case Disruption.LEFT:
                 for memory in self._memories.values():
                     memory.probed = now
         for name, zone in self._zones.items():
-            count = zone.count
-            self._sizes.labels(name).set(count.size)
-            self._unhealthy.labels(name).set(count.not_ready)
-            self._health.labels(name).set(100 * count.ready / count.size if count.size else 100)
+            self._measures.set_zone(name, zone.count)
 
     def _ensure_zone(self, zone: str, now: Instant) -> None:
         if self._zones.ensure(zone, now):
-            self._evictions.labels(zone)
-
-    def _zone(self, zone: str) -> Zone:
-        found = self._zones.get(zone)
-        assert found is not None, "a node's zone is known before the node is judged"
-        return found
+            self._measures.evictions.labels(zone)
 
 
 def _version(lease: Lease) -> int:

@@ -210,6 +210,11 @@ class Zones:
     def get(self, zone: str) -> Zone | None:
         return self._zones.get(zone)
 
+    def known(self, zone: str) -> Zone:
+        found = self._zones.get(zone)
+        assert found is not None, "a node's zone is known before the node is judged"
+        return found
+
     def items(self) -> Iterable[tuple[str, Zone]]:
         return self._zones.items()
 

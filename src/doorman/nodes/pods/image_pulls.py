@@ -52,9 +52,10 @@ class ImagePulls:
 
     def wait(self, key: str, pod: Pod, node: Node, now: Instant) -> Result | None:
         """What a kubelet does about a pod whose images it cannot pull; None when it has them."""
-        patterns = failing_patterns(pod.metadata.annotations, node.metadata.annotations)
-        if not patterns and not self._pulls:
+        on_pod, on_node = pod.metadata.annotations, node.metadata.annotations
+        if not self._pulls and FAILING_IMAGES not in on_pod and FAILING_IMAGES not in on_node:
             return None
+        patterns = failing_patterns(on_pod, on_node)
         uid = pod.metadata.uid
         before = self._pulls.get(uid)
         if before is not None and now < before.failed_at + before.pause_seconds:

@@ -9,19 +9,23 @@ Rules
 3. A readiness probe succeeds from when the container was ready on; other probes always do.
 4. Which run is meant is decided as a kubelet does: the one that runs, else the last that has ended; `previous` asks for
    the one before.
+5. A node that is cut off cannot be asked: the server says so, as it does of a kubelet that does not answer.
 """
 
 from collections.abc import Iterator, Mapping
 from math import ceil, inf
 from typing import Any, Final
 
+from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
-from doorman.nodes.status.node_annotations import LOG_INTERVAL, LOGS, seconds_or
+from doorman.nodes.profile import node_ip
+from doorman.nodes.status.node_annotations import LOG_INTERVAL, LOGS, SILENT, seconds_or
 from doorman.semantics.pods.run_logs import LogLine, RepeatedLine, RunLog
 
 PROBES: Final = (("startupProbe", "startup"), ("livenessProbe", "liveness"), ("readinessProbe", "readiness"))
 PROBE_PERIOD_SECONDS: Final = 10
+KUBELET_PORT: Final = 10250
 STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 _IMAGE_WAITS: Final = {
@@ -44,7 +48,7 @@ def simulated_log(pod: Document, container: str, *, previous: bool) -> RunLog | 
             return f'previous terminated container "{container}" in pod "{name}" not found'
         return _ended_log(pod, container, last, status.get("restartCount", 0) - 1)
     if state.get("running"):
-        began = from_time(state["running"]["startedAt"])
+        began = _instant(pod, state["running"].get("startedAt"))
         return _log(pod, container, began, None, restarts=status.get("restartCount", 0), code=None)
     ended = state.get("terminated") or last
     if ended:
@@ -56,8 +60,22 @@ def simulated_log(pod: Document, container: str, *, previous: bool) -> RunLog | 
     return f'container "{container}" in pod "{name}" is waiting to start - no logs yet'
 
 
+def is_cut_off(node: Node) -> bool:
+    """Rule 5."""
+    ready = node.status.condition("Ready")
+    is_unheard_of = ready is not None and ready.status == "Unknown"
+    return is_unheard_of or node.metadata.annotations.get(SILENT) == "true"
+
+
+def unreachable(pod: Document, container: str) -> str:
+    meta = pod["metadata"]
+    address = f"{node_ip(pod['spec']['nodeName'])}:{KUBELET_PORT}"
+    url = f"https://{address}/containerLogs/{meta['namespace']}/{meta['name']}/{container}"
+    return f'Get "{url}": dial tcp {address}: i/o timeout'
+
+
 def _ended_log(pod: Document, container: str, ended: Document, restarts: int) -> RunLog:
-    began, finished = from_time(ended["startedAt"]), from_time(ended["finishedAt"])
+    began, finished = (_instant(pod, ended.get(time)) for time in ("startedAt", "finishedAt"))
     return _log(pod, container, began, finished, restarts=restarts, code=ended.get("exitCode", 0))
 
 
@@ -132,7 +150,7 @@ def _ready_at(pod: Document, container: str, began: Instant) -> Instant:
         return inf
     conditions = status.get("conditions") or ()
     ready: Document = next(
-        (one for one in conditions if one["type"] == "ContainersReady" and one["status"] == "True"), {}
+        (one for one in conditions if (one.get("type"), one.get("status")) == ("ContainersReady", "True")), {}
     )
     since = ready.get("lastTransitionTime")
     return max(began, from_time(since)) if since else began
@@ -152,6 +170,11 @@ def _probe_text(probe: Document) -> str:
     if grpc := probe.get("grpc"):
         return f"grpc <pod>:{grpc.get('port')} {grpc.get('service') or ''}".rstrip()
     return f"exec [{' '.join((probe.get('exec') or {}).get('command') or ())}]"
+
+
+def _instant(pod: Document, text: str | None) -> Instant:
+    """Of a status that somebody else may have written, without a time: since the pod is there."""
+    return from_time(text or pod["metadata"]["creationTimestamp"])
 
 
 def _named(holder: Document, lists: tuple[str, ...], name: str) -> dict[str, Any]:  # JSON

@@ -5,14 +5,15 @@ Rules
 1. Pods that run on a simulated node use something, unless the node has not been heard of: whoever asks its kubelet
    would get no answer.
 2. A pod uses what its annotations `doorman.dev/cpu-usage` and `doorman.dev/memory-usage` say, else what those of the
-   workload it belongs to say: of its Deployment before its ReplicaSet.
+   workload it belongs to say: of its Deployment, and not of the ReplicaSet in between, which keeps copies.
 3. `doorman.dev/cpu-load` and `doorman.dev/memory-load` of a workload are a load that its running pods share evenly: the
    more there are, the less each of them has to do.
 4. Otherwise it uses half of what it requests, and next to nothing where it requests nothing.
 5. Every container uses half of what it requests, and the first one all the rest of what its pod uses.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -66,12 +67,12 @@ class SimulatedUsage:
         pods = self._pods.by(BY_NAMESPACE, namespace) if namespace else self._pods.list()
         pods = sorted(pods, key=lambda pod: pod.metadata.key)
         running = [pod for pod in pods if pod.status.phase == "Running" and self.is_heard_of(pod.spec.node_name)]
-        chains = {pod.metadata.uid: self._workloads_of(pod) for pod in running}
-        sharers: dict[str, int] = {}
-        for pod in running:
-            for workload in chains[pod.metadata.uid]:
-                sharers[workload.uid] = sharers.get(workload.uid, 0) + 1
-        return [PodUsage(pod, decide_usage(pod, chains[pod.metadata.uid], sharers)) for pod in running]
+        workloads = [self._workload_of(pod) for pod in running]
+        sharers = Counter(workload.uid for workload in workloads if workload is not None)
+        return [
+            PodUsage(pod, decide_usage(pod, workload, sharers[workload.uid] if workload is not None else 1))
+            for pod, workload in zip(running, workloads, strict=True)
+        ]
 
     def is_heard_of(self, name: str) -> bool:
         """Rule 1."""
@@ -81,9 +82,8 @@ class SimulatedUsage:
         ready = node.status.condition("Ready")
         return ready is not None and ready.status != "Unknown"
 
-    def _workloads_of(self, pod: Pod) -> tuple[ObjectMeta, ...]:
-        """From the topmost down."""
-        found: list[ObjectMeta] = []
+    def _workload_of(self, pod: Pod) -> ObjectMeta | None:
+        """The topmost of those that it belongs to."""
         meta = pod.metadata
         for _ in range(OWNERS_MAX):
             reference = controller_of(meta)
@@ -92,22 +92,19 @@ class SimulatedUsage:
             if owner is None or reference is None or owner.metadata.uid != reference.uid:
                 break
             meta = owner.metadata
-            found.insert(0, meta)
-        return tuple(found)
+        return meta if meta is not pod.metadata else None
 
 
-def decide_usage(pod: Pod, workloads: Iterable[ObjectMeta], sharers: Mapping[str, int]) -> tuple[ContainerUsage, ...]:
-    """Rules 2 to 5. `sharers`: how many pods run of each workload, by its uid."""
-    workloads = tuple(workloads)
+def decide_usage(pod: Pod, workload: ObjectMeta | None, sharers: int) -> tuple[ContainerUsage, ...]:
+    """Rules 2 to 5. `sharers`: how many pods of its workload run."""
     by_resource: dict[str, list[int]] = {}
     for resource, usage, load in _ANNOTATIONS:
         own = [_half_request(container.resources.requests, resource) for container in pod.spec.containers]
         said = _said(pod.metadata.annotations, usage)
-        for workload in workloads:
-            if said is None:
-                said = _said(workload.annotations, usage)
+        if said is None and workload is not None:
+            said = _said(workload.annotations, usage)
             if said is None and (shared := _said(workload.annotations, load)) is not None:
-                said = shared // max(1, sharers.get(workload.uid, 1))
+                said = shared // sharers
         if said is not None and own:
             own[0] = max(0, said - sum(own[1:]))
         by_resource[resource] = own

@@ -21,7 +21,6 @@ from doorman.runtime.clock.movable_clock import MovableClock
 from doorman.runtime.clock.quiet_time import QUIET_SECONDS, QuietTime
 from doorman.server.request import Request, Response, json_response
 
-PATH: Final = "/doorman/clock"
 REQUEST_SECONDS: Final = 5.0
 """Of real time in which a move is cut."""
 LIMIT_SECONDS: Final = 86_400.0

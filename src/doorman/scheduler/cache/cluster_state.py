@@ -10,7 +10,6 @@ Example: node `a` (row 0) and node `b` (row 1) appear, then a pod asking one cor
     requested[cpu]    [   0, 1000]
 """
 
-import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -20,12 +19,10 @@ import numpy as np
 
 from doorman.api.taints import Taint
 from doorman.api.views.nodes import Node
-from doorman.api.views.pods import Pod
-from doorman.base.clock import Instant
-from doorman.base.instants import from_time
 from doorman.scheduler.cache.image_table import ImageTable
 from doorman.scheduler.cache.node_columns import Column, Mask, RowArray, ValueColumn
 from doorman.scheduler.cache.node_order import NodeOrder, is_same_for_scheduling
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_relations import Relations
 from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 from doorman.scheduler.cache.port_table import PortTable
@@ -44,33 +41,6 @@ NO_PODS_PRIORITY: Final = 2**62
 """Lowest priority on a row without pods."""
 
 TaintSet = tuple[Taint, ...]
-
-
-class PodRecord:
-    """A pod that holds a place on a node: bound there, or assumed to be soon."""
-
-    __slots__ = ("_started", "assumed", "key", "leaving", "node", "pod", "priority", "row", "shape")
-
-    def __init__(self, key: str, pod: Pod, shape: Shape, node: str, *, assumed: bool) -> None:
-        self.key = key
-        self.pod = pod
-        self.shape = shape
-        self.node = node
-        self.assumed = assumed
-        self.priority = pod.spec.priority
-        self.leaving = bool(pod.metadata.deletion_timestamp)
-        self.row = -1
-        self._started: Instant | None = None
-
-    @property
-    def started(self) -> Instant:
-        """When the pod started; one that has not starts after all that have."""
-        if self._started is None:
-            text = self.pod.status.start_time
-            if not text:
-                return math.inf
-            self._started = from_time(text)
-        return self._started
 
 
 class ClusterState:

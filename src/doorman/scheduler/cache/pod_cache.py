@@ -3,7 +3,8 @@
 import msgspec
 
 from doorman.api.views.pods import Pod
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 
 

@@ -1,6 +1,6 @@
 """What decides for one profile: its plugins, its cycle, its preemption."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -18,8 +18,10 @@ from doorman.scheduler.plugin_registry import PluginContext, make_plugins
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.plugins.volume_binding import VolumeBinding
+from doorman.scheduler.preemption.budgets import Budgets
 from doorman.scheduler.preemption.nominator import Nominator
-from doorman.scheduler.preemption.preemption_evaluator import Budgets, PreemptionEvaluator
+from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
+from doorman.scheduler.preemption.preemption_evaluator import PreemptionEvaluator
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 
@@ -31,7 +33,7 @@ class SharedState(msgspec.Struct, frozen=True, kw_only=True):
     workloads: WorkloadSelectors
     nominator: Nominator
     budgets: Budgets
-    preempting: Container[str]
+    preempting: PendingPreemptions
     claims: ClaimStates
     comparison_operators: bool
 

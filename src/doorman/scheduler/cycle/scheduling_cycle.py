@@ -12,8 +12,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, RowArray
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.cycle.attempts import Attempt, AttemptedPod, FilterResult, Fit, FitError, unavailable
 from doorman.scheduler.cycle.bound_plugins import CODE_MASK, BoundFilter, BoundPlugins, feasible_rows

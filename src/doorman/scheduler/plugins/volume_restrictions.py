@@ -6,8 +6,9 @@ from typing import Final
 import numpy as np
 
 from doorman.api.views.pods import Pod
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.framework import (
     ActionType,
     ClusterEvent,

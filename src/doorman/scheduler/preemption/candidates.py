@@ -7,8 +7,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import RowArray
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.preemption.nominator import Nominator
 
 UNKNOWN: Final = 0

@@ -2,7 +2,8 @@
 
 from doorman.api.views.persistent_volumes import PersistentVolumeClaim
 from doorman.api.views.pods import Pod
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.volumes.volume_state import VolumeState
 from doorman.semantics.volumes.csi_volumes import PLUGINS, CsiVolume, csi_volume
 from doorman.semantics.volumes.pod_volumes import claim_keys, ownership_fault, volumes_with_claims

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Final
 
 from doorman.semantics.cel.cel_errors import CelError, CompileError
 from doorman.semantics.cel.cost_budget import CostBudget
-from doorman.semantics.cel.static_types import DYN, Fields, Type
+from doorman.semantics.cel.typing.static_types import DYN, Fields, Type
 from doorman.semantics.cel.values import Value, from_json
 
 if TYPE_CHECKING:
     from doorman.semantics.cel.macro_folds import Step
-    from doorman.semantics.cel.syntax_tree import Node
+    from doorman.semantics.cel.syntax.syntax_tree import Node
 
 COMPILED_MAX: Final = 1024
 
 
 def compile_expression(text: str, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
     """The type of the expression's value, as far as it is known. Raises CelError when it does not compile."""
-    from doorman.semantics.cel.type_checker import check
+    from doorman.semantics.cel.typing.type_checker import check
 
     try:
         return check(text, _tree(text), names, fields)
@@ -71,7 +71,7 @@ def is_true(text: str, names: Mapping[str, Value], meter: CostBudget | None = No
 @lru_cache(maxsize=COMPILED_MAX)
 def uses(text: str, name: str) -> bool:
     """Whether an expression speaks of a name at all. One that does not compile speaks of nothing."""
-    from doorman.semantics.cel.syntax_tree import mentioned
+    from doorman.semantics.cel.syntax.syntax_tree import mentioned
 
     try:
         return name in mentioned(_tree(text))
@@ -86,7 +86,7 @@ def tree_of(text: str) -> "Node":
 
 @lru_cache(maxsize=COMPILED_MAX)
 def _tree(text: str) -> "Node":
-    from doorman.semantics.cel.parser import parse
+    from doorman.semantics.cel.syntax.parser import parse
 
     return parse(text)
 

@@ -16,7 +16,7 @@ from doorman.base.errors import FieldError, invalid
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression
 from doorman.semantics.cel.library.authorizer import AuthorizerValue
-from doorman.semantics.cel.static_types import DYN, Fields, Type
+from doorman.semantics.cel.typing.static_types import DYN, Fields, Type
 
 HOOK_NAMES: Final[Mapping[str, Type]] = {
     "object": DYN,

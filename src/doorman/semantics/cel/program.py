@@ -7,13 +7,13 @@ The cost limit is the exception; it ends everything.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from doorman.semantics.cel import syntax_tree as tree
 from doorman.semantics.cel.cel_errors import CelError, CostExceeded, no_overload
 from doorman.semantics.cel.library.functions import FUNCTIONS, METHODS, TYPE_NAMES
 from doorman.semantics.cel.macro_folds import FOLDS, Frame, Step, boolean
 from doorman.semantics.cel.operators import OPERATORS
 from doorman.semantics.cel.overloads import Overload, call
 from doorman.semantics.cel.property_names import unescaped_or_none
+from doorman.semantics.cel.syntax import syntax_tree as tree
 from doorman.semantics.cel.values import NONE, Optional, TypeName, Uint, Value, look_up, map_key
 
 

@@ -12,7 +12,7 @@ import msgspec
 from doorman.api.machinery.field_selectors import FieldTerm
 from doorman.api.machinery.schema import Document
 from doorman.base.clock import Clock, Instant
-from doorman.base.errors import FieldError, bad_request, forbidden, invalid, invalid_object
+from doorman.base.errors import ApiError, FieldError, bad_request, forbidden, invalid, invalid_object
 from doorman.base.instants import from_time, to_micro_time
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
@@ -145,7 +145,11 @@ class FollowedLog:
             pod = event.object.document()
             if pod["metadata"]["uid"] != self._uid:
                 return True
-            found = self._logs_of(pod, container_of(pod, self._options), False)
+            try:
+                found = self._logs_of(pod, container_of(pod, self._options), False)
+            except ApiError:  # its node cannot be asked any more: nothing is heard
+                found = None
+                self._log = msgspec.structs.replace(self._log, repeated=())
             if isinstance(found, RunLog):
                 if found.began != self._log.began:
                     # It has started again meanwhile: of the run that was followed the end is known now.

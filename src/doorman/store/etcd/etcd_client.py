@@ -6,8 +6,11 @@ that finds nobody there, moves on to the next: spread over all members, one that
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, Final
+
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told here, once, and not for every attempt
 
 import grpc
 import grpc.aio

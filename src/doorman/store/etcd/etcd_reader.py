@@ -18,7 +18,7 @@ PAGE_KEYS: Final = 10_000
 CATCH_UP_SECONDS_MAX: Final = 3.0
 PROGRESS_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 0.1
-GATHER_SECONDS: Final = 0.001
+GATHER_SECONDS: Final = 0.005
 """etcd tells of every transaction by itself. What comes within this time of the last that was published is published
 together: readers are woken once, and each does more at a time. Nothing waits while there is little to tell.
 """

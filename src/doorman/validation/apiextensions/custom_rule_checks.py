@@ -15,7 +15,7 @@ from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, invalid, not_supported, required
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression, uses
-from doorman.semantics.cel.static_types import DYN, Type
+from doorman.semantics.cel.typing.static_types import DYN, Type
 from doorman.validation.apiextensions.custom_rules import OLD, path_steps
 
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -91,7 +91,7 @@ def _path_errors(text: str | None, schema: Structural, path: str) -> list[FieldE
 def _expression_errors(
     rule: Mapping[str, Json], schema: Structural, path: str, uncorrelatable: str
 ) -> list[FieldError]:
-    from doorman.semantics.cel.schema_types import SchemaTypes
+    from doorman.semantics.cel.typing.schema_types import SchemaTypes
 
     text, told = rule["rule"], rule.get("messageExpression", "")
     known = SchemaTypes()

@@ -12,7 +12,7 @@ import msgspec
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, forbidden
 from doorman.semantics.cel.cel_errors import CelError
-from doorman.semantics.cel.static_types import DYN, Type
+from doorman.semantics.cel.typing.static_types import DYN, Type
 from doorman.validation.apiextensions.custom_rules import OLD
 
 RULE_COST_MAX: Final = 10_000_000
@@ -101,7 +101,7 @@ def _cost(text: str, schema: Structural, *, is_optional: bool) -> int:
     """Nothing for what does not compile: that is told elsewhere."""
     from doorman.semantics.cel.cost.cost_estimate import estimated_cost
     from doorman.semantics.cel.cost.declared_sizes import declared_size
-    from doorman.semantics.cel.schema_types import SchemaTypes
+    from doorman.semantics.cel.typing.schema_types import SchemaTypes
 
     declared = declared_size(schema)
     if declared is None or not text.strip():

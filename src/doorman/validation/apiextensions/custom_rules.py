@@ -99,7 +99,7 @@ def _key(item: Mapping[str, Json], keys: list[str]) -> tuple[str, ...]:
 
 
 def _apply(rule: Mapping[str, Json], new: Json, old: Json, schema: Structural, path: str, check: _Check) -> None:
-    from doorman.semantics.cel.schema_types import to_value
+    from doorman.semantics.cel.typing.schema_types import to_value
 
     text = rule.get("rule", "")
     is_about_change = uses(text, OLD)

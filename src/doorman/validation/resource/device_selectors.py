@@ -28,8 +28,8 @@ def selectors_errors(selectors: Sequence[Part] | None, path: str, *, is_stored: 
 
 
 def expression_errors(text: str, path: str) -> list[FieldError]:
-    from doorman.semantics.cel import device_types
     from doorman.semantics.cel.cost.cost_estimate import estimated_cost
+    from doorman.semantics.cel.typing import device_types
 
     if len(text.encode()) > EXPRESSION_BYTES_MAX:
         return [too_long(path, EXPRESSION_BYTES_MAX)]

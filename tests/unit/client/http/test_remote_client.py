@@ -155,6 +155,37 @@ def test_version_that_a_patch_names_is_not_overruled() -> None:
     assert asked[1].json["metadata"]["resourceVersion"] == "3"
 
 
+SCALE = {"kind": "Scale", "metadata": {"name": "a", "resourceVersion": "7"}, "spec": {"replicas": 1}}
+RESIZED = Patch(
+    resource="deployments.apps", namespace="n", name="a", subresource="scale", body={"spec": {"replicas": 4}}
+)
+
+
+def test_scale_is_read_and_updated() -> None:
+    first, second = sent(lambda asked: answer(200, SCALE), lambda client: client.patch(RESIZED))
+    path = "/apis/apps/v1/namespaces/n/deployments/a/scale"
+    assert [(one.method, one.path) for one in (first, second)] == [("GET", path), ("PUT", path)]
+    assert second.json == {**SCALE, "spec": {"replicas": 4}}
+
+
+def test_scale_is_sent_again_when_somebody_was_faster_and_given_up_in_the_end() -> None:
+    answers = iter((refusal(409, "Conflict"), answer(200, SCALE)))
+
+    def script(asked: Asked) -> bytes:
+        return answer(200, SCALE) if asked.method == "GET" else next(answers)
+
+    assert [one.method for one in sent(script, lambda client: client.patch(RESIZED))] == ["GET", "PUT"] * 2
+
+    async def work(client: RemoteClient) -> None:
+        with pytest.raises(ApiError, match="Conflict"):
+            await client.patch(RESIZED)
+
+    def always(asked: Asked) -> bytes:
+        return answer(200, SCALE) if asked.method == "GET" else refusal(409, "Conflict")
+
+    assert len(sent(always, work)) == 2 * CONFLICTS_MAX
+
+
 def test_update_is_a_put() -> None:
     action = Update(resource="leases.coordination.k8s.io", namespace="n", name="a", body={"metadata": {"name": "a"}})
     asked = only(lambda client: client.update(action))
@@ -167,7 +198,7 @@ NEVER_PATCHED = {
     ("replicationcontrollers", ""),
 }
 """Roles let some controller update them that, here, does not write them."""
-NOT_OURS = {"horizontal-pod-autoscaler", "storage-version-migrator-controller"}
+NOT_OURS = {"storage-version-migrator-controller"}
 
 
 def test_what_roles_let_controllers_update_and_not_patch_is_sent_whole() -> None:
@@ -183,6 +214,7 @@ def test_what_roles_let_controllers_update_and_not_patch_is_sent_whole() -> None
                     verbs.setdefault(key, set()).update(rule.verbs)
         for (resource, subresource), found in verbs.items():
             is_ours = account not in NOT_OURS and not resource.endswith(".extensions") and subresource != "finalizers"
+            is_ours = is_ours and subresource != "scale"  # of all kinds
             if is_ours and "update" in found and "patch" not in found:
                 missing.add((resource, subresource))
     assert missing - SENT_WHOLE - NEVER_PATCHED == set()

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from doorman.api.views.meta import to_view
+from doorman.api.views.nodes import Node
 from doorman.base.instants import from_time
-from doorman.nodes.pods.simulated_logs import simulated_log
+from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log
 from doorman.semantics.pods.run_logs import RunLog, lines_of
 
 BEGAN = "2026-01-01T00:00:00Z"
@@ -124,3 +126,18 @@ def test_run_that_is_meant(state: Any, previous: bool, began: str) -> None:
     assert found[0][0] == 0.0
     assert found[0][1].endswith(began)
     assert found[-1] == (5.0, "exited with code 3")
+
+
+@pytest.mark.parametrize(
+    ("ready", "silent", "expected"),
+    [
+        pytest.param("True", None, False, id="rule-5-heard-of"),
+        pytest.param("Unknown", None, True, id="rule-5-not-heard-of"),
+        pytest.param("True", "true", True, id="rule-5-has-just-fallen-silent"),
+        pytest.param("True", "false", False, id="rule-5-speaks"),
+    ],
+)
+def test_node_that_is_cut_off(ready: str, silent: str | None, expected: bool) -> None:
+    annotations = {} if silent is None else {"doorman.dev/silent": silent}
+    status = {"conditions": [{"type": "Ready", "status": ready}]}
+    assert is_cut_off(to_view({"metadata": {"annotations": annotations}, "status": status}, Node)) is expected

@@ -94,11 +94,11 @@ def test_usage_of_a_pod(one: Pod, expected: list[tuple[int, int]]) -> None:
     assert usage_of(one) == {"p": expected}
 
 
-def test_rule_2_workloads_speak_for_their_pods_the_topmost_first() -> None:
+def test_rule_2_the_topmost_workload_speaks_for_its_pods() -> None:
     top = workload("Deployment/web", cpu_usage="500m")
     below = workload("ReplicaSet/web-1", owner="Deployment/web", cpu_usage="300m", memory_usage="32Mi")
     pods = (pod("a", owner="ReplicaSet/web-1"), pod("b", owner="ReplicaSet/web-1", cpu_usage="7m"))
-    assert usage_of(*pods, workloads=(top, below)) == {"a": [(500, 32)], "b": [(7, 32)]}
+    assert usage_of(*pods, workloads=(top, below)) == {"a": [(500, 64)], "b": [(7, 64)]}
 
 
 def test_rule_3_load_is_shared_by_those_that_run() -> None:
@@ -117,7 +117,7 @@ def test_rule_3_load_is_shared_by_those_that_run() -> None:
 
 def test_namesake_of_a_workload_that_is_gone_has_no_say() -> None:
     other = workload("ReplicaSet/web", cpu_usage="9")
-    assert decide_usage(pod(), (), {})[0].cpu == 100
+    assert decide_usage(pod(), None, 1)[0].cpu == 100
     assert usage_of(pod("p", owner="ReplicaSet/web"), workloads=(other,))["p"] == [(9000, 64)]
     reference = {"kind": "ReplicaSet", "name": "web", "uid": "before", "controller": True}
     document = {

@@ -2,7 +2,8 @@
 
 import pytest
 
-from doorman.scheduler.cache.cluster_state import CAPACITY_MIN, NO_PODS_PRIORITY, ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import CAPACITY_MIN, NO_PODS_PRIORITY, ClusterState
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import CPU_INDEX, ResourceIds
 from support.scheduling import make_node, make_pod

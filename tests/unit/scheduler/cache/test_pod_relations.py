@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from doorman.api.machinery.label_selectors import NOTHING, parse_selector
-from doorman.scheduler.cache.cluster_state import CAPACITY_MIN, ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import CAPACITY_MIN, ClusterState
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_relations import PodMatcher, Relations, TermKind
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds

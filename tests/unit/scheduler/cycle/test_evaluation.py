@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import WorkloadSelectors

@@ -1,6 +1,7 @@
 """Nominations and the sums they keep free."""
 
-from doorman.scheduler.cache.cluster_state import ClusterState, PodRecord
+from doorman.scheduler.cache.cluster_state import ClusterState
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import CPU_INDEX, ResourceIds
 from doorman.scheduler.preemption.nominator import OVERLAYS_MAX, Nominator

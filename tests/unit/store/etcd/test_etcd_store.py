@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from doorman.store.etcd.etcd_leases import EtcdLeases
 from doorman.store.etcd.etcd_messages import MESSAGES
 from doorman.store.etcd.etcd_store import EtcdStore, ObjectCodec
 from doorman.store.store_contract import ABSENT, Conflict, Write
-from support.etcd import EtcdMember
+from support.etcd import EtcdMember, free_ports
 
 _prefixes = itertools.count()
 
@@ -185,3 +186,32 @@ async def test_events_go_with_their_lease(store: EtcdStore, client: EtcdClient, 
     await client._once("Lease/LeaseRevoke", revoke, "LeaseGrantResponse", 2.0)
     await store.catch_up()
     assert [entry.key for entry in store.entries()] == ["pods/p"]
+
+
+@pytest.mark.parametrize("is_ahead", [False, True], ids=["at-an-earlier-revision", "at-a-later-revision"])
+async def test_everything_is_read_anew_when_another_cluster_answers(tmp_path: Path, is_ahead: bool) -> None:
+    """As after the restoration of a backup: the same address, and what was there is another cluster's."""
+    ports = free_ports(2)
+    with EtcdMember(tmp_path / "one", "--unsafe-no-fsync", ports=ports) as first:
+        store = await opened(first, "/test")
+        for number in range(5):
+            await store.commit(Write(f"a/{number}", b"of the first", ABSENT))
+        epoch, is_anew = store.epoch, asyncio.Event()
+        store.add_waker(lambda: is_anew.set() if store.epoch > epoch else None)
+    second = EtcdMember(tmp_path / "two", "--unsafe-no-fsync", ports=ports)
+    second.start(token="another")
+    second.wait()
+    try:
+        writer = EtcdClient([second.url])
+        for number in range(20 if is_ahead else 1):
+            await writer.swap(f"/test/b/{number}".encode(), b"value:of the second", 0)
+        await writer.close()
+        async with asyncio.timeout(30):
+            await is_anew.wait()
+            while not any(entry.key == "b/0" for entry in store.entries()):
+                await store.catch_up()
+        assert {entry.value for entry in store.entries()} == {b"of the second"}
+        assert store.peek("a/0") is None
+        await store.close()
+    finally:
+        second.stop()

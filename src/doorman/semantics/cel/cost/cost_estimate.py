@@ -3,7 +3,7 @@
 The estimate is Kubernetes' own: about one unit for each step, a tenth of one for each character, and what is done for
 each element times the elements there can be. A macro is counted as the loop it stands for.
 
->>> from doorman.semantics.cel.static_types import STRING, Type
+>>> from doorman.semantics.cel.typing.static_types import STRING, Type
 >>> names = {"self": Type("list", of=STRING)}
 >>> sizes = {"self": Declared(most=10, item=Declared(most=4))}
 >>> estimated_cost("self.all(one, one.startsWith('a'))", names, None, sizes).max
@@ -15,7 +15,6 @@ from typing import Final
 
 import msgspec
 
-from doorman.semantics.cel import syntax_tree as tree
 from doorman.semantics.cel.cost.cost_functions import (
     LIST,
     MAP,
@@ -30,7 +29,8 @@ from doorman.semantics.cel.cost.cost_ranges import NOTHING, ONE, UNKNOWN, Range,
 from doorman.semantics.cel.cost.declared_sizes import ITEMS, KEYS, VALUES, Declared
 from doorman.semantics.cel.expression import tree_of
 from doorman.semantics.cel.program import namespaced
-from doorman.semantics.cel.static_types import DYN, Fields, Type
+from doorman.semantics.cel.syntax import syntax_tree as tree
+from doorman.semantics.cel.typing.static_types import DYN, Fields, Type
 
 _SCALARS: Final = frozenset({"bool", "int", "uint", "double", "google.protobuf.Timestamp", "google.protobuf.Duration"})
 _ORDERED: Final = ("_<_", "_<=_", "_>_", "_>=_")
@@ -62,7 +62,7 @@ class _Local(msgspec.Struct, frozen=True, kw_only=True):
 
 def estimated_cost(text: str, names: Mapping[str, Type], fields: Fields | None, sizes: Mapping[str, Declared]) -> Range:
     """Of an expression that compiles. `sizes`: what is declared of its variables."""
-    from doorman.semantics.cel.type_checker import types_of
+    from doorman.semantics.cel.typing.type_checker import types_of
 
     node = tree_of(text)
     return _Estimator(types_of(text, node, names, fields), sizes).cost(node)

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from doorman.semantics.cel.cost.cost_ranges import MOST, NOTHING, ONE, UNKNOWN, Range, exactly
-from doorman.semantics.cel.static_types import Type
+from doorman.semantics.cel.typing.static_types import Type
 
 TRAVERSAL: Final = 0.1
 """Of one character."""

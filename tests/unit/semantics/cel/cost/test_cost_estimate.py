@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from doorman.api.machinery.structural_schema import compile_schema
-from doorman.semantics.cel import device_types
 from doorman.semantics.cel.cost.cost_estimate import estimated_cost
 from doorman.semantics.cel.cost.declared_sizes import declared_size
-from doorman.semantics.cel.schema_types import SchemaTypes
+from doorman.semantics.cel.typing import device_types
+from doorman.semantics.cel.typing.schema_types import SchemaTypes
 
 Schema = dict[str, Any]
 

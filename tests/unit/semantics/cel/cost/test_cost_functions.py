@@ -4,7 +4,7 @@ import pytest
 
 from doorman.semantics.cel.cost.cost_functions import Operand, call_estimate
 from doorman.semantics.cel.cost.cost_ranges import Range, exactly
-from doorman.semantics.cel.static_types import BOOL, STRING, Type
+from doorman.semantics.cel.typing.static_types import BOOL, STRING, Type
 
 
 def text(least: int, most: int) -> Operand:

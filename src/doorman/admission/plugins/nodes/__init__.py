@@ -1,0 +1,1 @@
+"""Plugins about nodes and their taints."""

@@ -1,0 +1,1 @@
+"""Plugins that add, restrict or refuse tolerations."""

@@ -1,0 +1,1 @@
+"""The client of commands: kubeconfig, discovery, manifests."""

@@ -1,0 +1,156 @@
+"""A client over HTTP for the command line. kubeconfig, certificates, tokens and exec plugins are lightkube's work."""
+
+import os
+from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import httpx2
+import msgspec
+from lightkube.config.client_adapter import Client, ConnectionParams
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.core.exceptions import ConfigError
+from yaml import YAMLError
+
+from doorman.api.well_known import CLOCK_PATH
+from doorman.base.clock import Instant
+from doorman.base.errors import ApiError
+from doorman.base.instants import from_time
+from doorman.client.command_line.api_client import error_of
+from doorman.client.command_line.kubeconfig_list import files_of, merged
+
+TIMEOUT_SECONDS: Final = 30.0
+TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+class Unreachable(Exception):
+    """No server to talk to, or no kubeconfig to find it with."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class HttpClient:
+    def __init__(self, kubeconfig: Path | None, context: str = "") -> None:
+        config = chosen_config(kubeconfig, context)
+        self.namespace = config.context.namespace or "default"
+        self.server = config.cluster.server
+        self._date = ""
+        try:
+            self._client = Client(config, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS), trust_env=False))
+        except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _unusable(kubeconfig, error) from error
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,  # any JSON value
+        content_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> Any:  # the answer, parsed
+        """The parsed answer; a Status of failure is raised as the ApiError it was."""
+        headers = {"Accept": accept, "User-Agent": "doorman"}
+        content = None
+        if body is not None:
+            content = body if isinstance(body, bytes) else msgspec.json.encode(body)
+            headers["Content-Type"] = content_type
+        try:
+            answer = self._client.request(method, _with_query(path, query), content=content, headers=headers)
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from error
+        self._date = answer.headers.get("date", "")
+        if answer.status_code >= 400:
+            raise error_of(answer.status_code, answer.content)
+        return msgspec.json.decode(answer.content) if answer.content else None
+
+    def watch(self, path: str, *, query: Mapping[str, str], accept: str = "application/json") -> Iterator[Any]:
+        """Watch events, parsed, until the server ends the stream."""
+        full = _with_query(path, {**query, "watch": "1"})
+        try:
+            with self._client.stream("GET", full, headers={"Accept": accept}, timeout=None) as answer:
+                if answer.status_code >= 400:
+                    raise error_of(answer.status_code, answer.read())
+                for line in answer.iter_lines():
+                    if line:
+                        yield msgspec.json.decode(line)
+        except httpx2.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    def now(self) -> Instant:
+        """What time it is there: a server's clock may be another one than ours, and a Doorman's may stand still."""
+        try:
+            return from_time(self.request("GET", CLOCK_PATH)["now"])
+        except ApiError:  # no Doorman, or not for everybody to know
+            return parsedate_to_datetime(self._date).timestamp()
+
+    def is_doorman(self) -> bool:
+        """Whether what answers there is a Doorman: it serves kinds of its own. Raises Unreachable."""
+        try:
+            self.request("GET", "/apis/doorman.dev")
+        except ApiError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        host = self.server.removeprefix("https://").removeprefix("http://")
+        return Unreachable(
+            f"The connection to the server {host} was refused - did you specify the right host or port? ({error})",
+            "is it running? `doorman up` starts one",
+        )
+
+
+def find_kubeconfig(given: Path | None, fallback: Path) -> Path:
+    """As kubectl: the flag, all of $KUBECONFIG; then a running Doorman's own, then ~/.kube/config."""
+    if given is not None:
+        return given
+    variable = os.environ.get("KUBECONFIG", "")
+    if files_of(variable):
+        return Path(variable)
+    return fallback if fallback.exists() else Path.home() / ".kube" / "config"
+
+
+def chosen_config(kubeconfig: Path | None, context: str = "") -> SingleConfig:
+    """What a kubeconfig says of one context. None: what a pod is given. Raises `Unreachable`."""
+    try:
+        files = files_of(str(kubeconfig)) if kubeconfig is not None else []
+        loaded = merged(files) if files else KubeConfig.from_service_account()
+        config = loaded.get(context or None)
+        if config is None:
+            raise ConfigError("no current context")
+    except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError, YAMLError) as error:
+        raise _unusable(kubeconfig, error) from error
+    return config
+
+
+def _unusable(kubeconfig: Path | None, error: Exception) -> Unreachable:
+    named = f"the kubeconfig {kubeconfig}" if kubeconfig is not None else "the service account of this pod"
+    return Unreachable(
+        f"{named} cannot be used: {_fault_of(error)}",
+        "give one with --kubeconfig or $KUBECONFIG; `doorman up` writes one",
+    )
+
+
+def _fault_of(error: Exception) -> str:
+    """What is wrong with a kubeconfig, on one line."""
+    match error:
+        case YAMLError():
+            return "it is no YAML: " + " ".join(str(error).split())
+        case KeyError():
+            return f'it has no "{error.args[0]}"'
+        case TypeError() | AttributeError():
+            return "it has another shape than a kubeconfig"
+        case _:
+            return str(error)
+
+
+def _with_query(path: str, query: Mapping[str, str] | None) -> str:
+    return f"{path}?{urlencode(query)}" if query else path

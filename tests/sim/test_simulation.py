@@ -1,0 +1,42 @@
+"""A whole server under faults, in virtual time: see simulate.py for longer runs."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SIMULATE = Path(__file__).parent / "simulate.py"
+SEEDS = sorted((Path(__file__).parent / "seeds").glob("*.json"))
+
+
+def simulated(*arguments: str, hash_seed: str = "0") -> str:
+    """In a process of its own: the simulated disk is what SQLite works on there."""
+    done = subprocess.run(
+        [sys.executable, str(SIMULATE), *arguments, "--no-shrink", "--processes", "1"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": hash_seed}, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-6000:]
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_promises_hold_whatever_happens(seed: str) -> None:
+    """25,000 steps each; what is checked stands in sim_clients.py, sim_truth.py and sim_workload.py."""
+    told = simulated("--seed", seed, "--steps", "25000")
+    assert re.search(r"[1-9]\d* starts of the server, [1-9]\d* events watched", told)
+
+
+@pytest.mark.slow
+def test_one_seed_gives_one_run() -> None:
+    first, second = (simulated("--seed", "3", "--steps", "5000", hash_seed=hash_seed) for hash_seed in ("1", "2"))
+    assert first.splitlines()[0] == second.splitlines()[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", SEEDS, ids=lambda file: file.stem)
+def test_what_once_failed_holds(file: Path) -> None:
+    simulated("--replay", str(file))
