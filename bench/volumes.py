@@ -148,6 +148,7 @@ def run(workload: str, options: argparse.Namespace) -> dict:
         kubeconfig = f"{scratch}/kubeconfig"
         place = ["--in-memory"] if options.in_memory else ["--data-dir", f"{scratch}/data"]
         flags = ["--nodes", "0", "--secure-port", "0", "--kubeconfig-out", kubeconfig, *place]
+        flags += ["--node-monitor-grace-period", "24h"]  # nobody speaks for the nodes, and preparing takes a while
         command = [sys.executable, "-m", "doorman", "up", *flags]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
