@@ -7,7 +7,8 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.persistent_volumes import PersistentVolume
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import ATTACHMENTS, VolumeAttachment
-from doorman.client.actions import Create, Delete, ObjectReference, Patch, PatchType, RecordEvent
+from doorman.client.actions import Create, Delete, Patch, PatchType, RecordEvent
+from doorman.controllers.pods.status_reports import reference_to
 from doorman.semantics.volumes.csi_volumes import CsiVolume
 from doorman.semantics.volumes.volume_attachments import attachment_name
 
@@ -68,13 +69,5 @@ def _obstacle(pod: Pod, users: Sequence[Pod]) -> str:
 
 
 def _event(pod: Pod, kind: str, reason: str, message: str) -> RecordEvent:
-    meta = pod.metadata
-    regarding = ObjectReference(
-        kind="Pod",
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        api_version="v1",
-        resource_version=meta.resource_version,
-    )
+    regarding = reference_to(pod.metadata, api_version="v1", kind="Pod")
     return RecordEvent(regarding=regarding, type=kind, reason=reason, message=message, component=COMPONENT)
