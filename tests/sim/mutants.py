@@ -210,7 +210,7 @@ MUTANTS: dict[str, Patch] = {
     "read-before-it-is-synced": replacing(SimCluster, "_sync_files", lambda _real: lambda _self, _directory: None),
     "refused-by-a-write-that-was-lost": replacing(SqliteStore, "refresh", _dirty),
     "writer-takes-any-file": replacing(writer_process, "last_revision", lambda _real: _AnyRevision),
-    "refusal-not-proposed-again": replacing(Committer, "_was_behind", lambda _real: _never_behind),
+    "refusal-that-waits-for-nothing": replacing(Committer, "_was_behind", lambda _real: _never_behind),
 }
 
 

@@ -23,7 +23,7 @@ def simulated(*arguments: str, hash_seed: str = "0") -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", ["1", "2"])
+@pytest.mark.parametrize("seed", ["2", "4"])
 def test_promises_hold_whatever_happens(seed: str) -> None:
     """25,000 steps each; what is checked stands in sim_clients.py, sim_truth.py and sim_workload.py."""
     told = simulated("--seed", seed, "--steps", "25000")

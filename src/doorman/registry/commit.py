@@ -121,9 +121,10 @@ class Committer:
             return None
 
     async def _was_behind(self, key: str) -> bool:
+        """Whether somebody else wrote the key before it was read. Returns when what was read is durable."""
         before = self._store.peek(key)
         newest = await self._store.refresh(key)
-        return newest != before
+        return self._store.is_shared and newest != before
 
     def _check(self, proposed: Proposed) -> None:
         """What the store would say to it."""

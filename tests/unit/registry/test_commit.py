@@ -8,7 +8,7 @@ from doorman.base.errors import ApiError
 from doorman.registry.caller import Caller
 from doorman.registry.commit import TRIES_MAX, Committed, Committer, Proposed
 from doorman.store.memory_store import MemoryStore
-from doorman.store.store_contract import ABSENT, Conflict, Write
+from doorman.store.store_contract import ABSENT, Conflict, Entry, Write
 
 KIND = builtin_kinds().named("configmaps")
 CALLER = Caller(user=User(name="u"))
@@ -121,3 +121,36 @@ async def test_object_that_is_too_large_is_refused_and_undone() -> None:
     with pytest.raises(ApiError, match=r"too large|larger than max"):
         await Committer(MemoryStore()).commit(KIND, "a", propose, CALLER)
     assert undone == [True]
+
+
+class _Settling(MemoryStore):
+    """Notes what was waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.settled: list[str] = []
+
+    async def refresh(self, key: str) -> Entry | None:
+        self.settled.append(key)
+        return await super().refresh(key)
+
+
+async def test_nobody_is_refused_before_what_it_rests_on_is_durable() -> None:
+    store = _Settling()
+    await store.commit(Write(KEY, b"there", ABSENT))
+
+    async def refuse() -> Proposed:
+        raise ApiError(409, "Conflict", "another version")
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT)
+
+    def lost(conflict: Conflict) -> None:
+        raise ApiError(409, "AlreadyExists", "there") from conflict
+
+    with pytest.raises(ApiError, match="another version"):
+        await Committer(store).commit(KIND, "a", refuse, CALLER, key=KEY)
+    assert store.settled == [KEY]
+    with pytest.raises(ApiError, match="there"):
+        await Committer(store).commit(KIND, "a", propose, CALLER, lost=lost)
+    assert store.settled == [KEY, KEY]
