@@ -5,7 +5,7 @@ import base64
 import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,11 @@ class Hooks:
             await writer.drain()
         finally:
             writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+
+CLOSING_TURNS = 200
 
 
 @asynccontextmanager
@@ -113,3 +118,5 @@ async def hooks(scratch: Path) -> AsyncIterator[Hooks]:
             yield found[0]
         finally:
             server.close()
+            for _ in range(CLOSING_TURNS):  # both ends of what was given up are closed, before the loop is
+                await asyncio.sleep(0)

@@ -66,7 +66,7 @@ class EtcdStore(EtcdReader):
             await asyncio.shield(other.done)
         value = self._codec.to_value(key, write.value) if write.value is not None else None
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        before = self._index.newest.get(key)
+        before = self.peek(key)
         self._under_way[key] = _UnderWay(value, write.value, done)
         try:
             async with self._slots:
@@ -113,7 +113,7 @@ class EtcdStore(EtcdReader):
                 wait = min(wait * 2, BACKOFF_SECONDS_MAX)
                 continue
             if answer.succeeded:
-                known = self._index.newest.get(write.key)
+                known = self.peek(write.key)
                 created = known.created if known is not None and write.expected != ABSENT else 0
                 return answer.header.revision, created
             found = answer.responses[0].response_range
