@@ -2,8 +2,10 @@
 
 import asyncio
 import base64
+import gc
 import json
 import ssl
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -52,6 +54,7 @@ class Hooks:
         self.asked: list[dict[str, Any]] = []
         self._port = port
         self._ca = base64.b64encode(ca).decode()
+        self._serving: list[asyncio.Task[None]] = []
 
     async def given(self, kind: str, *names: str, **more: Any) -> None:
         webhooks = [
@@ -73,7 +76,16 @@ class Hooks:
         body = {"metadata": {"name": name, **({"labels": labels} if labels else {})}}
         return await self.api.call("POST", f"/api/v1/namespaces/default/configmaps{query}", body)
 
+    async def stop(self) -> None:
+        """Those that are still asked give up."""
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "a connection is served by a task"
+        self._serving.append(task)
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             path = head.split()[1].partition("?")[0].strip("/")
@@ -118,5 +130,10 @@ async def hooks(scratch: Path) -> AsyncIterator[Hooks]:
             yield found[0]
         finally:
             server.close()
+            await found[0].stop()
             for _ in range(CLOSING_TURNS):  # both ends of what was given up are closed, before the loop is
                 await asyncio.sleep(0)
+            with warnings.catch_warnings():
+                # A handshake that a deadline cut off leaves its transport to the collector.
+                warnings.simplefilter("ignore", ResourceWarning)
+                gc.collect()
