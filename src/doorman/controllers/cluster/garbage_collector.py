@@ -168,14 +168,14 @@ class GarbageCollector:
                 return Result(wakes=[(_key(resource, meta), now) for resource, meta in self._dependents(rest)])
             case _:
                 assert kind == "verify", f"unknown key {key}"
-                uid, resource, namespace, name = rest.split("/")
+                uid, resource, namespace, name = rest.rsplit("/", 3)  # an owner's uid may be any text
                 return self._verify(uid, resource, namespace, name)
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives it
         """An owner that was asked for is not there, or is a namesake."""
         kind, _, rest = key.partition("/")
         if kind == "verify" and isinstance(error, ApiError) and error.code in (404, 409):
-            self._note_gone(rest.partition("/")[0])
+            self._note_gone(rest.rsplit("/", 3)[0])
 
     def _keys(self, change: ObjectChange) -> Iterable[str]:
         old: Object | None = change.old
