@@ -9,8 +9,8 @@ written to a file, which belongs to `tests/sim/seeds` when the bug is mended.
 """
 
 import argparse
-import concurrent.futures
 import gc
+import multiprocessing
 import os
 import sys
 import time
@@ -81,8 +81,8 @@ def main() -> int:
             for number, start in enumerate(starts)
         ]
     began = time.monotonic()
-    with concurrent.futures.ProcessPoolExecutor(options.processes, max_tasks_per_child=4) as pool:
-        outcomes = list(pool.map(attempt, plans))
+    with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=1) as pool:
+        outcomes = pool.map(attempt, plans, chunksize=1)
     _tell(outcomes, time.monotonic() - began)
     failed = [outcome for outcome in outcomes if outcome.fault]
     for outcome in failed:
