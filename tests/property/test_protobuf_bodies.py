@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from doorman.api.kinds import Kind, builtin_kinds, type_table
@@ -23,6 +23,9 @@ KINDS = [row for row in builtin_kinds().rows if row.type_name and row.group not 
 def check(kind: Kind, seed: object) -> None:
     doc = {**Shapes(by_seed(seed), SCHEMA).document(kind, "a", "n" if kind.namespaced else "")}
     doc |= {"apiVersion": kind.group_version, "kind": kind.kind}
+    for template in (doc.get("spec") or {}).get("volumeClaimTemplates") or ():
+        for field in ("apiVersion", "kind"):  # no message has them: of the whole they stand in its envelope
+            template.pop(field, None)
     as_json, _ = SCHEMA.clean(read_json(msgspec.json.encode(doc)).value, kind.type_name)
     sent = decode_protobuf(to_protobuf(doc, kind.group_version, kind.kind))
     as_protobuf, unknown = SCHEMA.clean(sent, kind.type_name)
@@ -39,6 +42,7 @@ def test_every_kind_has_a_message(kind: Kind) -> None:
         check(kind, (kind.kind, kind.version, seed))
 
 
+@example(kind=next(kind for kind in KINDS if kind.kind == "StatefulSet" and kind.version == "v1"), seed=96)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
 def test_json_and_protobuf_are_the_same_object(kind: Kind, seed: int) -> None:
     check(kind, seed)
