@@ -81,12 +81,10 @@ def propose_by_utilization(
     now: Instant,
 ) -> Proposal | str:
     """For a share of what is requested. `metrics` by name of pod."""
-    if not pods:
-        return NO_PODS
-    groups = group_pods(pods, metrics, resource, now)
-    counted = _without(metrics, groups)
-    if not counted:
-        return NO_METRICS
+    found = _counted(pods, metrics, resource, now)
+    if isinstance(found, str):
+        return found
+    groups, counted = found
     requests = requests_of(pods, resource, container)
     if isinstance(requests, str):
         return requests
@@ -98,8 +96,8 @@ def propose_by_utilization(
     assumed = {name: requests[name] * fallback // 100 for name in groups.missing}
 
     def ratio_of(some: Mapping[str, PodMetric]) -> float:
-        found = _utilization(some, requests)
-        return (found[0] if found is not None else 0) / target_percent
+        used = _utilization(some, requests)
+        return (used[0] if used is not None else 0) / target_percent
 
     replicas = _replicas(current, counted, groups, percent / target_percent, assumed, tolerances, ratio_of)
     return Proposal(replicas=replicas, average=average, utilization=percent)
@@ -116,12 +114,10 @@ def propose_by_value(
     now: Instant,
 ) -> Proposal | str:
     """For an average, in thousandths."""
-    if not pods:
-        return NO_PODS
-    groups = group_pods(pods, metrics, resource, now)
-    counted = _without(metrics, groups)
-    if not counted:
-        return NO_METRICS
+    found = _counted(pods, metrics, resource, now)
+    if isinstance(found, str):
+        return found
+    groups, counted = found
 
     def ratio_of(some: Mapping[str, PodMetric]) -> float:
         return _average(some) / target
@@ -129,6 +125,17 @@ def propose_by_value(
     assumed = dict.fromkeys(groups.missing, target)
     replicas = _replicas(current, counted, groups, ratio_of(counted), assumed, tolerances, ratio_of)
     return Proposal(replicas=replicas, average=_average(counted))
+
+
+def _counted(
+    pods: Sequence[Pod], metrics: Mapping[str, PodMetric], resource: str, now: Instant
+) -> tuple[PodGroups, Mapping[str, PodMetric]] | str:
+    """The pods in their groups, and the metrics of those that count; or why there are none."""
+    if not pods:
+        return NO_PODS
+    groups = group_pods(pods, metrics, resource, now)
+    counted = _without(metrics, groups)
+    return (groups, counted) if counted else NO_METRICS
 
 
 def group_pods(pods: Sequence[Pod], metrics: Mapping[str, PodMetric], resource: str, now: Instant) -> PodGroups:
