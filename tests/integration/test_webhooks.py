@@ -87,7 +87,6 @@ async def test_failure_refuses_under_fail_and_is_passed_over_under_ignore(
         assert (await server.create())[0] == 201
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # handshakes that the deadline cut off
 async def test_webhook_that_causes_what_it_is_asked_about_comes_to_an_end(tmp_path: Path) -> None:
     async with hooks(tmp_path) as server:
 

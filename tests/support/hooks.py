@@ -2,10 +2,8 @@
 
 import asyncio
 import base64
-import gc
 import json
 import ssl
-import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -133,7 +131,3 @@ async def hooks(scratch: Path) -> AsyncIterator[Hooks]:
             await found[0].stop()
             for _ in range(CLOSING_TURNS):  # both ends of what was given up are closed, before the loop is
                 await asyncio.sleep(0)
-            with warnings.catch_warnings():
-                # A handshake that a deadline cut off leaves its transport to the collector.
-                warnings.simplefilter("ignore", ResourceWarning)
-                gc.collect()
