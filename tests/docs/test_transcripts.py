@@ -1,5 +1,6 @@
 """What the pages show is what is printed."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ SECTIONS = [
 ]
 
 
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
 @pytest.mark.parametrize(("page", "section"), SECTIONS)
 def test_page_shows_what_is_printed(page: Path, section: Section) -> None:
     for _, run in run_section(page.read_text(), section):

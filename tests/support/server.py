@@ -2,6 +2,7 @@
 
 import base64
 import os
+import shutil
 import signal
 import ssl
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+import pytest
 import yaml
 
 
@@ -93,6 +95,8 @@ class Server:
         )
 
     def kubectl(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        if shutil.which("kubectl") is None:
+            pytest.skip("no kubectl on PATH")
         cache = self.kubeconfig.parent / "kubectl-cache"
         return self.run("kubectl", "--cache-dir", str(cache), *arguments, stdin=stdin)
 
