@@ -3,6 +3,7 @@
 What it needs from the components that run beside it (explanations, zones, their metrics) it is given as functions.
 """
 
+import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -22,8 +23,12 @@ from doorman.base.generated_names import NameGenerator
 from doorman.client.webhooks.webhook_client import WebhookCaller
 from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.watch_cache import WatchCache
+from doorman.registry.caller import Caller
 from doorman.registry.custom.custom_kinds import CustomKinds
 from doorman.registry.fastpath.shortcuts import WEBHOOKS
+from doorman.registry.kinds.node_port_repair import NodePortRepair
+from doorman.registry.kinds.service_allocators import SERVICES
+from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceClaims
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.runtime.bootstrap import bootstrap
@@ -33,6 +38,7 @@ from doorman.runtime.default_roles import ensure_roles, node_rules
 from doorman.runtime.settings import Settings
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
+from doorman.semantics.service_addresses import RESOURCE as ADDRESSES
 from doorman.server.audit import AuditLog
 from doorman.server.auth.auth_services import AuthServices
 from doorman.server.auth.authentication import ClusterAuthenticator
@@ -64,6 +70,7 @@ class ApiServer:
         scheme = scheme or builtin_scheme()
         self._store = store
         self._settings = settings
+        self._tasks: list[asyncio.Task[None]] = []
         self._clock = clock
         self._rng = random.Random(_seed_at(settings.seed, store.revision))
         self._names = NameGenerator(random.Random(self._rng.random()))
@@ -99,6 +106,7 @@ class ApiServer:
             comparison_operators=settings.gates.comparison_operators,
             takes_shortcuts=settings.takes_shortcuts,
         )
+        self._node_ports = self._share_numbers() if store.is_shared else None
         self.custom_kinds = CustomKinds(self.cache, self.kinds, schema)
         self._guard = EscalationGuard(self.authorizer, self._rbac)
         self._pods = PodOperations(self.registry, clock)
@@ -136,6 +144,9 @@ class ApiServer:
 
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
+        if self._node_ports is not None:
+            await self._node_ports.run_once()
+            self._tasks.append(asyncio.create_task(self._node_ports.run()))
         client, address = self.system_client(), self._settings.bind_address
         await bootstrap(client, self.newest, address=address, port=port, ca_certificate=ca_certificate)
         await ensure_roles(client, self.newest)
@@ -200,10 +211,21 @@ class ApiServer:
         )
 
     async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self.custom_kinds.close()
         self.cache.close_streams()
         await self._webhook_caller.close()
         await self._store.close()
+
+    def _share_numbers(self) -> NodePortRepair:
+        """Other servers of the same store give out addresses and ports of services, too."""
+        user = User(name=API_SERVER_USER, groups=(MASTERS, AUTHENTICATED))
+        caller = Caller(user=user, manager="kube-apiserver")
+        node_ports = NodePortAllocation(self._store, self._names.uid)
+        self.registry.share_numbers(ServiceClaims(self.registry, self.kinds.named(ADDRESSES), node_ports, caller))
+        return NodePortRepair(self._store, self.cache.collection(SERVICES), node_ports)
 
     def _admission_settings(self) -> AdmissionSettings:
         settings = self._settings

@@ -20,6 +20,8 @@ _log: Final = logging.getLogger("doorman.runtime")
 
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 API_SERVICE: Final = "kubernetes"
+SERVICE_TRIES_MAX: Final = 5
+SERVICE_RETRY_SECONDS: Final = 0.2
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
 """What to bind to in order to be reached anywhere, and one address that surely reaches it."""
 PRIORITY_CLASSES: Final = (
@@ -46,10 +48,28 @@ async def bootstrap(client: Client, existing: Existing, *, address: str, port: i
         _publish(client, own),
         *(_ensure(client, resource, "", body) for resource, body in flow_control()),
     ]
-    if existing("services", "default", API_SERVICE) is None:
-        # A second one would be refused for its address, not for its name.
-        rest.append(_ensure(client, "services", "default", own["services"]))
+    rest.append(_ensure_api_service(client, existing, own["services"]))
     await asyncio.gather(*rest)
+
+
+async def _ensure_api_service(client: Client, existing: Existing, body: Document) -> None:
+    """A second one would be refused for its address, not for its name; so would one that another server is about to
+    write, which has claimed the address already.
+    """
+    for left in reversed(range(SERVICE_TRIES_MAX)):
+        if existing("services", "default", API_SERVICE) is not None:
+            return
+        try:
+            await client.create(Create(resource="services", namespace="default", body=copy.deepcopy(body)))
+        except Failed:
+            raise
+        except ApiError as error:
+            if error.reason != "Invalid" or not left:
+                _tell(error, f"services {API_SERVICE}")
+                return
+            await asyncio.sleep(SERVICE_RETRY_SECONDS)
+        else:
+            return
 
 
 def flow_control() -> list[tuple[str, Document]]:
@@ -137,5 +157,9 @@ async def attempt(write: Awaitable[object], what: str) -> None:
     except Failed:
         raise
     except ApiError as error:
-        if error.reason != "AlreadyExists":
-            _log.warning("%s is not as every cluster has it: %s", what, error)
+        _tell(error, what)
+
+
+def _tell(error: ApiError, what: str) -> None:
+    if error.reason != "AlreadyExists":
+        _log.warning("%s is not as every cluster has it: %s", what, error)
