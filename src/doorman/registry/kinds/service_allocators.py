@@ -115,7 +115,8 @@ class ServiceAllocators:
                     del self._owners[number]
 
         try:
-            errors = [*_assign_address(new["spec"], choice), *_assign_ports(new["spec"], choice)]
+            # Of one who is refused an address ports are not looked at.
+            errors = _assign_address(new["spec"], choice) or _assign_ports(new["spec"], choice)
             if errors:
                 raise invalid_object("Service", "", new["metadata"].get("name", ""), errors)
         except BaseException:

@@ -96,22 +96,24 @@ class ServiceClaims:
         return self._objects.newest(self._addresses, "", address) is not None
 
     async def claim(self, namespace: str, name: str, numbers: Iterable[Number]) -> set[Number]:
-        """Claim all of them for a service, or none: then those that others have."""
-        wanted = list(numbers)
-        ports = {number for number in wanted if isinstance(number, int)}
-        refused: set[Number] = set(await self._claim_ports(ports)) if ports else set()
+        """Claim all of them for a service, or none: then those that others have.
+
+        Addresses first, as kube-apiserver does: of two who want the same of both kinds, one gets them.
+        """
+        addresses: list[str] = []
+        ports: set[int] = set()
+        for number in numbers:
+            if isinstance(number, int):
+                ports.add(number)
+            elif await self._claim_address(number, namespace, name):
+                addresses.append(number)
+            else:
+                await self.release(namespace, name, addresses)
+                return {number}
+        refused = await self._claim_ports(ports) if ports else set()
         if refused:
-            return refused
-        claimed: list[Number] = list(ports)
-        for number in wanted:
-            if isinstance(number, str):
-                if await self._claim_address(number, namespace, name):
-                    claimed.append(number)
-                else:
-                    refused.add(number)
-        if refused:
-            await self.release(namespace, name, claimed)
-        return refused
+            await self.release(namespace, name, addresses)
+        return set(refused)
 
     async def release(self, namespace: str, name: str, numbers: Iterable[Number]) -> None:
         """Give back what a service no longer needs. What cannot be given back now is found by the repair."""
