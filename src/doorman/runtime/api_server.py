@@ -17,7 +17,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.patch.server_side_apply import Applier
 from doorman.api.scheme import Scheme, builtin_scheme
 from doorman.api.views.view_types import VIEWS
-from doorman.api.well_known import API_SERVER_USER, NODE_USER_PREFIX, NODES_GROUP
+from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
 from doorman.client.webhooks.webhook_client import WebhookCaller
@@ -31,10 +31,13 @@ from doorman.registry.kinds.service_allocators import SERVICES
 from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceClaims
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
-from doorman.runtime.bootstrap import bootstrap
+from doorman.runtime.bootstrap import api_service, bootstrap
 from doorman.runtime.components.loopback_client import LoopbackClient, RequestObserver
 from doorman.runtime.credentials import Credentials
 from doorman.runtime.default_roles import ensure_roles, node_rules
+from doorman.runtime.presence.advertised_address import advertised_address
+from doorman.runtime.presence.endpoint_reconciler import MASTER_LEASES, EndpointReconciler
+from doorman.runtime.presence.identity_lease import IdentityLease
 from doorman.runtime.settings import Settings
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
@@ -71,6 +74,11 @@ class ApiServer:
         self._store = store
         self._settings = settings
         self._tasks: list[asyncio.Task[None]] = []
+        self._endpoints: EndpointReconciler | None = None
+        self._address = settings.advertise_address
+        """Empty: nobody but this machine reaches it."""
+        if store.is_shared:
+            self._address = advertised_address(settings.bind_address, settings.advertise_address)
         self._clock = clock
         self._rng = random.Random(_seed_at(settings.seed, store.revision))
         self._names = NameGenerator(random.Random(self._rng.random()))
@@ -142,14 +150,48 @@ class ApiServer:
         is_writing = self._store.is_well and any(True for _ in self._store.pending())
         return is_writing or self._webhook_caller.in_flight > 0
 
+    def own_service(self, port: int) -> Mapping[str, Document]:
+        """The API's own service and, if it leads to this server, where it leads, by resource."""
+        settings = self._settings
+        found = api_service(self._address or settings.bind_address, port)
+        is_behind = settings.etcd is None or settings.etcd.reconciles_endpoints
+        return found if is_behind else {"services": found["services"]}
+
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
         if self._node_ports is not None:
             await self._node_ports.run_once()
-            self._tasks.append(asyncio.create_task(self._node_ports.run()))
-        client, address = self.system_client(), self._settings.bind_address
-        await bootstrap(client, self.newest, address=address, port=port, ca_certificate=ca_certificate)
+        client = self.system_client()
+        await bootstrap(
+            client,
+            self.newest,
+            own_service=self.own_service(port),
+            ca_certificate=ca_certificate,
+            is_alone=not self._store.is_shared,
+        )
         await ensure_roles(client, self.newest)
+        if self._node_ports is not None:
+            self._tasks.append(asyncio.create_task(self._node_ports.run()))
+            self._appear(client, port)
+
+    def _appear(self, client: LoopbackClient, port: int) -> None:
+        """Let the other servers of the same store know of this one."""
+        settings = self._settings
+        address = self._address
+        identity = IdentityLease(
+            client,
+            self.newest,
+            self.cache.collection(LEASES),
+            self._clock,
+            address=address or settings.bind_address,
+            port=port,
+            uid=self._names.uid(),
+        )
+        self._tasks.append(asyncio.create_task(identity.run()))
+        if address and settings.etcd is not None and settings.etcd.reconciles_endpoints:
+            leases = self.cache.collection(MASTER_LEASES)
+            self._endpoints = EndpointReconciler(self._store, leases, client, self.newest, address=address, port=port)
+            self._tasks.append(asyncio.create_task(self._endpoints.run()))
 
     def pipeline(
         self,
@@ -214,6 +256,8 @@ class ApiServer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._endpoints is not None:
+            await self._endpoints.stop()
         self.custom_kinds.close()
         self.cache.close_streams()
         await self._webhook_caller.close()

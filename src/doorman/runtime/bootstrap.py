@@ -3,7 +3,7 @@
 import asyncio
 import copy
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import data_file
@@ -34,21 +34,29 @@ Existing = Callable[[str, str, str], Document | None]
 """From a resource, a namespace and a name to what is stored."""
 
 
-async def bootstrap(client: Client, existing: Existing, *, address: str, port: int, ca_certificate: bytes) -> None:
-    """Create what is missing; what is there is left as it is, but for where this server is to be reached."""
+async def bootstrap(
+    client: Client,
+    existing: Existing,
+    *,
+    own_service: Mapping[str, Document],
+    ca_certificate: bytes,
+    is_alone: bool,
+) -> None:
+    """Create what is missing; what is there is left as it is, but for where the server is to be reached if there is
+    only one. `own_service` is that of the API, by resource.
+    """
     # Two groups, so that the disk is waited for twice: what comes second needs the namespaces.
     await asyncio.gather(*(_ensure(client, "namespaces", "", {"metadata": {"name": name}}) for name in NAMESPACES))
     authentication = {"client-ca-file": ca_certificate.decode()}
     config: Document = {"metadata": {"name": "extension-apiserver-authentication"}, "data": authentication}
-    own = api_service(address, port)
     rest = [
         *(_ensure(client, "priorityclasses.scheduling.k8s.io", "", _class(*row)) for row in PRIORITY_CLASSES),
         _ensure(client, "servicecidrs.networking.k8s.io", "", _service_range()),
         _ensure(client, "configmaps", "kube-system", config),
-        _publish(client, own),
+        _publish(client, own_service, is_alone=is_alone),
         *(_ensure(client, resource, "", body) for resource, body in flow_control()),
     ]
-    rest.append(_ensure_api_service(client, existing, own["services"]))
+    rest.append(_ensure_api_service(client, existing, own_service["services"]))
     await asyncio.gather(*rest)
 
 
@@ -90,7 +98,6 @@ def _class(name: str, value: int) -> Document:
 def api_service(address: str, port: int) -> Mapping[str, Document]:
     """The API's own service and where it leads, by resource."""
     reached = _EVERYWHERE.get(address, address)
-    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
     service: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"component": "apiserver", "provider": "kubernetes"}},
         "spec": {
@@ -104,17 +111,28 @@ def api_service(address: str, port: int) -> Mapping[str, Document]:
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
         },
     }
+    return {"services": service, **api_endpoints([reached], port)}
+
+
+def api_endpoints(addresses: Sequence[str], port: int) -> Mapping[str, Document]:
+    """Where the API's own service leads, by resource."""
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    is_newer = bool(addresses) and all(":" in address for address in addresses)
     endpoints: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
-        "subsets": [{"addresses": [{"ip": reached}], "ports": ports}],
+        "subsets": [{"addresses": [{"ip": address} for address in addresses], "ports": ports}] if addresses else [],
     }
     slice_: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"kubernetes.io/service-name": API_SERVICE}},
-        "addressType": "IPv6" if ":" in reached else "IPv4",
-        "endpoints": [{"addresses": [reached], "conditions": {"ready": True}}],
-        "ports": ports,
+        "addressType": "IPv6" if is_newer else "IPv4",
+        "endpoints": [
+            {"addresses": [address], "conditions": {"ready": True}}
+            for address in addresses
+            if (":" in address) == is_newer
+        ],
+        "ports": ports if addresses else [],
     }
-    return {"services": service, "endpoints": endpoints, "endpointslices.discovery.k8s.io": slice_}
+    return {"endpoints": endpoints, "endpointslices.discovery.k8s.io": slice_}
 
 
 def standard_class() -> Document:
@@ -132,14 +150,18 @@ def _service_range() -> Document:
     return {"metadata": {"name": API_SERVICE}, "spec": {"cidrs": [str(SERVICE_RANGE)]}}
 
 
-async def _publish(client: Client, manifests: Mapping[str, Document]) -> None:
+async def _publish(client: Client, manifests: Mapping[str, Document], *, is_alone: bool) -> None:
     """Say where the API's own service leads, as endpoints and as a slice. The port may be another than last time."""
     for resource, members in (
         ("endpoints", ("subsets",)),
         ("endpointslices.discovery.k8s.io", ("endpoints", "ports")),
     ):
-        body = manifests[resource]
+        body = manifests.get(resource)
+        if body is None:
+            continue
         await _ensure(client, resource, "default", copy.deepcopy(body))
+        if not is_alone:
+            continue
         change = {member: body[member] for member in members}
         patch = Patch(resource=resource, namespace="default", name=API_SERVICE, body=change, type=PatchType.MERGE)
         await attempt(client.patch(patch), f"{resource} {API_SERVICE}")
