@@ -266,3 +266,75 @@ def test_flags_of_upstream_are_known_and_others_are_not(component: str, tmp_path
     assert "cannot be used" in known.stderr, "there is no such kubeconfig"
     times = ended("--leader-elect-renew-deadline=20s")
     assert (times.returncode, "longer than the renew deadline" in times.stderr) == (2, True)
+
+
+def add_mounting_pod(server: Server, name: str, volume: dict[str, Any]) -> None:
+    account = {"metadata": {"name": "default", "namespace": "default"}}
+    asked(server, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    container = {"name": "c", "image": "x", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    spec = {"nodeName": "node-1", "containers": [container], "volumes": [{"name": "v", **volume}]}
+    spec["tolerations"] = [{"operator": "Exists"}]
+    asked(server, "POST", PODS, {"metadata": {"name": name}, "spec": spec}, expected=201)
+
+
+def is_running(name: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda pod: pod["metadata"]["name"] == name and pod["status"].get("phase") == "Running"
+
+
+def test_pods_of_attached_nodes_wait_for_their_volumes(server: Server) -> None:
+    events = "/api/v1/namespaces/default/events"
+    claim = {"persistentVolumeClaim": {"claimName": "missing"}}
+    with Attached("nodes", server.kubeconfig, "--nodes", "1"):
+        watched(server, NODES, lambda node: node["metadata"]["name"] == "node-1")
+        add_mounting_pod(server, "a", {"configMap": {"name": "missing"}})
+        add_mounting_pod(server, "b", {"secret": {"secretName": "missing"}})
+        add_mounting_pod(server, "c", claim)
+        for name, words in (("a", 'configmap "missing" not found'), ("b", 'secret "missing" not found'), ("c", "PVC")):
+
+            def is_told(event: dict[str, Any], name: str = name, words: str = words) -> bool:
+                about = event["involvedObject"]["name"] == name and event["reason"] == "FailedMount"
+                return about and words in event["message"]
+
+            watched(server, events, is_told)
+            pod = asked(server, "GET", f"{PODS}/{name}")
+            (status,) = pod["status"]["containerStatuses"]
+            assert (pod["status"]["phase"], status["state"]) == (
+                "Pending",
+                {"waiting": {"reason": "ContainerCreating"}},
+            )
+        asked(server, "POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "missing"}}, expected=201)
+        watched(server, PODS, is_running("a"))
+
+
+def test_pods_do_not_wait_for_what_nodes_may_not_read(server: Server, tmp_path: Path) -> None:
+    """A user who may do everything nodes do, but read what pods mount."""
+    rules = [
+        {"apiGroups": [""], "resources": ["nodes", "nodes/status", "pods", "pods/status", "events"], "verbs": ["*"]},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
+    ]
+    role = {"metadata": {"name": "own"}, "rules": rules}
+    access = "/apis/rbac.authorization.k8s.io/v1"
+    asked(server, "POST", f"{access}/clusterroles", role, expected=201)
+    subject = {"kind": "ServiceAccount", "name": "own", "namespace": "default"}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "own"}
+    binding = {"metadata": {"name": "own"}, "roleRef": reference, "subjects": [subject]}
+    asked(server, "POST", f"{access}/clusterrolebindings", binding, expected=201)
+    kubeconfig = config_of_account(server, tmp_path / "own.conf", "own")
+    with Attached("nodes", kubeconfig, "--nodes", "1", "--node-identity", "self") as nodes:
+        watched(server, NODES, lambda node: node["metadata"]["name"] == "node-1")
+        add_mounting_pod(server, "a", {"configMap": {"name": "missing"}})
+        watched(server, PODS, is_running("a"))
+        assert nodes.stop() == 0
+        assert nodes.process.stderr is not None
+        assert "pods do not wait for configmaps, secrets" in nodes.process.stderr.read()
+
+
+def config_of_account(server: Server, file: Path, name: str) -> Path:
+    """A kubeconfig of a service account in `default`."""
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    asked(server, "POST", accounts, {"metadata": {"name": name}}, expected=201)
+    token = asked(server, "POST", f"{accounts}/{name}/token", {"spec": {}}, expected=201)["status"]["token"]
+    config = yaml.safe_load(server.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    file.write_text(yaml.safe_dump(config))
+    return file

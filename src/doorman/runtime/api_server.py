@@ -34,10 +34,11 @@ from doorman.registry.registry import Registry
 from doorman.runtime.bootstrap import api_service, bootstrap
 from doorman.runtime.components.loopback_client import LoopbackClient, RequestObserver
 from doorman.runtime.credentials import Credentials
-from doorman.runtime.default_roles import ensure_roles, node_rules
+from doorman.runtime.default_roles import ensure_roles
 from doorman.runtime.presence.advertised_address import advertised_address
 from doorman.runtime.presence.endpoint_reconciler import MASTER_LEASES, EndpointReconciler
 from doorman.runtime.presence.identity_lease import IdentityLease
+from doorman.runtime.role_table import node_rules
 from doorman.runtime.settings import Settings
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
