@@ -184,6 +184,58 @@ def test_of_two_schedulers_one_acts_and_the_other_follows_it(server: Server) -> 
             assert now["leaseTransitions"] == 1
 
 
+def make_namespace(server: Server, name: str) -> None:
+    """Something for the service account controller to do."""
+    asked(server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}}, expected=201)
+
+
+def is_served(server: Server, name: str) -> None:
+    """Until that controller has acted."""
+    path = f"/api/v1/namespaces/{name}/serviceaccounts"
+    watched(server, path, lambda account: account["metadata"]["name"] == "default")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("component", ["scheduler", "controllers"])
+def test_another_acts_when_the_leader_is_gone(server: Server, component: str, how: signal.Signals) -> None:
+    add_node(server, "one")
+    name = "kube-scheduler" if component == "scheduler" else "kube-controller-manager"
+    leases = LEASE.rpartition("/")[0]
+    with Attached(component, server.kubeconfig, *QUICK) as first:
+        watched(server, leases, lambda found: found["metadata"]["name"] == name)
+        held = asked(server, "GET", f"{leases}/{name}")["spec"]["holderIdentity"]
+        with Attached(component, server.kubeconfig, *QUICK):
+            first.send(how)
+            first.process.wait(20)
+            if component == "scheduler":
+                add_pod(server, "a")
+                watched(server, PODS, is_placed("a"))
+            else:
+                make_namespace(server, "own")
+                is_served(server, "own")
+            assert asked(server, "GET", f"{leases}/{name}")["spec"]["holderIdentity"] not in ("", held)
+
+
+def test_controllers_that_slept_write_nothing_and_end(server: Server) -> None:
+    leases = LEASE.rpartition("/")[0]
+    with Attached("controllers", server.kubeconfig, *QUICK) as sleeper:
+        watched(server, leases, lambda lease: bool(lease["spec"]["holderIdentity"]))
+        held = asked(server, "GET", f"{leases}/kube-controller-manager")["spec"]["holderIdentity"]
+        make_namespace(server, "before")
+        is_served(server, "before")
+        sleeper.send(signal.SIGSTOP)
+        with Attached("controllers", server.kubeconfig, *QUICK) as other:
+            watched(server, leases, lambda lease: lease["spec"]["holderIdentity"] not in ("", held))
+            other.send(signal.SIGSTOP)
+            make_namespace(server, "meanwhile")
+            sleeper.send(signal.SIGCONT)
+            assert sleeper.process.wait(30) == 1
+            path = "/api/v1/namespaces/meanwhile/serviceaccounts"
+            assert asked(server, "GET", path)["items"] == [], "it was not the one to make it"
+            other.send(signal.SIGCONT)
+            is_served(server, "meanwhile")
+
+
 def test_leader_that_slept_writes_nothing_and_ends(server: Server) -> None:
     add_node(server, "one")
     with Attached("scheduler", server.kubeconfig, *QUICK) as sleeper:
@@ -338,3 +390,55 @@ def config_of_account(server: Server, file: Path, name: str) -> Path:
     config["users"][0]["user"] = {"token": token}
     file.write_text(yaml.safe_dump(config))
     return file
+
+
+def check_access(component: str, kubeconfig: Path, *flags: str) -> tuple[int, list[str]]:
+    command = [sys.executable, "-m", "doorman", component, "--kubeconfig", str(kubeconfig), "--check-access", *flags]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.stderr == "", ended.stderr
+    return ended.returncode, ended.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("component", "flags"),
+    [("scheduler", ()), ("nodes", ()), ("controllers", ()), ("controllers", ("--use-service-account-credentials",))],
+)
+def test_nothing_is_missing_for_who_may_do_everything(server: Server, component: str, flags: tuple[str, ...]) -> None:
+    """Of accounts of their own, which have the roles that every cluster has, neither."""
+    assert check_access(component, server.kubeconfig, *flags) == (0, [f"{component}: all rights are there"])
+    assert asked(server, "GET", NODES)["items"] == [], "nothing was started"
+
+
+def test_missing_rights_are_named_before_anything_starts(server: Server, tmp_path: Path) -> None:
+    kubeconfig = config_of_account(server, tmp_path / "own.conf", "own")
+    code, lines = check_access("scheduler", kubeconfig)
+    assert code == 1
+    assert 'missing scheduler: verbs ["delete","get","list","watch"] on pods' in lines
+    assert 'missing scheduler: verbs ["create"] on pods/binding' in lines
+    assert (
+        'missing scheduler: verbs ["get","update"] on leases.coordination.k8s.io "kube-scheduler" in kube-system'
+        in lines
+    )
+    code, lines = check_access("nodes", kubeconfig)
+    assert 'missing nodes: verbs ["impersonate"] on users' in lines
+    code, lines = check_access("controllers", kubeconfig, "--controllers", "daemonset-controller")
+    assert 'missing controllers: verbs ["update"] on daemonsets/status.apps' in lines
+    code, lines = check_access("controllers", kubeconfig, "--use-service-account-credentials")
+    assert any(line.startswith("missing daemon-set-controller: cannot be asked for: ") for line in lines)
+
+
+def test_configuration_is_told_to_who_may_see_it(server: Server) -> None:
+    [port] = free_ports(1)
+    flags = ("--authorization-kubeconfig", str(server.kubeconfig), *QUICK)
+    token = yaml.safe_load(server.kubeconfig.read_text())["users"][0]["user"]["token"]
+    for component, group in (
+        ("scheduler", "kubescheduler.config.k8s.io"),
+        ("controllers", "kubecontrollermanager.config.k8s.io"),
+        ("nodes", "doorman.dev"),
+    ):
+        with Attached(component, server.kubeconfig, *flags, port=port):
+            assert seen(port, "/configz")[0] == 403
+            code, text = seen(port, "/configz", token)
+            assert code == 200
+            election = json.loads(text)[group]["leaderElection"]
+            assert (election["leaderElect"], election["leaseDuration"]) == (True, "4s")

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,9 +12,12 @@ from doorman.api.views.persistent_volumes import VOLUMES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.views.storage.csi import CSI_DRIVERS
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
+from doorman.attached.access_check import Needed, Right, in_order, rights_of_election, rights_of_informers
 from doorman.attached.component_process import ComponentParts
+from doorman.attached.component_settings import ElectionSettings
 from doorman.attached.managed_component import ManagedComponent
 from doorman.attached.remote_kubelets import RemoteKubelets, impersonating
+from doorman.attached.serving_port import Configuration
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
 from doorman.client.http.api_requests import ApiRequests
@@ -31,6 +34,15 @@ NODES_AT_ONCE: Final = 32
 WITH_NODE: Final = {"fieldSelector": "spec.nodeName!="}
 NODE_LEASES: Final = {"fieldSelector": f"metadata.namespace={NODE_LEASE_NAMESPACE}"}
 WAITED_FOR: Final = ("configmaps", "secrets", VOLUME_CLAIMS, VOLUMES, CSI_DRIVERS, CLAIMS)
+
+_AS_NODES: Final = (
+    ("nodes/status", "patch"),
+    ("pods/status", "patch"),
+    ("pods", "delete"),
+    ("events", "create"),
+    ("events", "patch"),
+)
+"""What nodes do, for who speaks for them as himself."""
 
 _log: Final = logging.getLogger("doorman.nodes")
 
@@ -85,6 +97,23 @@ class NodesComponent(ManagedComponent):
         self._identity = identity
         for resource in ("nodes", "pods", LEASES, *WAITED_FOR):
             self.informers.of(resource)
+
+    @property
+    def configuration(self) -> Configuration:
+        names = [manifest["metadata"]["name"] for manifest in self._manifests]
+        return {"doorman.dev": {"nodes": names, "nodeIdentity": self._identity.value}}
+
+    def needed(self, election: ElectionSettings) -> Iterable[Needed]:
+        requests = self._around.requests.variant(qps=0.0)
+        rights = [*rights_of_informers(self.informers, WAITED_FOR), *rights_of_election(election)]
+        rights.append(Right("", "nodes", "create"))
+        if self._identity is NodeIdentity.IMPERSONATE:
+            rights += [Right("", resource, "impersonate") for resource in ("users", "groups")]
+        else:
+            rights += [Right("", *pair) for pair in _AS_NODES]
+            group = LEASES.partition(".")[2]
+            rights += [Right(group, "leases", verb, "", NODE_LEASE_NAMESPACE) for verb in ("create", "get", "update")]
+        yield Needed("nodes", requests, in_order(rights))
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
         requests = self._around.requests.while_(may_act)
