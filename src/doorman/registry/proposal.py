@@ -164,7 +164,7 @@ class Proposer:
         self._admission.limit(attributes, now, prepared.cluster)
         undo: Undo | None = None
         if kind.storage == SERVICES:
-            undo = self._allocators.assign(doc, None)
+            undo = (await self._allocators.assign(doc, None, is_dry_run=prepared.caller.dry_run)).undo
             value = to_kept_bytes(doc)
         elif kind.storage == JOBS:
             undo = lambda: forget_selector(doc)  # noqa: E731  it is said where it is needed
