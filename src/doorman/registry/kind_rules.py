@@ -15,7 +15,9 @@ from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.apiextensions.structural import custom_validator
+from doorman.validation.context import distinct
 from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
+from doorman.validation.metadata import common_update_errors
 from doorman.validation.validators import Context, Validator, validator_of
 
 
@@ -70,8 +72,10 @@ class KindRules:
         self.managed.track_update(kind, new, old, manager, now)
         if new == old:
             raise Unchanged
-        errors = self._validator(kind).update(new, old, self._context(subresource, kind))
+        errors = common_update_errors(new, old)
+        errors += self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
+            errors = distinct(errors)
             raise invalid_object(kind.kind, self._kinds.stored(kind).group, name, errors)
 
     def take_back(self, kind: Kind, obj: Document, part: SubresourceObject | None) -> None:
