@@ -43,7 +43,9 @@ _SERVER_OWNED: Final = frozenset(
     {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 )
 
-_OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
+_OWNED_REVIEWS: Final = (
+    "SubjectAccessReview", "SelfSubjectAccessReview", "LocalSubjectAccessReview", "TokenReview",
+)  # fmt: skip
 """Of which the answer says who asked for which field."""
 
 
