@@ -35,7 +35,11 @@ def command(ctx: click.Context, cluster: ClusterChoice) -> None:
 @kubeconfig_option
 @click.pass_context
 def advance(ctx: click.Context, span: str, cluster: ClusterChoice) -> None:
-    """Let so much time pass: 90s, 5m, 1h30m."""
+    """Let so much time pass: 90s, 5m, 1h30m.
+
+    \b
+    doorman clock advance 5m
+    """
     _check_span("DURATION", span)
     client = connect(cluster if cluster.is_named else ctx.obj)
     print(_told(_move(client, {"advance": span}, {})))
@@ -50,6 +54,10 @@ def run_until_idle(ctx: click.Context, quiet: str, limit: str, cluster: ClusterC
     """Let time pass until nothing changes and nothing is waited for any more.
 
     Leases, events and nodes that report nothing new do not count. Exit status 1: it was not idle by the limit.
+
+    \b
+    doorman clock run-until-idle
+    doorman clock run-until-idle --quiet 1m --limit 1h
     """
     _check_span("--quiet", quiet)
     _check_span("--limit", limit)

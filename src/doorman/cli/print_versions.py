@@ -15,7 +15,12 @@ from doorman.version import __version__
 @click.option("--client", "is_client_only", is_flag=True, help="Ask no server.")
 @kubeconfig_option
 def command(is_client_only: bool, cluster: ClusterChoice) -> None:
-    """Print the versions of client and server."""
+    """Print the versions of client and server.
+
+    \b
+    doorman version
+    doorman version --client
+    """
     click.echo(f"Doorman Version: {__version__}\nKubernetes API: {KUBERNETES_VERSION}")
     if is_client_only:
         return

@@ -98,6 +98,13 @@ def command(**flags: Any) -> None:  # click hands flags over by name
     """Start a control plane: API server, scheduler, controllers, simulated nodes.
 
     When it serves, one line on standard output says where and with which kubeconfig. SIGTERM or Ctrl-C stops it.
+
+    \b
+    doorman up                                      three simulated nodes, everything kept in your state folder
+    doorman up --nodes 10 --in-memory               ten, and nothing kept
+    doorman up --detach --name ci                   in the background; see doorman status, logs and down
+    doorman up --clock=virtual --in-memory          a clock that doorman clock moves
+    doorman up --from cluster.jsonl.gz              a cluster that doorman snapshot has saved
     """
     _check_cluster_name(flags["name"])
     if flags["detach"]:

@@ -15,6 +15,7 @@ from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.frames import FrameReader, Word, frame, parts_of
 from doorman.front.tls import tls_context
+from doorman.front.tls_transport import TlsTransport
 
 BACKLOG: Final = 4096
 AHEAD_BYTES: Final = 512 * 1024
@@ -153,7 +154,7 @@ class Connections(asyncio.Protocol):
     async def _begin(self, folder: Path) -> None:
         context = tls_context(folder)
         self._server = await self._loop.create_server(
-            lambda: Connection(self), sock=self._listener, ssl=context, backlog=BACKLOG
+            lambda: TlsTransport(context, Connection(self)), sock=self._listener, backlog=BACKLOG
         )
         self._sweep()
         self.tell(Word.READY, 0)

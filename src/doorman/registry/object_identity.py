@@ -36,15 +36,23 @@ def check_place(kind: Kind, namespace: str, name: str, metadata: Document) -> No
 
 
 def check_identity(
-    kind: Kind, namespace: str, name: str, metadata: Document, before: Document, *, is_unconditional: bool
+    kind: Kind,
+    namespace: str,
+    name: str,
+    metadata: Document,
+    before: Document,
+    *,
+    is_unconditional: bool,
+    is_patched: bool = False,
 ) -> None:
     """Whether an update is about the object that is stored (`before` is its metadata), in the version that is stored.
 
-    `is_unconditional`: it need not say which version it means.
+    `is_unconditional`: it need not say which version it means. `is_patched`: that another object is meant is for
+    validation to say, which finds its uid changed.
     """
     check_place(kind, namespace, name, metadata)
     uid = metadata.get("uid", "")
-    if uid and uid != before["uid"]:
+    if uid and uid != before["uid"] and not is_patched:
         detail = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
         raise conflict(kind.named, name, detail)
     version = metadata.get("resourceVersion", "")

@@ -270,8 +270,15 @@ def _strategy(
     update: PrepareUpdate = prepare_update,
     status: PrepareUpdate = prepare_status,
     subresources: Mapping[str, PrepareUpdate] | None = None,
+    status_metadata: tuple[str, ...] = (),
 ) -> Strategy:
-    return Strategy(create=create, update=update, status=status, subresources=subresources or {})
+    return Strategy(
+        create=create,
+        update=update,
+        status=status,
+        subresources=subresources or {},
+        status_metadata=status_metadata,
+    )
 
 
 DEFAULT: Final = _strategy()
@@ -281,6 +288,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         update=update_pod,
         status=pod_status,
         subresources={"ephemeralcontainers": ephemeral_containers, "resize": resize},
+        status_metadata=("ownerReferences",),
     ),
     "nodes": _strategy(create=_create_node, update=_update_node, status=_node_status),
     "namespaces": _strategy(
@@ -294,7 +302,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "persistentvolumes": _strategy(create=create_volume, status=volume_status),
     "persistentvolumeclaims": _strategy(create=create_claim, update=update_claim),
     "events": _strategy(create=_create_event, update=_update_event),
-    "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
+    "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status, status_metadata=("labels",)),
     JOBS: _strategy(create=_create_job),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset, status=_daemonset_status),
     "certificatesigningrequests.certificates.k8s.io": _strategy(

@@ -42,6 +42,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:  # click hands flags o
     """Run controllers against an API server, as kube-controller-manager does.
 
     When everything they need to know has been read, one line on standard output says so. SIGTERM or Ctrl-C stops them.
+
+    \b
+    doorman controllers --kubeconfig admin.conf
+    doorman controllers --kubeconfig admin.conf --controllers=taint-eviction-controller
     """
     set_up_logging(flags["verbosity"])
     check_rest(ctx.args, CONTROLLERS_VALUES, CONTROLLERS_SWITCHES)

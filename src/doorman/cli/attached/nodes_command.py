@@ -41,6 +41,10 @@ def command(**flags: Any) -> None:  # click hands flags over by name
     """Run simulated nodes of an API server: they are created, kept alive, and run what is placed on them in name.
 
     Nodes that are there already with the annotation doorman.dev/simulated=true are taken up as well.
+
+    \b
+    doorman nodes --kubeconfig admin.conf --nodes 3
+    doorman nodes --kubeconfig admin.conf --nodes-config examples/nodes.yaml
     """
     set_up_logging(flags["verbosity"])
     settings = component_settings(NAME, flags)

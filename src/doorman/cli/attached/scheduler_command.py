@@ -49,6 +49,10 @@ def command(ctx: click.Context, /, **flags: Any) -> None:  # click hands flags o
     """Run the scheduler against an API server, as kube-scheduler does.
 
     When everything it needs to know has been read, one line on standard output says so. SIGTERM or Ctrl-C stops it.
+
+    \b
+    doorman scheduler --kubeconfig admin.conf
+    doorman scheduler --kubeconfig admin.conf --config scheduler.yaml
     """
     set_up_logging(flags["verbosity"])
     check_rest(ctx.args, SCHEDULER_VALUES, SCHEDULER_SWITCHES)

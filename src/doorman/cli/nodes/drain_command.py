@@ -28,7 +28,11 @@ _selector = click.option("-l", "--selector", default="", help="Nodes with these 
 @_selector
 @kubeconfig_option
 def cordon_command(names: tuple[str, ...], selector: str, cluster: ClusterChoice) -> None:
-    """Let no new pods onto nodes."""
+    """Let no new pods onto nodes.
+
+    \b
+    doorman cordon node-1
+    """
     _mark(connect(cluster), names, selector, is_cordoned=True)
 
 
@@ -37,7 +41,11 @@ def cordon_command(names: tuple[str, ...], selector: str, cluster: ClusterChoice
 @_selector
 @kubeconfig_option
 def uncordon_command(names: tuple[str, ...], selector: str, cluster: ClusterChoice) -> None:
-    """Let new pods onto nodes again."""
+    """Let new pods onto nodes again.
+
+    \b
+    doorman uncordon node-1
+    """
     _mark(connect(cluster), names, selector, is_cordoned=False)
 
 
@@ -60,7 +68,12 @@ def drain_command(
     timeout: float,
     cluster: ClusterChoice,
 ) -> None:
-    """Cordon nodes and evict their pods, as disruption budgets allow. See `doorman plan drain` before."""
+    """Cordon nodes and evict their pods, as disruption budgets allow. See `doorman plan drain` before.
+
+    \b
+    doorman drain node-1 --ignore-daemonsets
+    doorman drain node-1 --timeout 5m
+    """
     client = connect(cluster)
     options = DrainOptions(ignores_daemon_sets=ignore_daemonsets, deletes_empty_dirs=delete_emptydir_data, forces=force)
     found = _mark(client, names, selector, is_cordoned=True)

@@ -20,7 +20,14 @@ F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any functi
 
 @click.group("node")
 def command() -> None:
-    """Add, fail, shut down, recover, press or remove simulated nodes of a running cluster."""
+    """Add, fail, shut down, recover, press or remove simulated nodes of a running cluster.
+
+    \b
+    doorman node add extra-1 --zone b --cpu 8
+    doorman node fail extra-1
+    doorman node recover extra-1
+    doorman node remove extra-1
+    """
 
 
 def chosen_options(function: F) -> F:
@@ -110,7 +117,11 @@ def add(names: tuple[str, ...], cluster: ClusterChoice, **options: Any) -> None:
 @click.argument("names", nargs=-1, required=True)
 @kubeconfig_option
 def remove(names: tuple[str, ...], cluster: ClusterChoice) -> None:
-    """Remove nodes."""
+    """Remove nodes.
+
+    \b
+    doorman node remove extra-1
+    """
     _each(connect(cluster), names, lambda client, name: client.request("DELETE", f"/api/v1/nodes/{name}"), "removed")
 
 
@@ -138,7 +149,11 @@ def fail(names: tuple[str, ...], selector: str, zone: str, is_not_ready: bool, c
 @click.option("--critical", default="10s", show_default=True, help="How much of that is kept for critical pods.")
 @kubeconfig_option
 def shut(names: tuple[str, ...], grace: str, critical: str, cluster: ClusterChoice) -> None:
-    """Shut nodes down gracefully: ordinary pods end first, critical ones last, then the node is off."""
+    """Shut nodes down gracefully: ordinary pods end first, critical ones last, then the node is off.
+
+    \b
+    doorman node shutdown node-1 --grace 30s --critical 10s
+    """
     try:
         body = shut_down(grace, critical)
     except ValueError as error:
@@ -151,7 +166,12 @@ def shut(names: tuple[str, ...], grace: str, critical: str, cluster: ClusterChoi
 @chosen_options
 @kubeconfig_option
 def come_back(names: tuple[str, ...], selector: str, zone: str, cluster: ClusterChoice) -> None:
-    """Let nodes come back: whatever was ordered is over. A script goes on."""
+    """Let nodes come back: whatever was ordered is over. A script goes on.
+
+    \b
+    doorman node recover node-1
+    doorman node recover --zone b
+    """
 
     def order(annotations: Mapping[str, str]) -> dict[str, Any]:  # a merge patch
         if SCRIPT in annotations:
@@ -167,7 +187,12 @@ def come_back(names: tuple[str, ...], selector: str, zone: str, cluster: Cluster
 @click.argument("kinds", nargs=-1, type=click.Choice(sorted(PRESSURES)))
 @kubeconfig_option
 def press(name: str, kinds: tuple[str, ...], cluster: ClusterChoice) -> None:
-    """Make a node short of memory, disk or pid; of nothing when none is named."""
+    """Make a node short of memory, disk or pid; of nothing when none is named.
+
+    \b
+    doorman node pressure node-1 memory      pods that use most are evicted
+    doorman node pressure node-1             all is well again
+    """
     _each(connect(cluster), (name,), _order(lambda said: pressure(kinds, said)), "pressed" if kinds else "relieved")
 
 

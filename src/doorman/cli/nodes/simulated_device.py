@@ -20,7 +20,14 @@ Order = Callable[[Mapping[str, str], str], dict[str, Any]]
 
 @click.group("device")
 def command() -> None:
-    """Taint, untaint, fail or recover devices of simulated nodes. Others are tainted by a DeviceTaintRule."""
+    """Taint, untaint, fail or recover devices of simulated nodes. Others are tainted by a DeviceTaintRule.
+
+    \b
+    doorman device taint big-1/gpu-0 broken=fan:NoExecute
+    doorman device untaint big-1/gpu-0 broken
+    doorman device fail big-1/gpu-3
+    doorman get devices
+    """
 
 
 @command.command("taint")
@@ -28,7 +35,12 @@ def command() -> None:
 @click.argument("taints", nargs=-1, required=True, metavar="KEY[=VALUE]:EFFECT...")
 @kubeconfig_option
 def taint(device: str, taints: tuple[str, ...], cluster: ClusterChoice) -> None:
-    """Let the driver publish taints; `KEY-` or `KEY:EFFECT-` takes one away."""
+    """Let the driver publish taints; `KEY-` or `KEY:EFFECT-` takes one away.
+
+    \b
+    doorman device taint big-1/gpu-0 broken=fan:NoExecute
+    doorman device taint big-1/gpu-0 broken-
+    """
     for one in taints:
         is_removal = one.endswith("-")
         order: Order = partial(_with_taint, untaint_device if is_removal else taint_device, one)
@@ -40,7 +52,11 @@ def taint(device: str, taints: tuple[str, ...], cluster: ClusterChoice) -> None:
 @click.argument("key", metavar="KEY[:EFFECT]")
 @kubeconfig_option
 def untaint(device: str, key: str, cluster: ClusterChoice) -> None:
-    """Let the driver publish the device without a taint."""
+    """Let the driver publish the device without a taint.
+
+    \b
+    doorman device untaint big-1/gpu-0 broken
+    """
     _give(device, cluster, partial(_with_taint, untaint_device, key), "untainted")
 
 
@@ -48,7 +64,11 @@ def untaint(device: str, key: str, cluster: ClusterChoice) -> None:
 @click.argument("device", metavar="NODE/DEVICE")
 @kubeconfig_option
 def fail_one(device: str, cluster: ClusterChoice) -> None:
-    """Let the driver withdraw the device. Claims that have it keep it."""
+    """Let the driver withdraw the device. Claims that have it keep it.
+
+    \b
+    doorman device fail big-1/gpu-3
+    """
     _give(device, cluster, fail_device, "withdrawn")
 
 
@@ -56,7 +76,11 @@ def fail_one(device: str, cluster: ClusterChoice) -> None:
 @click.argument("device", metavar="NODE/DEVICE")
 @kubeconfig_option
 def recover_one(device: str, cluster: ClusterChoice) -> None:
-    """Let the driver publish the device again."""
+    """Let the driver publish the device again.
+
+    \b
+    doorman device recover big-1/gpu-3
+    """
     _give(device, cluster, recover_device, "published")
 
 

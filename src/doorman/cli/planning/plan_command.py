@@ -44,7 +44,12 @@ def command() -> None:
 @click.option("-l", "--selector", default="", help="Nodes with these labels.")
 @plan_flags
 def taint(arguments: tuple[str, ...], overwrite: bool, everything: bool, selector: str, request: PlanRequest) -> None:
-    """NODE... KEY[=VALUE]:EFFECT..., as kubectl taint takes them; one more - takes a taint away."""
+    """NODE... KEY[=VALUE]:EFFECT..., as kubectl taint takes them; one more - takes a taint away.
+
+    \b
+    doorman plan taint node-1 maintenance:NoExecute
+    doorman plan taint node-1 node-2 maintenance:NoExecute --horizon 10m
+    """
     try:
         rest = arguments[1:] if arguments[:1] and arguments[0] in ("node", "nodes", "no") else arguments
         names, specs = split_arguments(("nodes", *rest))
@@ -61,7 +66,12 @@ def taint(arguments: tuple[str, ...], overwrite: bool, everything: bool, selecto
 @click.option("-l", "--selector", default="", help="Nodes with these labels.")
 @plan_flags
 def drain(names: tuple[str, ...], selector: str, request: PlanRequest) -> None:
-    """NODE...: as kubectl drain with every flag that lets it proceed; what it would ask for is told."""
+    """NODE...: as kubectl drain with every flag that lets it proceed; what it would ask for is told.
+
+    \b
+    doorman plan drain node-1
+    doorman plan drain -l disk=old --fail-on budgets,pending
+    """
     try:
         _tell(request, [_now(DrainNodes(nodes=one_choice(names=names, selector=selector)))])
     except PlanError as error:
@@ -75,7 +85,12 @@ def drain(names: tuple[str, ...], selector: str, request: PlanRequest) -> None:
 @click.option("--for", "span", default="", metavar="DURATION", help="They are back after so long.  [default: never]")
 @plan_flags
 def lose(zone: str, names: tuple[str, ...], selector: str, span: str, request: PlanRequest) -> None:
-    """Nodes fall silent: machines die, or the network to them does."""
+    """Nodes fall silent: machines die, or the network to them does.
+
+    \b
+    doorman plan lose --node node-1
+    doorman plan lose --zone b --for 10m -o html > plan.html
+    """
     try:
         seconds = seconds_of(span, "--for") if span else None
         choice = one_choice(names=names, selector=selector, zone=zone)
@@ -88,7 +103,11 @@ def lose(zone: str, names: tuple[str, ...], selector: str, span: str, request: P
 @click.option("-f", "--filename", "files", multiple=True, required=True, help="A file, a folder, or - for input.")
 @plan_flags
 def apply(files: tuple[str, ...], request: PlanRequest) -> None:
-    """Objects are created or changed, as doorman apply does it."""
+    """Objects are created or changed, as doorman apply does it.
+
+    \b
+    doorman plan apply -f deployment.yaml
+    """
     objects = tuple(msgspec.json.encode(doc) for doc in documents(files))
     if not objects:
         bad_input(f"{', '.join(files)} holds no objects", "is it a manifest?")
@@ -99,7 +118,11 @@ def apply(files: tuple[str, ...], request: PlanRequest) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @plan_flags
 def script(file: Path, request: PlanRequest) -> None:
-    """A timeline in YAML: several actions, each at its time."""
+    """A timeline in YAML: several actions, each at its time.
+
+    \b
+    doorman plan script timeline.yaml
+    """
 
     def manifests(name: str) -> list[Document]:
         return list(documents((str(file.parent / name),)))

@@ -12,7 +12,13 @@ from doorman.snapshot.snapshot_format import SnapshotError
 
 @click.group("snapshot")
 def command() -> None:
-    """Save a cluster as it is, to ask `doorman plan` about it, or to take it up with `doorman up --from`."""
+    """Save a cluster as it is, to ask `doorman plan` about it, or to take it up with `doorman up --from`.
+
+    \b
+    doorman snapshot save cluster.jsonl.gz
+    doorman plan drain node-1 --from cluster.jsonl.gz
+    doorman up --from cluster.jsonl.gz
+    """
 
 
 @command.command("save")

@@ -20,14 +20,23 @@ _directory = click.option(
 
 @click.group("certs")
 def command() -> None:
-    """The certificates that a server has made for itself."""
+    """The certificates that a server has made for itself.
+
+    \b
+    doorman certs check
+    doorman certs renew
+    """
 
 
 @command.command("check")
 @_directory
 @click.option("--within", type=click.IntRange(min=0), default=30, show_default=True, help="Days that must be left.")
 def check(data_dir: Path | None, within: int) -> None:
-    """Show until when they are good. Exit status 1: one is not good for that long."""
+    """Show until when they are good. Exit status 1: one is not good for that long.
+
+    \b
+    doorman certs check --within 30
+    """
     now = datetime.fromtimestamp(SystemClock().now(), UTC)
     try:
         found = certificates_of(data_dir or default_data_dir())
@@ -46,7 +55,11 @@ def check(data_dir: Path | None, within: int) -> None:
 @command.command("renew")
 @_directory
 def renew(data_dir: Path | None) -> None:
-    """Make a new server certificate of the same authority: kubeconfigs stay good. A server takes it when it starts."""
+    """Make a new server certificate of the same authority: kubeconfigs stay good. A server takes it when it starts.
+
+    \b
+    doorman certs renew
+    """
     directory = data_dir or default_data_dir()
     try:
         renew_server_certificate(directory, datetime.fromtimestamp(SystemClock().now(), UTC))

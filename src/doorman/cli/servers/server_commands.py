@@ -25,7 +25,11 @@ _name = click.option("--name", default=DEFAULT, help="Which cluster.", show_defa
 @click.command("status")
 @click.option("--name", default="", help="Only this cluster.")
 def status_command(name: str) -> None:
-    """Show which clusters run in the background, and where. Exit status 1: none does."""
+    """Show which clusters run in the background, and where. Exit status 1: none does.
+
+    \b
+    doorman status
+    """
     names = [name] if name else server_names()
     rows = []
     for one in names:
@@ -43,7 +47,12 @@ def status_command(name: str) -> None:
 @click.command("down")
 @_name
 def down_command(name: str) -> None:
-    """Stop a cluster. What it keeps stays; `doorman up --detach` goes on with it."""
+    """Stop a cluster. What it keeps stays; `doorman up --detach` goes on with it.
+
+    \b
+    doorman down
+    doorman down --name ci
+    """
     server = _known(name)
     if not server.is_running:
         stop(server)
@@ -59,7 +68,12 @@ def down_command(name: str) -> None:
 @click.option("-f", "--follow", is_flag=True, help="Go on printing.")
 @click.option("--tail", type=click.IntRange(min=0), default=None, help="Only so many lines.")
 def logs_command(name: str, follow: bool, tail: int | None) -> None:
-    """Print what a cluster's server said."""
+    """Print what a cluster's server said.
+
+    \b
+    doorman logs
+    doorman logs --name ci -f
+    """
     file = directory_of(name) / LOG
     if not file.exists():
         _fail(f'cluster "{name}" has no log', "only clusters of `doorman up --detach` have one")
@@ -77,7 +91,12 @@ def logs_command(name: str, follow: bool, tail: int | None) -> None:
 @_name
 @click.option("--path", "only_path", is_flag=True, help="Only say where it is.")
 def kubeconfig_command(name: str, only_path: bool) -> None:
-    """Print a cluster's kubeconfig: `doorman kubeconfig > ~/.kube/doorman`."""
+    """Print a cluster's kubeconfig: `doorman kubeconfig > ~/.kube/doorman`.
+
+    \b
+    doorman kubeconfig > ~/.kube/doorman
+    doorman kubeconfig --path          only where it is
+    """
     server = find_server(name)
     file = Path(server.kubeconfig) if server is not None else directory_of(name) / "kubeconfig"
     if not file.exists():

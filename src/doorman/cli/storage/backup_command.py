@@ -24,6 +24,9 @@ def backup_command(file: Path, data_dir: Path | None) -> None:
     """Copy what a server keeps, and its keys, to FILE. The server may run meanwhile.
 
     FILE holds Secrets and keys, so only its owner may read it. Of a server with --etcd-servers, take etcd's snapshots.
+
+    \b
+    doorman backup doorman.tar.gz
     """
     directory = data_dir or default_data_dir()
     try:
@@ -38,7 +41,12 @@ def backup_command(file: Path, data_dir: Path | None) -> None:
 @_DIRECTORY
 @click.option("--force", is_flag=True, help="Replace what the directory holds.")
 def restore_command(file: Path, data_dir: Path | None, force: bool) -> None:
-    """Make a data directory of a backup. The server that uses the directory must not run."""
+    """Make a data directory of a backup. The server that uses the directory must not run.
+
+    \b
+    doorman restore doorman.tar.gz --data-dir again
+    doorman up --data-dir again
+    """
     directory = data_dir or default_data_dir()
     try:
         with held(directory):

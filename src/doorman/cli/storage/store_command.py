@@ -14,7 +14,11 @@ from doorman.store.store_contract import Unusable
 
 @click.group("store")
 def command() -> None:
-    """Move what is stored."""
+    """Move what is stored.
+
+    \b
+    doorman store copy --from data-dir --to etcd --etcd-servers http://127.0.0.1:2379
+    """
 
 
 @command.command("copy", context_settings={"show_default": True, "max_content_width": 100})
@@ -28,6 +32,10 @@ def copy(source: str, target: str, data_dir: Path | None, **flags: Any) -> None:
     """Copy all objects from a data directory into etcd, or back. No server may run on the directory meanwhile.
 
     Names, uids and times are kept; resource versions are the target's own, so watches begin anew.
+
+    \b
+    doorman store copy --from data-dir --to etcd --etcd-servers http://127.0.0.1:2379
+    doorman store copy --from etcd --to data-dir --etcd-servers http://127.0.0.1:2379 --data-dir moved
     """
     if source == target:
         raise click.UsageError("--from and --to are the same\nhint: one is data-dir, the other etcd")

@@ -8,6 +8,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.registry.kinds.disabled_pod_fields import drop_disabled_status
 from doorman.registry.kinds.pod_level_resources import default_pod_level_resources
 from doorman.registry.strategy import prepare_update, restore, take_only
 from doorman.semantics.pods.qos import qos_class
@@ -92,7 +93,7 @@ def pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None: 
     for name in ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration"):
         if name not in status and name in was:
             status[name] = was[name]
-    _settle_addresses(status)
+    drop_disabled_status(status)
 
 
 def has_settled_addresses(status: Document) -> bool:
@@ -101,7 +102,7 @@ def has_settled_addresses(status: Document) -> bool:
     return (addresses[0].get("ip") if addresses else None) == status.get("podIP")
 
 
-def _settle_addresses(status: Document) -> None:
+def settle_addresses(status: Document) -> None:
     """The one address is the first of all; who writes both and differs knows only the one."""
     address, addresses = status.get("podIP"), status.get("podIPs")
     if address and not (addresses and addresses[0].get("ip") == address):

@@ -72,7 +72,8 @@ def read_json(body: bytes) -> Body:
         raise BodyError(_TOO_DEEP)
     if isinstance(value, dict | list) and _may_repeat(body, value):
         repeated = tuple(_repeated(body))
-        return Body(value, repeated, json.loads(body, object_pairs_hook=_with_pairs) if repeated else None)
+        pairs = json.loads(body, cls=_decoder(body), object_pairs_hook=_with_pairs) if repeated else None
+        return Body(value, repeated, pairs)
     return Body(value)
 
 
@@ -158,9 +159,12 @@ def _repeated(body: bytes) -> list[str]:
     def check(pairs: list[tuple[str, Any]]) -> _Members:
         return _Members(pairs)
 
-    decoder = json.JSONDecoder if len(body) <= TURN_BYTES_MAX else _PatientDecoder
-    _walk_members(json.loads(body, cls=decoder, object_pairs_hook=check), "", found)
+    _walk_members(json.loads(body, cls=_decoder(body), object_pairs_hook=check), "", found)
     return [f'duplicate field "{path}"' for path in found]
+
+
+def _decoder(body: bytes) -> type[json.JSONDecoder]:
+    return json.JSONDecoder if len(body) <= TURN_BYTES_MAX else _PatientDecoder
 
 
 class _PatientDecoder(json.JSONDecoder):

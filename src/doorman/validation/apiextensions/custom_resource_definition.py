@@ -48,8 +48,7 @@ def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
     errors = validate_metadata_update(new, old)
     if context.subresource == "status":
         return errors
-    errors += [*validate_metadata(new, lambda name: _name_faults(name, new)), *_spec_errors(new, old)]
-    errors += [*_stored_version_errors(new), *_approval_errors(new)]
+    errors += [*_spec_errors(new, old), *_stored_version_errors(new), *_approval_errors(new)]
     if _is_established(old):
         after, before = new.get("spec", {}), old.get("spec", {})
         for path in ("group", "scope", "names.kind", "names.plural"):
