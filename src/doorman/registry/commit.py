@@ -19,7 +19,7 @@ TRIES_MAX: Final = 100
 Undo = Callable[[], Awaitable[None] | None]
 """Gives back what a proposal took (an address, a port) and did not come to keep."""
 
-TIMEOUT: Final = 504
+SERVERS_FAULT: Final = 500
 
 
 class Proposed(msgspec.Struct, frozen=True, gc=False):
@@ -83,6 +83,7 @@ class Committer:
                 continue
             if not isinstance(proposed, Proposed):
                 return proposed
+            is_sent = False
             try:
                 if caller.dry_run:
                     self._check(proposed)
@@ -92,10 +93,11 @@ class Committer:
                 if value is not None and not proposed.is_bounded:
                     value = bounded(kind, value, is_apply=caller.is_apply)
                 write = Write(proposed.key, value, proposed.expected)
+                is_sent = True
                 is_taken = not is_waited_for and not self._store.is_shared
                 event = self._store.take(write) if is_taken else await self._store.commit(write)
             except (ApiError, Conflict) as error:
-                if not _is_open(error):
+                if not (is_sent and _is_open(error)):
                     await _done(proposed.undo)
                 if isinstance(error, ApiError):
                     raise
@@ -139,7 +141,7 @@ class Committer:
 
 def _is_open(error: Exception) -> bool:
     """Whether it may have been written all the same: then nothing of it is given to somebody else."""
-    return isinstance(error, ApiError) and error.code == TIMEOUT
+    return isinstance(error, ApiError) and error.code >= SERVERS_FAULT
 
 
 async def _done(step: Undo | None) -> None:
