@@ -36,13 +36,16 @@ from doorman.registry.strategy import (
 
 def _create_node(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     """A node brings its status with it: kubelets register themselves so."""
-    doc.get("spec", {}).pop("configSource", None)
+    for name in ("configSource", "podPreemptionPolicy"):
+        doc.get("spec", {}).pop(name, None)
+    doc.get("status", {}).pop("config", None)
 
 
 def _update_node(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     prepare_update(kind, new, old, now)
-    if "configSource" not in old.get("spec", {}):
-        new.get("spec", {}).pop("configSource", None)
+    for name in ("configSource", "podPreemptionPolicy"):
+        if name not in old.get("spec", {}):
+            new.get("spec", {}).pop(name, None)
 
 
 def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001

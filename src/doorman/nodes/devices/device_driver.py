@@ -61,7 +61,7 @@ def slice_name(node: str, driver: str) -> str:
 
 
 def withdrawn_device(allocation: ClaimAllocation, node: str, slices: ListerOf[ResourceSlice] | None) -> str:
-    """The first device of an allocation that a simulated driver does not have any more, as it is asked to prepare it."""
+    """The first device of an allocation that a simulated driver, asked to prepare it, does not have any more."""
     if slices is None:
         return ""
     for result in allocation.devices.results:
