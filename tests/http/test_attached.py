@@ -184,6 +184,58 @@ def test_of_two_schedulers_one_acts_and_the_other_follows_it(server: Server) -> 
             assert now["leaseTransitions"] == 1
 
 
+def make_namespace(server: Server, name: str) -> None:
+    """Something for the service account controller to do."""
+    asked(server, "POST", "/api/v1/namespaces", {"metadata": {"name": name}}, expected=201)
+
+
+def is_served(server: Server, name: str) -> None:
+    """Until that controller has acted."""
+    path = f"/api/v1/namespaces/{name}/serviceaccounts"
+    watched(server, path, lambda account: account["metadata"]["name"] == "default")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("component", ["scheduler", "controllers"])
+def test_another_acts_when_the_leader_is_gone(server: Server, component: str, how: signal.Signals) -> None:
+    add_node(server, "one")
+    name = "kube-scheduler" if component == "scheduler" else "kube-controller-manager"
+    leases = LEASE.rpartition("/")[0]
+    with Attached(component, server.kubeconfig, *QUICK) as first:
+        watched(server, leases, lambda found: found["metadata"]["name"] == name)
+        held = asked(server, "GET", f"{leases}/{name}")["spec"]["holderIdentity"]
+        with Attached(component, server.kubeconfig, *QUICK):
+            first.send(how)
+            first.process.wait(20)
+            if component == "scheduler":
+                add_pod(server, "a")
+                watched(server, PODS, is_placed("a"))
+            else:
+                make_namespace(server, "own")
+                is_served(server, "own")
+            assert asked(server, "GET", f"{leases}/{name}")["spec"]["holderIdentity"] not in ("", held)
+
+
+def test_controllers_that_slept_write_nothing_and_end(server: Server) -> None:
+    leases = LEASE.rpartition("/")[0]
+    with Attached("controllers", server.kubeconfig, *QUICK) as sleeper:
+        watched(server, leases, lambda lease: bool(lease["spec"]["holderIdentity"]))
+        held = asked(server, "GET", f"{leases}/kube-controller-manager")["spec"]["holderIdentity"]
+        make_namespace(server, "before")
+        is_served(server, "before")
+        sleeper.send(signal.SIGSTOP)
+        with Attached("controllers", server.kubeconfig, *QUICK) as other:
+            watched(server, leases, lambda lease: lease["spec"]["holderIdentity"] not in ("", held))
+            other.send(signal.SIGSTOP)
+            make_namespace(server, "meanwhile")
+            sleeper.send(signal.SIGCONT)
+            assert sleeper.process.wait(30) == 1
+            path = "/api/v1/namespaces/meanwhile/serviceaccounts"
+            assert asked(server, "GET", path)["items"] == [], "it was not the one to make it"
+            other.send(signal.SIGCONT)
+            is_served(server, "meanwhile")
+
+
 def test_leader_that_slept_writes_nothing_and_ends(server: Server) -> None:
     add_node(server, "one")
     with Attached("scheduler", server.kubeconfig, *QUICK) as sleeper:
@@ -266,3 +318,127 @@ def test_flags_of_upstream_are_known_and_others_are_not(component: str, tmp_path
     assert "no such file or directory" in known.stderr, "there is no such kubeconfig"
     times = ended("--leader-elect-renew-deadline=20s")
     assert (times.returncode, "longer than the renew deadline" in times.stderr) == (2, True)
+
+
+def add_mounting_pod(server: Server, name: str, volume: dict[str, Any]) -> None:
+    account = {"metadata": {"name": "default", "namespace": "default"}}
+    asked(server, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    container = {"name": "c", "image": "x", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    spec = {"nodeName": "node-1", "containers": [container], "volumes": [{"name": "v", **volume}]}
+    spec["tolerations"] = [{"operator": "Exists"}]
+    asked(server, "POST", PODS, {"metadata": {"name": name}, "spec": spec}, expected=201)
+
+
+def is_running(name: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda pod: pod["metadata"]["name"] == name and pod["status"].get("phase") == "Running"
+
+
+def test_pods_of_attached_nodes_wait_for_their_volumes(server: Server) -> None:
+    events = "/api/v1/namespaces/default/events"
+    claim = {"persistentVolumeClaim": {"claimName": "missing"}}
+    with Attached("nodes", server.kubeconfig, "--nodes", "1"):
+        watched(server, NODES, lambda node: node["metadata"]["name"] == "node-1")
+        add_mounting_pod(server, "a", {"configMap": {"name": "missing"}})
+        add_mounting_pod(server, "b", {"secret": {"secretName": "missing"}})
+        add_mounting_pod(server, "c", claim)
+        for name, words in (("a", 'configmap "missing" not found'), ("b", 'secret "missing" not found'), ("c", "PVC")):
+
+            def is_told(event: dict[str, Any], name: str = name, words: str = words) -> bool:
+                about = event["involvedObject"]["name"] == name and event["reason"] == "FailedMount"
+                return about and words in event["message"]
+
+            watched(server, events, is_told)
+            pod = asked(server, "GET", f"{PODS}/{name}")
+            (status,) = pod["status"]["containerStatuses"]
+            assert (pod["status"]["phase"], status["state"]) == (
+                "Pending",
+                {"waiting": {"reason": "ContainerCreating"}},
+            )
+        asked(server, "POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "missing"}}, expected=201)
+        watched(server, PODS, is_running("a"))
+
+
+def test_pods_do_not_wait_for_what_nodes_may_not_read(server: Server, tmp_path: Path) -> None:
+    """A user who may do everything nodes do, but read what pods mount."""
+    rules = [
+        {"apiGroups": [""], "resources": ["nodes", "nodes/status", "pods", "pods/status", "events"], "verbs": ["*"]},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
+    ]
+    role = {"metadata": {"name": "own"}, "rules": rules}
+    access = "/apis/rbac.authorization.k8s.io/v1"
+    asked(server, "POST", f"{access}/clusterroles", role, expected=201)
+    subject = {"kind": "ServiceAccount", "name": "own", "namespace": "default"}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "own"}
+    binding = {"metadata": {"name": "own"}, "roleRef": reference, "subjects": [subject]}
+    asked(server, "POST", f"{access}/clusterrolebindings", binding, expected=201)
+    kubeconfig = config_of_account(server, tmp_path / "own.conf", "own")
+    with Attached("nodes", kubeconfig, "--nodes", "1", "--node-identity", "self") as nodes:
+        watched(server, NODES, lambda node: node["metadata"]["name"] == "node-1")
+        add_mounting_pod(server, "a", {"configMap": {"name": "missing"}})
+        watched(server, PODS, is_running("a"))
+        assert nodes.stop() == 0
+        assert nodes.process.stderr is not None
+        assert "pods do not wait for configmaps, secrets" in nodes.process.stderr.read()
+
+
+def config_of_account(server: Server, file: Path, name: str) -> Path:
+    """A kubeconfig of a service account in `default`."""
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    asked(server, "POST", accounts, {"metadata": {"name": name}}, expected=201)
+    token = asked(server, "POST", f"{accounts}/{name}/token", {"spec": {}}, expected=201)["status"]["token"]
+    config = yaml.safe_load(server.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    file.write_text(yaml.safe_dump(config))
+    return file
+
+
+def check_access(component: str, kubeconfig: Path, *flags: str) -> tuple[int, list[str]]:
+    command = [sys.executable, "-m", "doorman", component, "--kubeconfig", str(kubeconfig), "--check-access", *flags]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.stderr == "", ended.stderr
+    return ended.returncode, ended.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("component", "flags"),
+    [("scheduler", ()), ("nodes", ()), ("controllers", ()), ("controllers", ("--use-service-account-credentials",))],
+)
+def test_nothing_is_missing_for_who_may_do_everything(server: Server, component: str, flags: tuple[str, ...]) -> None:
+    """Of accounts of their own, which have the roles that every cluster has, neither."""
+    assert check_access(component, server.kubeconfig, *flags) == (0, [f"{component}: all rights are there"])
+    assert asked(server, "GET", NODES)["items"] == [], "nothing was started"
+
+
+def test_missing_rights_are_named_before_anything_starts(server: Server, tmp_path: Path) -> None:
+    kubeconfig = config_of_account(server, tmp_path / "own.conf", "own")
+    code, lines = check_access("scheduler", kubeconfig)
+    assert code == 1
+    assert 'missing scheduler: verbs ["delete","get","list","watch"] on pods' in lines
+    assert 'missing scheduler: verbs ["create"] on pods/binding' in lines
+    assert (
+        'missing scheduler: verbs ["get","update"] on leases.coordination.k8s.io "kube-scheduler" in kube-system'
+        in lines
+    )
+    code, lines = check_access("nodes", kubeconfig)
+    assert 'missing nodes: verbs ["impersonate"] on users' in lines
+    code, lines = check_access("controllers", kubeconfig, "--controllers", "daemonset-controller")
+    assert 'missing controllers: verbs ["update"] on daemonsets/status.apps' in lines
+    code, lines = check_access("controllers", kubeconfig, "--use-service-account-credentials")
+    assert any(line.startswith("missing daemon-set-controller: cannot be asked for: ") for line in lines)
+
+
+def test_configuration_is_told_to_who_may_see_it(server: Server) -> None:
+    [port] = free_ports(1)
+    flags = ("--authorization-kubeconfig", str(server.kubeconfig), *QUICK)
+    token = yaml.safe_load(server.kubeconfig.read_text())["users"][0]["user"]["token"]
+    for component, group in (
+        ("scheduler", "kubescheduler.config.k8s.io"),
+        ("controllers", "kubecontrollermanager.config.k8s.io"),
+        ("nodes", "doorman.dev"),
+    ):
+        with Attached(component, server.kubeconfig, *flags, port=port):
+            assert seen(port, "/configz")[0] == 403
+            code, text = seen(port, "/configz", token)
+            assert code == 200
+            election = json.loads(text)[group]["leaderElection"]
+            assert (election["leaderElect"], election["leaseDuration"]) == (True, "4s")

@@ -85,6 +85,18 @@ def test_leader_that_is_stopped_gives_its_leases_back(member: EtcdMember, tmp_pa
             assert ready.returncode == 0, "its controllers act"
 
 
+@pytest.mark.slow
+def test_leader_that_is_killed_is_followed_by_another(member: EtcdMember, tmp_path: Path) -> None:
+    with doorman_on(member, tmp_path, "a") as first:
+        holder = awaited_lease(first, "kube-controller-manager", bool)
+        with doorman_on(member, tmp_path, "b") as second:
+            first.stop(signal.SIGKILL)
+            assert awaited_lease(second, "kube-controller-manager", lambda found: found not in ("", holder))
+            asked(second, "POST", "/api/v1/namespaces", {"metadata": {"name": "led"}}, 201)
+            ready = second.kubectl("wait", "--for=create", "serviceaccount/default", "-n", "led", "--timeout=30s")
+            assert ready.returncode == 0, "its controllers act"
+
+
 def test_etcd_that_is_away_is_told_and_waited_for(member: EtcdMember, tmp_path: Path) -> None:
     with doorman_on(member, tmp_path, "a") as server:
         asked(server, "POST", MAPS, {"metadata": {"name": "before"}}, 201)

@@ -15,16 +15,27 @@ from typing import Final, Protocol
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from doorman.attached.component_settings import ComponentSettings
+from doorman.attached.access_check import Needed, in_words, missing_rights_of
+from doorman.attached.component_settings import ComponentSettings, ElectionSettings
 from doorman.attached.delegated_access import DelegatedAccess
 from doorman.attached.http_leases import HttpLeases
 from doorman.attached.serving_certificate import serving_context
-from doorman.attached.serving_port import Check, Health, MetricsPage, MetricsSource, ServingPort
+from doorman.attached.serving_port import (
+    Check,
+    Configuration,
+    ConfigurationPage,
+    Health,
+    MetricsPage,
+    MetricsSource,
+    ServingPort,
+)
 from doorman.base.clock import Clock, SystemClock
+from doorman.base.errors import ApiError
 from doorman.base.generated_names import NameGenerator
 from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.reader_faults import ReaderFaults
 from doorman.client.actions import ObjectReference, RecordEvent
+from doorman.client.client import Disconnected
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import RemoteClient
@@ -54,6 +65,15 @@ class Component(Protocol):
 
     @property
     def sources(self) -> Iterable[MetricsSource]: ...
+
+    @property
+    def configuration(self) -> Configuration:
+        """What it was told besides, for `/configz`: by the group of its kind of configuration."""
+        ...
+
+    def needed(self, election: ElectionSettings) -> Iterable[Needed]:
+        """The rights it needs."""
+        ...
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
         """Begin to act, as long as it may."""
@@ -117,6 +137,26 @@ async def run_component(
         component.informers.stop()
         port.close()
         around.requests.close()
+
+
+async def check_access(settings: ComponentSettings, make: Make, say: Announce) -> int:
+    """Tell which rights are missing; the exit code. Nothing is started."""
+    around = ComponentParts(settings)
+    is_missing = False
+    try:
+        for needed in make(around).needed(settings.election):
+            try:
+                lines = list(in_words(needed.who, await missing_rights_of(needed)))
+            except (ApiError, Disconnected) as error:
+                lines = [f"{needed.who}: cannot be asked for: {error}"]
+            for line in lines:
+                say(f"missing {line}")
+            is_missing = is_missing or bool(lines)
+    finally:
+        around.requests.close()
+    if not is_missing:
+        say(f"{settings.name}: all rights are there")
+    return 1 if is_missing else 0
 
 
 async def _work(
@@ -202,6 +242,9 @@ def _port(
     return ServingPort(
         Health(alive, ready),
         MetricsPage(sources, around.faults),
+        ConfigurationPage(
+            {group: {**settings.configuration(), **own} for group, own in component.configuration.items()}
+        ),
         DelegatedAccess(reviews, serving.always_allowed, around.clock),
     )
 

@@ -1,7 +1,7 @@
 """What `doorman scheduler`, `controllers` and `nodes` can be told, but for what they do."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -44,3 +44,19 @@ class ComponentSettings(msgspec.Struct, frozen=True, kw_only=True):
     burst: int = 100
     election: ElectionSettings = ElectionSettings()
     serving: ServingSettings = ServingSettings()
+
+    def configuration(self) -> dict[str, Any]:  # JSON
+        """What `/configz` says of the process, with upstream's names."""
+        election, times = self.election, self.election.times
+        return {
+            "clientConnection": {"kubeconfig": str(self.kubeconfig or ""), "qps": self.qps, "burst": self.burst},
+            "leaderElection": {
+                "leaderElect": election.is_on,
+                "leaseDuration": f"{times.lease_seconds:g}s",
+                "renewDeadline": f"{times.renew_seconds:g}s",
+                "retryPeriod": f"{times.retry_seconds:g}s",
+                "resourceLock": "leases",
+                "resourceName": election.name,
+                "resourceNamespace": election.namespace,
+            },
+        }

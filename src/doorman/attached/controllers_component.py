@@ -1,21 +1,30 @@
 """The controllers as a process of their own: `doorman controllers`."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
 
 from doorman.api.scheme import builtin_scheme
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
-from doorman.api.well_known import KUBE_CONTROLLER_MANAGER
+from doorman.api.well_known import KUBE_CONTROLLER_MANAGER, SYSTEM_NAMESPACE
+from doorman.attached.access_check import (
+    Needed,
+    Right,
+    in_order,
+    rights_of_election,
+    rights_of_informers,
+    rights_of_rules,
+)
 from doorman.attached.access_reviews import AccessReviews
 from doorman.attached.account_tokens import AccountCredentials
 from doorman.attached.component_process import ComponentParts
-from doorman.attached.component_settings import ComponentSettings
+from doorman.attached.component_settings import ComponentSettings, ElectionSettings
 from doorman.attached.custom_rows import row_of
 from doorman.attached.managed_component import ManagedComponent
 from doorman.attached.quota_totals import WEIGHED, QuotaTotals
+from doorman.attached.serving_port import Configuration
 from doorman.client.controller_contract import Controller, ObjectChange
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
@@ -23,7 +32,10 @@ from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
 from doorman.runtime.controller_parts import Parts
 from doorman.runtime.controller_registry import Account, managed_controllers
+from doorman.runtime.role_table import controller_rules
 from doorman.runtime.settings import Settings
+
+_ACCOUNTS: Final = ("serviceaccounts", "serviceaccounts/token")
 
 _log: Final = logging.getLogger("doorman.controllers")
 
@@ -59,6 +71,7 @@ class ControllersComponent(ManagedComponent):
         super().__init__(around, documents=(*WEIGHED, *(resource for resource, _ in SENT_WHOLE)))
         self._component = component
         self._uses_accounts = uses_accounts
+        self._wanted = settings.controllers
         settings = msgspec.structs.replace(settings, controllers=(*files.without(), *settings.controllers))
         parts = Parts(
             informers=self.informers,
@@ -78,6 +91,25 @@ class ControllersComponent(ManagedComponent):
             for source in controller.sources:
                 self.informers.of(source.resource)
         self.informers.of(DEFINITIONS).listen(self._definition_changed, "custom-kinds")
+
+    @property
+    def configuration(self) -> Configuration:
+        return {"kubecontrollermanager.config.k8s.io": {"controllers": list(self._wanted)}}
+
+    def needed(self, election: ElectionSettings) -> Iterable[Needed]:
+        base = self._around.requests.variant(qps=0.0)
+        own = [*rights_of_informers(self.informers), *rights_of_election(election)]
+        accounts = sorted({account.user.rpartition(":")[2] for _, account in self._controllers})
+        rules = {account: tuple(rights_of_rules(controller_rules(account))) for account in accounts}
+        if not self._uses_accounts:
+            own += [right for rights in rules.values() for right in rights]
+            yield Needed("controllers", base, in_order(own))
+            return
+        own += [Right("", resource, "create", "", SYSTEM_NAMESPACE) for resource in _ACCOUNTS]
+        yield Needed("controllers", base, in_order(own))
+        for account, rights in rules.items():
+            requests = base.variant(credentials=AccountCredentials(base, account, self._around.clock))
+            yield Needed(account, requests, in_order(rights))
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
         for controller, account in self._controllers:

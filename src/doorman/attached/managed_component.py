@@ -21,8 +21,11 @@ class ManagedComponent:
         *,
         selectors: Mapping[str, Mapping[str, str]] | None = None,
         documents: Sequence[str] = (),
+        optional: Sequence[str] = (),
     ) -> None:
-        """`selectors` say which objects of a kind are followed, `documents` of which kinds they are kept whole."""
+        """`selectors` say which objects of a kind are followed, `documents` of which kinds they are kept whole; who may
+        not read `optional` kinds goes without.
+        """
         self._around = around
         self._scheme = builtin_scheme()
         kinds = self._scheme.kinds
@@ -35,6 +38,7 @@ class ManagedComponent:
             indexed_cache,
             selectors=selectors or {},
             documents=documents,
+            optional=optional,
         )
         self._manager = ControllerManager(
             self.informers,

@@ -11,8 +11,10 @@ from doorman.api.machinery.schema import Document
 from doorman.api.scheme import builtin_scheme
 from doorman.api.views.storage.csi import ATTACHMENTS
 from doorman.api.well_known import KUBE_SCHEDULER
+from doorman.attached.access_check import Needed, in_order, rights_of_election, rights_of_informers, rights_of_rules
 from doorman.attached.component_process import ComponentParts
-from doorman.attached.serving_port import Check, MetricsSource
+from doorman.attached.component_settings import ElectionSettings
+from doorman.attached.serving_port import Check, Configuration, MetricsSource
 from doorman.base.gates import FeatureGates
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
@@ -22,11 +24,13 @@ from doorman.runtime.components.component_metrics import scheduler_source
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.informer_indexes import indexed_cache
 from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
+from doorman.runtime.role_table import role_rules
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
 from doorman.scheduler.scheduler import Scheduler
 
+OPTIONAL: Final = (*DEVICE_KINDS, ATTACHMENTS)
 UNFINISHED: Final = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 
 
@@ -47,7 +51,7 @@ class SchedulerComponent:
             around.faults,
             indexed_cache,
             selectors={"pods": UNFINISHED},
-            optional=(*DEVICE_KINDS, ATTACHMENTS),
+            optional=OPTIONAL,
             documents=("pods", "nodes") if config.extenders else (),
         )
         for resource in SCHEDULED_BY:
@@ -62,6 +66,27 @@ class SchedulerComponent:
     @property
     def sources(self) -> Iterable[MetricsSource]:
         return (scheduler_source(lambda: self._runner),)
+
+    @property
+    def configuration(self) -> Configuration:
+        config = self._config
+        own = {
+            "parallelism": config.parallelism,
+            "percentageOfNodesToScore": config.percentage_of_nodes_to_score,
+            "podInitialBackoffSeconds": config.pod_initial_backoff_seconds,
+            "podMaxBackoffSeconds": config.pod_max_backoff_seconds,
+            "profiles": [{"schedulerName": profile.name} for profile in config.profiles],
+        }
+        return {"kubescheduler.config.k8s.io": own}
+
+    def needed(self, election: ElectionSettings) -> Iterable[Needed]:
+        rights = (
+            *rights_of_rules(role_rules("system:kube-scheduler")),
+            *rights_of_informers(self.informers, OPTIONAL),
+            *rights_of_election(election),
+        )
+        own = [right for right in rights if right.group != "scheduling.k8s.io"]
+        yield Needed("scheduler", self._around.requests.variant(qps=0.0), in_order(own))
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
         around = self._around

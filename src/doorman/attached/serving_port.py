@@ -1,16 +1,18 @@
-"""A component's own port: health checks for everybody, metrics for who may see them."""
+"""A component's own port: health checks for everybody, metrics and configuration for who may see them."""
 
 import asyncio
 import contextlib
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 from prometheus_client import disable_created_metrics
 from prometheus_client.core import Metric
 from prometheus_client.exposition import generate_latest
 
+from doorman.api.well_known import JSON
 from doorman.attached.delegated_access import Asker, DelegatedAccess
 from doorman.base.reader_faults import ReaderFaults
 
@@ -25,6 +27,8 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # it says nothing of
 
 Check = Callable[[], bool]
 MetricsSource = Callable[[], Iterable[Metric]]
+Configuration = Mapping[str, Any]
+"""By group of the configuration's kind, as JSON."""
 Page = tuple[int, str, bytes]
 """Code, content type and body."""
 
@@ -69,10 +73,23 @@ class MetricsPage:
                 self._faults.caught("metrics", error)
 
 
+class ConfigurationPage:
+    """What the component was told: `/configz`."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+
+    def page(self) -> Page:
+        return 200, JSON, msgspec.json.encode(self._configuration)
+
+
 class ServingPort:
-    def __init__(self, health: Health, metrics: MetricsPage, access: DelegatedAccess) -> None:
+    def __init__(
+        self, health: Health, metrics: MetricsPage, configuration: ConfigurationPage, access: DelegatedAccess
+    ) -> None:
         self._health = health
         self._metrics = metrics
+        self._configuration = configuration
         self._access = access
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.StreamWriter] = set()
@@ -121,6 +138,8 @@ class ServingPort:
             page = self._health.page(parts.path, verbose="verbose" in parse_qs(parts.query, keep_blank_values=True))
         elif parts.path == "/metrics":
             page = self._metrics.page()
+        elif parts.path == "/configz":
+            page = self._configuration.page()
         return page or (404, TEXT, b"404 page not found\n")
 
 

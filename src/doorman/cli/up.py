@@ -3,6 +3,7 @@
 import logging
 import re
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,12 @@ _PATH: Final = click.Path(path_type=Path)
     help="false: the API server alone; `doorman scheduler`, `controllers` and `nodes` run against it.",
 )
 @click.option("--bind-address", default="127.0.0.1", help="Address to listen on.")
+@click.option(
+    "--advertise-address",
+    default="",
+    metavar="ADDRESS",
+    help="Under which others reach this server.  [default: the one it listens on, or the machine's]",
+)
 @click.option(
     "--tls-san", multiple=True, metavar="NAME", help="A name or address the certificate is to be for, too. Repeatable."
 )
@@ -183,6 +190,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         components=flags["components"],
         nodes=0 if flags["source"] is not None else flags["nodes"],
         bind_address=flags["bind_address"],
+        advertise_address=_address(flags["advertise_address"]),
         tls_names=flags["tls_san"],
         secure_port=flags["secure_port"],
         data_dir=None if in_memory else flags["data_dir"] or directory_of(flags["name"]),
@@ -195,6 +203,13 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         clock_rate=flags["clock"],
         plays_provisioners=flags["simulate_provisioners"],
     )
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ip_address(text)) if text else ""
+    except ValueError as error:
+        raise click.UsageError(f"--advertise-address: {error}\nhint: such as 10.0.0.7") from error
 
 
 def read_fleet(file: Path | None) -> Fleet | None:

@@ -16,8 +16,10 @@ from doorman.store.store_contract import ABSENT, Conflict, Store, StoreEvent, Wr
 
 TRIES_MAX: Final = 100
 
-Undo = Callable[[], None]
+Undo = Callable[[], Awaitable[None] | None]
 """Gives back what a proposal took (an address, a port) and did not come to keep."""
+
+SERVERS_FAULT: Final = 500
 
 
 class Proposed(msgspec.Struct, frozen=True, gc=False):
@@ -30,6 +32,8 @@ class Proposed(msgspec.Struct, frozen=True, gc=False):
     undo: Undo | None = None
     is_bounded: bool = False
     """Somebody has looked at the size of the value already."""
+    then: Undo | None = None
+    """Gives back, once it is written, what the object had and has no longer."""
 
 
 class Committed(msgspec.Struct, frozen=True, gc=False):
@@ -79,21 +83,22 @@ class Committer:
                 continue
             if not isinstance(proposed, Proposed):
                 return proposed
+            is_sent = False
             try:
                 if caller.dry_run:
                     self._check(proposed)
-                    if proposed.undo is not None:
-                        proposed.undo()
+                    await _done(proposed.undo)
                     return Committed(proposed, None)
                 value = proposed.value
                 if value is not None and not proposed.is_bounded:
                     value = bounded(kind, value, is_apply=caller.is_apply)
                 write = Write(proposed.key, value, proposed.expected)
+                is_sent = True
                 is_taken = not is_waited_for and not self._store.is_shared
                 event = self._store.take(write) if is_taken else await self._store.commit(write)
             except (ApiError, Conflict) as error:
-                if proposed.undo is not None:
-                    proposed.undo()
+                if not (is_sent and _is_open(error)):
+                    await _done(proposed.undo)
                 if isinstance(error, ApiError):
                     raise
                 try:
@@ -102,6 +107,7 @@ class Committer:
                     await self._store.refresh(proposed.key)
                     raise
                 continue
+            await _done(proposed.then)
             return Committed(proposed, event)
         raise stale(kind.named, name)
 
@@ -131,3 +137,13 @@ class Committer:
         current = self._store.peek(proposed.key)
         if (current.revision if current is not None else ABSENT) != proposed.expected:
             raise Conflict(proposed.key, proposed.expected, current)
+
+
+def _is_open(error: Exception) -> bool:
+    """Whether it may have been written all the same: then nothing of it is given to somebody else."""
+    return isinstance(error, ApiError) and error.code >= SERVERS_FAULT
+
+
+async def _done(step: Undo | None) -> None:
+    if step is not None and (waiting := step()) is not None:
+        await waiting

@@ -223,3 +223,13 @@ def _finalizers_after(kind: Kind, doc: Document, options: DeleteOptions) -> list
     if ORPHAN in found or FOREGROUND_FINALIZER in found:
         return found
     return [*kept, ORPHAN] if kind.orphans_by_default else kept
+
+
+def is_finally_gone(kind: Kind, doc: Document) -> bool:
+    """An update that takes the last finalizer of a terminating object deletes it."""
+    metadata = doc["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+        return False
+    if kind.storage == "namespaces":
+        return not doc.get("spec", {}).get("finalizers")
+    return not metadata.get("deletionGracePeriodSeconds")

@@ -11,11 +11,15 @@ from doorman.api.patch.managed_fields import ManagedFields, Manager
 from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import internal, invalid_object, no_such_resource
+from doorman.registry.kinds.disabled_pod_fields import drop_disabled_fields
+from doorman.registry.kinds.pod_strategy import settle_addresses
 from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.validation.apiextensions.structural import custom_validator
+from doorman.validation.context import distinct
 from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
+from doorman.validation.metadata import common_update_errors
 from doorman.validation.validators import Context, Validator, validator_of
 
 
@@ -45,6 +49,8 @@ class KindRules:
     def default_status(self, kind: Kind, doc: Document) -> None:
         """The same for a write of the status alone."""
         self.complete(kind, doc)
+        if kind.storage == "pods" and (status := doc.get("status")):
+            settle_addresses(status)
         if kind.storage in WITH_STATUS_DEFAULTS:
             self.default(kind, doc)
 
@@ -54,6 +60,7 @@ class KindRules:
 
     def settle_create(self, kind: Kind, doc: Document, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""
+        drop_disabled_fields(kind.storage, doc)
         strategy_of(kind).create(kind, doc, now)
         self._schema.complete_head(doc, self._kinds.stored(kind).type_name)
         errors = self._validator(kind).create(doc, self._context("", kind))
@@ -64,14 +71,28 @@ class KindRules:
         self, kind: Kind, name: str, subresource: str, new: Document, old: Document, manager: Manager, now: Instant
     ) -> None:
         """The same of an object that is changed. Raises `Unchanged` when it is not."""
-        strategy_of(kind).for_update(subresource)(kind, new, old, now)
+        strategy = strategy_of(kind)
+        seen = strategy.owned(kind, subresource, new, old)
+        if seen is not None:
+            # Before the strategy: what it puts in or takes back is nobody's doing.
+            self.managed.track_update(kind, seen, old, manager, now)
+            if (owners := seen["metadata"].get("managedFields")) is None:
+                new["metadata"].pop("managedFields", None)
+            else:
+                new["metadata"]["managedFields"] = owners
+        if subresource != "status":
+            drop_disabled_fields(kind.storage, new)
+        strategy.for_update(subresource)(kind, new, old, now)
         self._schema.complete_head(new, self._kinds.stored(kind).type_name)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-        self.managed.track_update(kind, new, old, manager, now)
+        if seen is None:
+            self.managed.track_update(kind, new, old, manager, now)
         if new == old:
             raise Unchanged
-        errors = self._validator(kind).update(new, old, self._context(subresource, kind))
+        errors = common_update_errors(new, old)
+        errors += self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
+            errors = distinct(errors)
             raise invalid_object(kind.kind, self._kinds.stored(kind).group, name, errors)
 
     def take_back(self, kind: Kind, obj: Document, part: SubresourceObject | None) -> None:

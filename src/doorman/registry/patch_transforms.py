@@ -1,7 +1,8 @@
 """Patches and applied configurations: from what was sent to a function on the stored document."""
 
 from collections.abc import Callable
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
@@ -11,20 +12,22 @@ from doorman.api.machinery.decode_errors import DecodeError, json_type
 from doorman.api.machinery.map_conversion import conversion_fault, converted
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker, KeylessError
-from doorman.api.patch.json_patch import json_patch, merge_patch, operation_faults
+from doorman.api.patch.json_patch import in_order, json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
-from doorman.api.patch.server_side_apply import Applier, with_zeros
+from doorman.api.patch.server_side_apply import Applier
 from doorman.api.patch.strategic_merge_patch import strategic_merge
-from doorman.api.patch.typed_config import config_faults
+from doorman.api.patch.typed_config import config_faults, to_typed
 from doorman.api.well_known import LAST_APPLIED, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
-from doorman.registry.clean_documents import Body, kind_mismatch
+from doorman.registry.clean_documents import SCHEME, Body, kind_mismatch
 
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
+
+_INTERNAL: Final = 'the internal version of group "{}" in scheme {}'
 
 Transform = Callable[[Document], Document]
 
@@ -54,6 +57,9 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
     def transform(stored: Document) -> Document:
         live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, stored)}
         patched = _patched(schema, kind, patch, live)
+        if not isinstance(patched, dict):
+            fault = f"json: cannot unmarshal {json_type(patched)} into Go value of type struct"
+            raise _invalid_patch(patch, patched, f"couldn't get version/kind; json parse error: {fault}")
         found: list[str] = []
         known = None if patch.type == JSON_PATCH else live
         cleaned = _cleaned(schema, kind, patched, patch, validation, found, known, in_patch)
@@ -63,7 +69,7 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
     return transform
 
 
-def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> Document:
+def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> Any:  # any JSON value
     if patch.type == JSON_PATCH:
         return json_patch(live, patch.body.value)
     if patch.type == MERGE_PATCH:
@@ -85,9 +91,14 @@ def _cleaned(
         for member in ("kind", "apiVersion"):
             if fault := conversion_fault(schema, patched.get(member), "string"):
                 raise _invalid_patch(patch, patched, fault)
+    is_internal = patch.type != STRATEGIC_MERGE_PATCH and not patched.get("apiVersion") and not kind.is_custom
     patched = _as_kind(kind, patched, patch)
     problems = list(in_patch)
-    if kind.type_name:
+    if is_internal:
+        # Of no version it is read as what servers have inside, whose members have other names.
+        problems += [f'unknown field "{name}"' for name in sorted(patched) if name not in ("kind", "apiVersion")]
+        patched = {}
+    elif kind.type_name:
         try:
             patched, unknown = _decoded(schema, kind, patched, patch, known)
         except DecodeError as error:
@@ -95,7 +106,7 @@ def _cleaned(
                 conversion_fault(schema, patched, f"@{kind.type_name}") if patch.type == STRATEGIC_MERGE_PATCH else None
             )
             raise _invalid_patch(patch, patched, wrong_type or str(error)) from error
-        problems += unknown if patch.type == MERGE_PATCH else sorted(unknown)
+        problems += unknown
     if not kind.is_custom:
         problems = problems[:STRICT_FAULTS_MAX]
     if problems:
@@ -112,13 +123,22 @@ def _cleaned(
 def _decoded(
     schema: Schema, kind: Kind, patched: Document, patch: PatchBody, known: Document | None
 ) -> tuple[Document, list[str]]:
-    """What a strategic patch made is converted, by which numbers that are too large become others."""
+    """The object that a patch made, and its unknown fields as a decoder meets them.
+
+    A merge patch leaves members in order. What a strategic patch made is converted, by which numbers that are too large
+    become others.
+    """
     try:
-        return schema.clean(patched, kind.type_name, known=known)
+        cleaned, unknown = schema.clean(patched, kind.type_name, known=known)
     except DecodeError:
+        if patch.type == MERGE_PATCH:
+            schema.clean(in_order(patched), kind.type_name)
         if patch.type != STRATEGIC_MERGE_PATCH:
             raise
-        return schema.clean(converted(schema, patched, f"@{kind.type_name}"), kind.type_name)
+        cleaned, unknown = schema.clean(converted(schema, patched, f"@{kind.type_name}"), kind.type_name)
+    if unknown and patch.type == MERGE_PATCH:
+        return cleaned, schema.clean(in_order(patched), kind.type_name)[1]
+    return cleaned, sorted(unknown)
 
 
 def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
@@ -131,7 +151,12 @@ def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
             if found is not None and not isinstance(found, str):
                 fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
                 raise _invalid_patch(patch, patched, f"couldn't get version/kind; json parse error: {fault}")
-        fault = kind_mismatch(kind, version or kind.group_version, name or kind.kind)
+        if version or kind.is_custom:
+            fault = kind_mismatch(kind, version or kind.group_version, name or kind.kind)
+        else:
+            named = str(name or kind.kind)
+            where = _INTERNAL.format(kind.group, SCHEME)
+            fault = "" if named == kind.kind else f"no kind {quote(named)} is registered for {where}"
         if fault:
             raise _invalid_patch(patch, patched, fault)
     return {**patched, "kind": kind.kind, "apiVersion": kind.group_version}
@@ -167,7 +192,9 @@ class ApplyPlan:
         self._force = force
         self._name = name
         self._schema = schema
-        self.config = checked_config(schema, kind, patch, name, validation, warnings)
+        self.config = checked_config(schema, kind, patch, name)
+        self._told = partial(tell_duplicates, patch, validation, warnings)
+        self._where = _named(kind, patch.body.value)
 
     def on(self, live: Document | None, now: Instant) -> Document:
         conversion = self._kind.conversion
@@ -177,18 +204,24 @@ class ApplyPlan:
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise conflict(self._kind.named, self._name, why)
         try:
-            merged = self._applier.apply(self._kind, shown, self.config, self._manager, force=self._force, now=now)
+            merged = self._applier.apply(
+                self._kind, shown, self.config, self._manager, force=self._force, now=now, where=self._where
+            )
         except KeylessError as error:
             text = f"associative list with keys has an element that omits key field {quote(str(error))}"
             raise ApiError(500, "", f"failed to create typed live object: {text}") from error
-        annotations = merged["metadata"].get("annotations", {})
+        annotations = merged["metadata"].get("annotations") or {}
         if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
             applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}
             text = msgspec.json.encode(applied, order="sorted").decode() + "\n"
             merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
-        if not self._kind.is_custom:
-            merged, _ = self._schema.clean(merged, self._kind.type_name)  # of lists that were applied empty
-        return to_stored(conversion, merged)
+        typed = to_typed(self._schema, self._kind, merged, self._where)
+        if shown is not None:
+            # Also what this endpoint leaves as it is must be of its type.
+            unheeded = {name: value for name, value in self.config.items() if name not in typed or name == "status"}
+            to_typed(self._schema, self._kind, {"metadata": {}, **unheeded}, self._where)
+        self._told()
+        return to_stored(conversion, typed)
 
 
 def _untyped(where: str, faults: list[str]) -> ApiError:
@@ -196,28 +229,26 @@ def _untyped(where: str, faults: list[str]) -> ApiError:
     return ApiError(500, "", f"failed to create typed patch object ({where}): {text}")
 
 
-def _read_config(
-    schema: Schema, walker: FieldWalker, kind: Kind, config: Document, where: str
-) -> tuple[Document, list[str]]:
-    try:
-        return schema.clean(config, kind.type_name)
-    except DecodeError as error:
-        if kind.is_custom:
-            raise ApiError(500, "", f"failed to create typed patch object ({where}): {error}") from error
-        if faults := config_faults(schema, walker, config, kind.type_name):
-            raise _untyped(where, faults) from error
-    try:
-        return schema.clean(converted(schema, config, f"@{kind.type_name}"), kind.type_name)
-    except DecodeError as error:
-        fault = conversion_fault(schema, config, f"@{kind.type_name}") or str(error)
-        proper = f"{kind.group}/{kind.version}, Kind={kind.kind}"
-        text = f"failed to convert new object ({where}) to proper version: unable to convert unstructured object to"
-        raise ApiError(500, "", f"{text} {proper}: {fault}") from error
+def _named(kind: Kind, config: Document) -> str:
+    """An applied configuration as messages name it."""
+    metadata = config.get("metadata")
+    given = metadata if isinstance(metadata, dict) else {}
+    named = (found if isinstance(found := given.get(part), str) else "" for part in ("namespace", "name"))
+    return f"{'/'.join(named)}; {kind.group}/{kind.version}, Kind={kind.kind}"
 
 
-def checked_config(
-    schema: Schema, kind: Kind, patch: PatchBody, name: str, validation: str, warnings: list[str]
-) -> Document:
+def tell_duplicates(patch: PatchBody, validation: str, warnings: list[str]) -> None:
+    """Of a configuration that was applied: what occurs twice in it is looked for last."""
+    if not patch.body.duplicates or validation == "Ignore":
+        return
+    if validation == "Strict":
+        listed = "".join(f"\n  {duplicate}" for duplicate in patch.body.duplicates)
+        text = f"error converting YAML to JSON: yaml: unmarshal errors:{listed}"
+        raise bad_request(f"error strict decoding patch: {text}")
+    warnings += [duplicate for duplicate in patch.body.duplicates if duplicate not in warnings]
+
+
+def checked_config(schema: Schema, kind: Kind, patch: PatchBody, name: str) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
     version = config.get("apiVersion") or ""
@@ -233,25 +264,8 @@ def checked_config(
     metadata = given if isinstance(given, dict) else {}
     if metadata.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    problems = list(patch.body.duplicates)
-    if problems and validation == "Strict":
-        raise bad_request(f"error strict decoding patch: {', '.join(problems)}")
-    if validation == "Warn":
-        warnings += problems
-    named = (found if isinstance(found := metadata.get(part), str) else "" for part in ("namespace", "name"))
-    where = f"{'/'.join(named)}; {kind.group}/{kind.version}, Kind={kind.kind}"
-    if not kind.type_name:
-        cleaned = dict(config)
-    else:
-        walker = FieldWalker(schema)
-        cleaned, unknown = _read_config(schema, walker, kind, config, where)
-        if (unknown or kind.is_custom) and (faults := config_faults(schema, walker, config, kind.type_name)):
-            raise _untyped(where, faults)
-        faults = walker.repeated(cleaned, kind.type_name)
-        if faults:
-            raise _untyped(where, faults)
-        if not kind.is_custom:
-            cleaned = with_zeros(walker, kind.type_name, cleaned, config)
-    out = {member: value for member, value in cleaned.items() if member not in ("kind", "apiVersion")}
-    out["metadata"] = {**out.get("metadata", {}), "name": metadata.get("name", name)}
+    if kind.type_name and (faults := config_faults(schema, FieldWalker(schema), config, kind.type_name)):
+        raise _untyped(_named(kind, config), faults)
+    out = {member: value for member, value in config.items() if member not in ("kind", "apiVersion")}
+    out["metadata"] = {**metadata, "name": metadata.get("name", name)}
     return out

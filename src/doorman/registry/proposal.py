@@ -43,7 +43,9 @@ _SERVER_OWNED: Final = frozenset(
     {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 )
 
-_OWNED_REVIEWS: Final = ("SubjectAccessReview", "SelfSubjectAccessReview")
+_OWNED_REVIEWS: Final = (
+    "SubjectAccessReview", "SelfSubjectAccessReview", "LocalSubjectAccessReview", "TokenReview",
+)  # fmt: skip
 """Of which the answer says who asked for which field."""
 
 
@@ -164,7 +166,7 @@ class Proposer:
         self._admission.limit(attributes, now, prepared.cluster)
         undo: Undo | None = None
         if kind.storage == SERVICES:
-            undo = self._allocators.assign(doc, None)
+            undo = (await self._allocators.assign(doc, None, is_dry_run=prepared.caller.dry_run)).undo
             value = to_kept_bytes(doc)
         elif kind.storage == JOBS:
             undo = lambda: forget_selector(doc)  # noqa: E731  it is said where it is needed
@@ -209,8 +211,10 @@ class Proposer:
         now = self._clock.now()
         asked_for = subresource if part is None else part.subresource
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
-        check_identity(kind, namespace, name, metadata, before, is_unconditional=is_unconditional)
         is_patched = (caller.options or {}).get("kind") == "PatchOptions"
+        check_identity(
+            kind, namespace, name, metadata, before, is_unconditional=is_unconditional, is_patched=is_patched
+        )
         drop_repeated_owners(metadata, caller.warnings, is_patched=is_patched)
         if subresource != "status":
             await in_turn(weight_bytes, self._rules.default, kind, new)
@@ -292,7 +296,9 @@ def _drop_server_owned(kind: Kind, namespace: str, metadata: Document, caller: C
 
 def _keep_server_owned(metadata: Document, before: Mapping[str, object]) -> None:
     """What a client left out, or cannot change by any means, is as it was; validation tells what it tried to change."""
-    for field in ("uid", "generation", "creationTimestamp"):
+    if not metadata.get("uid"):
+        metadata["uid"] = before["uid"]
+    for field in ("generation", "creationTimestamp"):
         if field in before:
             metadata[field] = before[field]
         else:

@@ -40,6 +40,7 @@ from doorman.registry.deletion import (
     check_options,
     check_preconditions,
     decide_delete,
+    is_finally_gone,
 )
 from doorman.registry.fastpath.create_cache import CreateCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
@@ -52,7 +53,8 @@ from doorman.registry.fastpath.pod_bytes import (
 from doorman.registry.fastpath.pod_status import StatusPatch, StatusPatches
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
-from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
+from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceAllocators
+from doorman.registry.kinds.service_claims import ServiceClaims
 from doorman.registry.proposal import Proposer
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store
@@ -100,7 +102,7 @@ class Registry:
         self._names = names
         self.compaction = Compaction(clock)
         self._committer = Committer(store)
-        self._allocators = ServiceAllocators(cache.collection(SERVICES))
+        self._allocators = ServiceAllocators(cache.collection(SERVICES), cache.collection(RANGES))
         self.reader = ObjectReader(store, cache, kinds)
         self.versions = CustomVersions(schema, post, names.uid)
         self.cluster = AdmissionReader(self.reader, self.versions)
@@ -111,6 +113,10 @@ class Registry:
         self.proposer = Proposer(self.cluster, phases, rules, self.shortcuts, self._allocators, clock)
         self._status_patches = StatusPatches(rules.managed.walker)
         self.lease_renewals = LeaseRenewals(self.reader, self._committer, self.shortcuts)
+
+    def share_numbers(self, claims: ServiceClaims) -> None:
+        """Addresses and ports of services are given out by others, too."""
+        self._allocators.share(claims, self._store.catch_up)
 
     # Reading
 
@@ -201,13 +207,15 @@ class Registry:
             except Unchanged:
                 return Written(self.reader.stored(entry, kind, namespace, name))
             doc = await self.versions.to_write(kind, changed.doc) if kind.stored_version else changed.doc
-            undo = self._allocators.assign(doc, old) if kind.storage == SERVICES and not subresource else None
-            if _is_finally_gone(kind, doc) and not caller.dry_run:
+            if is_finally_gone(kind, doc) and not caller.dry_run:
                 last_words.clear()
                 last_words.update(doc)
-                return Proposed(entry.key, None, entry.revision, undo)
-            if kind.stored_version or undo is not None:
-                return Proposed(entry.key, to_kept_bytes(doc), entry.revision, undo)
+                return Proposed(entry.key, None, entry.revision, then=self._allocators.release(kind.storage, old))
+            if kind.storage == SERVICES and not subresource:
+                given = await self._allocators.assign(doc, old, is_dry_run=caller.dry_run)
+                return Proposed(entry.key, to_kept_bytes(doc), entry.revision, given.undo, then=given.then)
+            if kind.stored_version:
+                return Proposed(entry.key, to_kept_bytes(doc), entry.revision)
             return Proposed(entry.key, changed.value, entry.revision, is_bounded=True)
 
         committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
@@ -328,7 +336,8 @@ class Registry:
                     if last is not None:
                         key, value = object_key(kind, namespace, name), _marked_bytes(last, pod_bytes)
                         before = unstored(value, key, entry.revision)
-                    return Proposed(entry.key, None, entry.revision)
+                    then = self._allocators.release(kind.storage, doc)
+                    return Proposed(entry.key, None, entry.revision, then=then)
                 case Mark(marked):
                     return Proposed(entry.key, _marked_bytes(marked, pod_bytes), entry.revision)
 
@@ -385,13 +394,3 @@ def _marked_bytes(marked: Document, pod_bytes: PodBytes | None) -> bytes:
         return to_kept_bytes(marked)
     apply_deletion_summary(pod_bytes, marked)
     return pod_bytes.kept()
-
-
-def _is_finally_gone(kind: Kind, doc: Document) -> bool:
-    """An update that takes the last finalizer of a terminating object deletes it."""
-    metadata = doc["metadata"]
-    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
-        return False
-    if kind.storage == "namespaces":
-        return not doc.get("spec", {}).get("finalizers")
-    return not metadata.get("deletionGracePeriodSeconds")

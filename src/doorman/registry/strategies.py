@@ -36,13 +36,16 @@ from doorman.registry.strategy import (
 
 def _create_node(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001
     """A node brings its status with it: kubelets register themselves so."""
-    doc.get("spec", {}).pop("configSource", None)
+    for name in ("configSource", "podPreemptionPolicy"):
+        doc.get("spec", {}).pop(name, None)
+    doc.get("status", {}).pop("config", None)
 
 
 def _update_node(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     prepare_update(kind, new, old, now)
-    if "configSource" not in old.get("spec", {}):
-        new.get("spec", {}).pop("configSource", None)
+    for name in ("configSource", "podPreemptionPolicy"):
+        if name not in old.get("spec", {}):
+            new.get("spec", {}).pop(name, None)
 
 
 def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
@@ -270,8 +273,15 @@ def _strategy(
     update: PrepareUpdate = prepare_update,
     status: PrepareUpdate = prepare_status,
     subresources: Mapping[str, PrepareUpdate] | None = None,
+    status_metadata: tuple[str, ...] = (),
 ) -> Strategy:
-    return Strategy(create=create, update=update, status=status, subresources=subresources or {})
+    return Strategy(
+        create=create,
+        update=update,
+        status=status,
+        subresources=subresources or {},
+        status_metadata=status_metadata,
+    )
 
 
 DEFAULT: Final = _strategy()
@@ -281,6 +291,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         update=update_pod,
         status=pod_status,
         subresources={"ephemeralcontainers": ephemeral_containers, "resize": resize},
+        status_metadata=("ownerReferences",),
     ),
     "nodes": _strategy(create=_create_node, update=_update_node, status=_node_status),
     "namespaces": _strategy(
@@ -294,7 +305,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "persistentvolumes": _strategy(create=create_volume, status=volume_status),
     "persistentvolumeclaims": _strategy(create=create_claim, update=update_claim),
     "events": _strategy(create=_create_event, update=_update_event),
-    "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status),
+    "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status, status_metadata=("labels",)),
     JOBS: _strategy(create=_create_job),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset, status=_daemonset_status),
     "certificatesigningrequests.certificates.k8s.io": _strategy(

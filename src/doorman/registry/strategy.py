@@ -23,11 +23,35 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     update: PrepareUpdate
     status: PrepareUpdate
     subresources: Mapping[str, PrepareUpdate] = {}
+    status_metadata: tuple[str, ...] = ()
+    """Members of metadata that a write of the status leaves as they are."""
 
     def for_update(self, subresource: str) -> PrepareUpdate:
         if not subresource:
             return self.update
         return self.status if subresource == "status" else self.subresources[subresource]
+
+    def owned(self, kind: Kind, subresource: str, new: Document, old: Document) -> Document | None:
+        """The new document as field owners see it: what cannot be written through this endpoint is as it was.
+
+        None: to be seen only when the strategy has taken what it lets be written.
+        """
+        if not subresource:
+            kept = kind.unowned
+        elif subresource == "status":
+            kept = tuple(name for name in {**old, **new} if name not in ("status", "metadata"))
+        else:
+            return None
+        seen = {name: value for name, value in new.items() if name not in kept}
+        seen.update((name, old[name]) for name in kept if name in old)
+        metadata = new["metadata"]
+        if subresource and (kind.is_custom or kind.status_keeps_metadata):
+            seen["metadata"] = {**old["metadata"], "managedFields": metadata.get("managedFields")}
+        elif subresource and self.status_metadata:
+            kept_metadata = {name: old["metadata"][name] for name in self.status_metadata if name in old["metadata"]}
+            rest = {name: value for name, value in metadata.items() if name not in self.status_metadata}
+            seen["metadata"] = {**rest, **kept_metadata}
+        return seen
 
 
 def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001  the shape of Prepare

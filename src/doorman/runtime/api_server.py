@@ -3,6 +3,7 @@
 What it needs from the components that run beside it (explanations, zones, their metrics) it is given as functions.
 """
 
+import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -16,23 +17,32 @@ from doorman.api.machinery.schema import Document
 from doorman.api.patch.server_side_apply import Applier
 from doorman.api.scheme import Scheme, builtin_scheme
 from doorman.api.views.view_types import VIEWS
-from doorman.api.well_known import API_SERVER_USER, NODE_USER_PREFIX, NODES_GROUP
+from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
 from doorman.client.webhooks.webhook_client import WebhookCaller
 from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.watch_cache import WatchCache
+from doorman.registry.caller import Caller
 from doorman.registry.custom.custom_kinds import CustomKinds
 from doorman.registry.fastpath.shortcuts import WEBHOOKS
+from doorman.registry.kinds.node_port_repair import NodePortRepair
+from doorman.registry.kinds.service_allocators import SERVICES
+from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceClaims
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
-from doorman.runtime.bootstrap import bootstrap
+from doorman.runtime.bootstrap import api_service, bootstrap
 from doorman.runtime.components.loopback_client import LoopbackClient, RequestObserver
 from doorman.runtime.credentials import Credentials
-from doorman.runtime.default_roles import ensure_roles, node_rules
+from doorman.runtime.default_roles import ensure_roles
+from doorman.runtime.presence.advertised_address import advertised_address
+from doorman.runtime.presence.endpoint_reconciler import MASTER_LEASES, EndpointReconciler
+from doorman.runtime.presence.identity_lease import IdentityLease
+from doorman.runtime.role_table import node_rules
 from doorman.runtime.settings import Settings
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
+from doorman.semantics.service_addresses import RESOURCE as ADDRESSES
 from doorman.server.audit import AuditLog
 from doorman.server.auth.auth_services import AuthServices
 from doorman.server.auth.authentication import ClusterAuthenticator
@@ -64,6 +74,12 @@ class ApiServer:
         scheme = scheme or builtin_scheme()
         self._store = store
         self._settings = settings
+        self._tasks: list[asyncio.Task[None]] = []
+        self._endpoints: EndpointReconciler | None = None
+        self._address = settings.advertise_address
+        """Empty: nobody but this machine reaches it."""
+        if store.is_shared:
+            self._address = advertised_address(settings.bind_address, settings.advertise_address)
         self._clock = clock
         self._rng = random.Random(_seed_at(settings.seed, store.revision))
         self._names = NameGenerator(random.Random(self._rng.random()))
@@ -99,6 +115,7 @@ class ApiServer:
             comparison_operators=settings.gates.comparison_operators,
             takes_shortcuts=settings.takes_shortcuts,
         )
+        self._node_ports = self._share_numbers() if store.is_shared else None
         self.custom_kinds = CustomKinds(self.cache, self.kinds, schema)
         self._guard = EscalationGuard(self.authorizer, self._rbac)
         self._pods = PodOperations(self.registry, clock)
@@ -134,11 +151,48 @@ class ApiServer:
         is_writing = self._store.is_well and any(True for _ in self._store.pending())
         return is_writing or self._webhook_caller.in_flight > 0
 
+    def own_service(self, port: int) -> Mapping[str, Document]:
+        """The API's own service and, if it leads to this server, where it leads, by resource."""
+        settings = self._settings
+        found = api_service(self._address or settings.bind_address, port)
+        is_behind = settings.etcd is None or settings.etcd.reconciles_endpoints
+        return found if is_behind else {"services": found["services"]}
+
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
-        client, address = self.system_client(), self._settings.bind_address
-        await bootstrap(client, self.newest, address=address, port=port, ca_certificate=ca_certificate)
+        if self._node_ports is not None:
+            await self._node_ports.run_once()
+        client = self.system_client()
+        await bootstrap(
+            client,
+            self.newest,
+            own_service=self.own_service(port),
+            ca_certificate=ca_certificate,
+            is_alone=not self._store.is_shared,
+        )
         await ensure_roles(client, self.newest)
+        if self._node_ports is not None:
+            self._tasks.append(asyncio.create_task(self._node_ports.run()))
+            self._appear(client, port)
+
+    def _appear(self, client: LoopbackClient, port: int) -> None:
+        """Let the other servers of the same store know of this one."""
+        settings = self._settings
+        address = self._address
+        identity = IdentityLease(
+            client,
+            self.newest,
+            self.cache.collection(LEASES),
+            self._clock,
+            address=address or settings.bind_address,
+            port=port,
+            uid=self._names.uid(),
+        )
+        self._tasks.append(asyncio.create_task(identity.run()))
+        if address and settings.etcd is not None and settings.etcd.reconciles_endpoints:
+            leases = self.cache.collection(MASTER_LEASES)
+            self._endpoints = EndpointReconciler(self._store, leases, client, self.newest, address=address, port=port)
+            self._tasks.append(asyncio.create_task(self._endpoints.run()))
 
     def pipeline(
         self,
@@ -200,10 +254,23 @@ class ApiServer:
         )
 
     async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._endpoints is not None:
+            await self._endpoints.stop()
         self.custom_kinds.close()
         self.cache.close_streams()
         await self._webhook_caller.close()
         await self._store.close()
+
+    def _share_numbers(self) -> NodePortRepair:
+        """Other servers of the same store give out addresses and ports of services, too."""
+        user = User(name=API_SERVER_USER, groups=(MASTERS, AUTHENTICATED))
+        caller = Caller(user=user, manager="kube-apiserver")
+        node_ports = NodePortAllocation(self._store, self._names.uid)
+        self.registry.share_numbers(ServiceClaims(self.registry, self.kinds.named(ADDRESSES), node_ports, caller))
+        return NodePortRepair(self._store, self.cache.collection(SERVICES), node_ports)
 
     def _admission_settings(self) -> AdmissionSettings:
         settings = self._settings

@@ -3,7 +3,7 @@
 import asyncio
 import copy
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import data_file
@@ -20,6 +20,8 @@ _log: Final = logging.getLogger("doorman.runtime")
 
 NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 API_SERVICE: Final = "kubernetes"
+SERVICE_TRIES_MAX: Final = 5
+SERVICE_RETRY_SECONDS: Final = 0.2
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
 """What to bind to in order to be reached anywhere, and one address that surely reaches it."""
 PRIORITY_CLASSES: Final = (
@@ -32,24 +34,50 @@ Existing = Callable[[str, str, str], Document | None]
 """From a resource, a namespace and a name to what is stored."""
 
 
-async def bootstrap(client: Client, existing: Existing, *, address: str, port: int, ca_certificate: bytes) -> None:
-    """Create what is missing; what is there is left as it is, but for where this server is to be reached."""
+async def bootstrap(
+    client: Client,
+    existing: Existing,
+    *,
+    own_service: Mapping[str, Document],
+    ca_certificate: bytes,
+    is_alone: bool,
+) -> None:
+    """Create what is missing; what is there is left as it is, but for where the server is to be reached if there is
+    only one. `own_service` is that of the API, by resource.
+    """
     # Two groups, so that the disk is waited for twice: what comes second needs the namespaces.
     await asyncio.gather(*(_ensure(client, "namespaces", "", {"metadata": {"name": name}}) for name in NAMESPACES))
     authentication = {"client-ca-file": ca_certificate.decode()}
     config: Document = {"metadata": {"name": "extension-apiserver-authentication"}, "data": authentication}
-    own = api_service(address, port)
     rest = [
         *(_ensure(client, "priorityclasses.scheduling.k8s.io", "", _class(*row)) for row in PRIORITY_CLASSES),
         _ensure(client, "servicecidrs.networking.k8s.io", "", _service_range()),
         _ensure(client, "configmaps", "kube-system", config),
-        _publish(client, own),
+        _publish(client, own_service, is_alone=is_alone),
         *(_ensure(client, resource, "", body) for resource, body in flow_control()),
     ]
-    if existing("services", "default", API_SERVICE) is None:
-        # A second one would be refused for its address, not for its name.
-        rest.append(_ensure(client, "services", "default", own["services"]))
+    rest.append(_ensure_api_service(client, existing, own_service["services"]))
     await asyncio.gather(*rest)
+
+
+async def _ensure_api_service(client: Client, existing: Existing, body: Document) -> None:
+    """A second one would be refused for its address, not for its name; so would one that another server is about to
+    write, which has claimed the address already.
+    """
+    for left in reversed(range(SERVICE_TRIES_MAX)):
+        if existing("services", "default", API_SERVICE) is not None:
+            return
+        try:
+            await client.create(Create(resource="services", namespace="default", body=copy.deepcopy(body)))
+        except Failed:
+            raise
+        except ApiError as error:
+            if error.reason != "Invalid" or not left:
+                _tell(error, f"services {API_SERVICE}")
+                return
+            await asyncio.sleep(SERVICE_RETRY_SECONDS)
+        else:
+            return
 
 
 def flow_control() -> list[tuple[str, Document]]:
@@ -70,7 +98,6 @@ def _class(name: str, value: int) -> Document:
 def api_service(address: str, port: int) -> Mapping[str, Document]:
     """The API's own service and where it leads, by resource."""
     reached = _EVERYWHERE.get(address, address)
-    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
     service: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"component": "apiserver", "provider": "kubernetes"}},
         "spec": {
@@ -84,17 +111,28 @@ def api_service(address: str, port: int) -> Mapping[str, Document]:
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
         },
     }
+    return {"services": service, **api_endpoints([reached], port)}
+
+
+def api_endpoints(addresses: Sequence[str], port: int) -> Mapping[str, Document]:
+    """Where the API's own service leads, by resource."""
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    is_newer = bool(addresses) and all(":" in address for address in addresses)
     endpoints: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
-        "subsets": [{"addresses": [{"ip": reached}], "ports": ports}],
+        "subsets": [{"addresses": [{"ip": address} for address in addresses], "ports": ports}] if addresses else [],
     }
     slice_: Document = {
         "metadata": {"name": API_SERVICE, "labels": {"kubernetes.io/service-name": API_SERVICE}},
-        "addressType": "IPv6" if ":" in reached else "IPv4",
-        "endpoints": [{"addresses": [reached], "conditions": {"ready": True}}],
-        "ports": ports,
+        "addressType": "IPv6" if is_newer else "IPv4",
+        "endpoints": [
+            {"addresses": [address], "conditions": {"ready": True}}
+            for address in addresses
+            if (":" in address) == is_newer
+        ],
+        "ports": ports if addresses else [],
     }
-    return {"services": service, "endpoints": endpoints, "endpointslices.discovery.k8s.io": slice_}
+    return {"endpoints": endpoints, "endpointslices.discovery.k8s.io": slice_}
 
 
 def standard_class() -> Document:
@@ -112,14 +150,18 @@ def _service_range() -> Document:
     return {"metadata": {"name": API_SERVICE}, "spec": {"cidrs": [str(SERVICE_RANGE)]}}
 
 
-async def _publish(client: Client, manifests: Mapping[str, Document]) -> None:
+async def _publish(client: Client, manifests: Mapping[str, Document], *, is_alone: bool) -> None:
     """Say where the API's own service leads, as endpoints and as a slice. The port may be another than last time."""
     for resource, members in (
         ("endpoints", ("subsets",)),
         ("endpointslices.discovery.k8s.io", ("endpoints", "ports")),
     ):
-        body = manifests[resource]
+        body = manifests.get(resource)
+        if body is None:
+            continue
         await _ensure(client, resource, "default", copy.deepcopy(body))
+        if not is_alone:
+            continue
         change = {member: body[member] for member in members}
         patch = Patch(resource=resource, namespace="default", name=API_SERVICE, body=change, type=PatchType.MERGE)
         await attempt(client.patch(patch), f"{resource} {API_SERVICE}")
@@ -137,5 +179,9 @@ async def attempt(write: Awaitable[object], what: str) -> None:
     except Failed:
         raise
     except ApiError as error:
-        if error.reason != "AlreadyExists":
-            _log.warning("%s is not as every cluster has it: %s", what, error)
+        _tell(error, what)
+
+
+def _tell(error: ApiError, what: str) -> None:
+    if error.reason != "AlreadyExists":
+        _log.warning("%s is not as every cluster has it: %s", what, error)

@@ -29,7 +29,7 @@ from doorman.nodes.profile import simulated_node
 from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.api_server import ApiServer
-from doorman.runtime.bootstrap import api_service, attempt, standard_class
+from doorman.runtime.bootstrap import attempt, standard_class
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
@@ -119,7 +119,7 @@ class ControlPlane:
             authorize=self.api.authorize,
             total_of=partial(total_in_scope, self.registry.cluster),
             instances=self._instances,
-            own_service=api_service(self._settings.bind_address, port),
+            own_service=self.api.own_service(port),
             now=self._clock.now,
             custom_scales=custom_scales(self.kinds, self.cache),
         )

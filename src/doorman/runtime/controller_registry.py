@@ -59,7 +59,6 @@ from doorman.controllers.service.endpoint_slices import RESOURCE as ENDPOINT_SLI
 from doorman.controllers.service.endpoint_slices import EndpointSliceController
 from doorman.controllers.service.endpoints_controller import RESOURCE as ENDPOINTS
 from doorman.controllers.service.endpoints_controller import EndpointsController
-from doorman.controllers.service.ip_addresses import RESOURCE as ADDRESSES
 from doorman.controllers.service.ip_addresses import ServiceAddressController
 from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
@@ -84,6 +83,8 @@ from doorman.nodes.volumes.simulated_csi_driver import SimulatedCsiDriver
 from doorman.runtime.components.usage_readers import metrics_reader, simulated_usage
 from doorman.runtime.controller_parts import Parts
 from doorman.runtime.settings import is_enabled
+from doorman.semantics.service_addresses import ORPHAN_SECONDS
+from doorman.semantics.service_addresses import RESOURCE as ADDRESSES
 
 Build = Callable[[Parts], Controller]
 
@@ -299,7 +300,7 @@ def _start_requirements(parts: Parts) -> StartRequirements:
     if parts.settings.resumed_at is not None:
         return StartRequirements(volumes=volumes)
     configuration = PodConfiguration(parts.lister("configmaps"), parts.lister("secrets"))
-    return StartRequirements(configuration, claims, parts.lister(CLAIMS), volumes)
+    return StartRequirements(configuration, claims, parts.lister(CLAIMS), volumes, parts.lister(SLICES))
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
@@ -308,7 +309,14 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
         lambda p: ApiServiceController(builtin_kinds().group_versions(), p.lister(DEFINITIONS), p.lister(API_SERVICES)),
         API_SERVER,
     ),
-    (lambda p: ServiceAddressController(p.lister("services"), p.lister(ADDRESSES)), API_SERVER),
+    (
+        lambda p: ServiceAddressController(
+            p.lister("services"),
+            p.lister(ADDRESSES),
+            orphan_seconds=ORPHAN_SECONDS if p.settings.etcd is not None else 0.0,
+        ),
+        API_SERVER,
+    ),
     (
         lambda p: KubernetesServiceController(
             {resource: p.lister(resource) for resource in API_SERVICE_RESOURCES}, p.own_service

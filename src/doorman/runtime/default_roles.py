@@ -1,14 +1,7 @@
-"""The roles and bindings every cluster starts with, from a compact table.
-
-A rule of the table is `VERBS GROUPS:RESOURCES#NAMES` or `VERBS /PATHS`, each a list with commas; an empty group is the
-core one, `read` and `write` stand for several verbs, and `events` alone for what every recorder does.
-
-    "get,update coordination.k8s.io:leases#kube-scheduler"
-"""
+"""The roles and bindings every cluster starts with, from a compact table (`role_table.py`)."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
@@ -20,30 +13,15 @@ from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.controllers.cluster.clusterrole_aggregation import decide_rules, rule_documents
 from doorman.runtime.bootstrap import attempt
+from doorman.runtime.role_table import parse_rule, role_table
 from doorman.server.auth.rbac_rules import missing_rights
 
 BOOTSTRAPPING: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 AUTOUPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
 CONTROLLER_PREFIX: Final = "system:controller:"
 
-_VERBS: Final = {
-    "read": ("get", "list", "watch"),
-    "write": ("create", "delete", "deletecollection", "patch", "update"),
-}
-_EVENTS: Final = "create,patch,update ,events.k8s.io:events"
-
 Existing = Callable[[str, str, str], Document | None]
 """The stored document of a resource, namespace and name."""
-
-
-class _Table(msgspec.Struct, frozen=True, rename="camel"):
-    cluster_roles: dict[str, tuple[str, ...]]
-    labels: dict[str, str]
-    aggregated: dict[str, str]
-    cluster_role_bindings: dict[str, tuple[str, ...]]
-    controllers: dict[str, tuple[str, ...]]
-    roles: dict[str, tuple[str, ...]]
-    role_bindings: dict[str, tuple[str, ...]]
 
 
 class Default(msgspec.Struct, frozen=True):
@@ -54,34 +32,8 @@ class Default(msgspec.Struct, frozen=True):
     body: dict[str, Any]  # a manifest
 
 
-def parse_rule(text: str) -> PolicyRule:
-    """
-    >>> parse_rule("read apps:daemonsets,daemonsets/status").verbs
-    ('get', 'list', 'watch')
-    >>> parse_rule("get /healthz,/version").non_resource_urls
-    ('/healthz', '/version')
-    """
-    verbs_text, _, what = (_EVENTS if text == "events" else text).partition(" ")
-    verbs = tuple(sorted(verb for word in verbs_text.split(",") for verb in _VERBS.get(word, (word,))))
-    if what.startswith("/"):
-        return PolicyRule(verbs=verbs, non_resource_urls=tuple(path for path in what.split(",")))
-    groups, _, rest = what.partition(":")
-    resources, _, names = rest.partition("#")
-    return PolicyRule(
-        verbs=verbs,
-        api_groups=tuple(groups.split(",")),
-        resources=tuple(resources.split(",")),
-        resource_names=tuple(names.split(",")) if names else (),
-    )
-
-
-def node_rules() -> tuple[PolicyRule, ...]:
-    """What the node authorizer allows every node."""
-    return tuple(parse_rule(text) for text in _table().cluster_roles["system:node"])
-
-
 def default_objects() -> Iterator[Default]:
-    table = _table()
+    table = role_table()
     cluster_roles = {name: tuple(parse_rule(text) for text in texts) for name, texts in table.cluster_roles.items()}
     for name, texts in table.controllers.items():
         cluster_roles[CONTROLLER_PREFIX + name] = tuple(parse_rule(text) for text in texts)
@@ -181,8 +133,3 @@ def _subject(text: str) -> Document:
         return {"apiGroup": RBAC_GROUP, "kind": kind, "name": name}
     namespace, _, account = name.partition("/")
     return {"kind": kind, "name": account, "namespace": namespace}
-
-
-def _table() -> _Table:
-    raw = files("doorman.runtime").joinpath("data", "roles.json").read_bytes()
-    return msgspec.json.decode(raw, type=_Table)

@@ -14,7 +14,11 @@ from doorman.store.store_contract import Store, Unusable
 
 WAIT_SECONDS: Final = 1.0
 TOLD_SECONDS: Final = 10.0
-_TLS_HINT: Final = "; hint: it is spoken to with --etcd-cafile, --etcd-certfile and --etcd-keyfile"
+_HINTS: Final = {
+    True: "it is spoken to with --etcd-cafile, --etcd-certfile and --etcd-keyfile",
+    False: "is that where etcd's clients ask? One with certificates has https",
+}
+"""By whether it is spoken to in secret."""
 
 _log: Final = logging.getLogger("doorman.etcd")
 
@@ -55,11 +59,7 @@ async def _open_etcd(settings: EtcdSettings, scheme: Scheme, clock: Clock) -> St
             now = asyncio.get_running_loop().time()
             if now >= told + TOLD_SECONDS:
                 told = now
-                is_secret = settings.servers[0].startswith("https:")
-                hint = (
-                    "; hint: it is spoken to with --etcd-cafile, --etcd-certfile and --etcd-keyfile"
-                    if is_secret
-                    else ""
-                )
-                _log.warning("waiting for etcd at %s: %s%s", ", ".join(settings.servers), error.args[0], hint)
+                hint = _HINTS[settings.servers[0].startswith("https:")]
+                where = ", ".join(settings.servers)
+                _log.warning("waiting for etcd at %s: %s; hint: %s", where, error.args[0], hint)
             await asyncio.sleep(WAIT_SECONDS)

@@ -57,6 +57,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     components: bool = True
     """False: the API server alone. Scheduler, controllers and simulated nodes are processes of their own."""
     bind_address: str = "127.0.0.1"
+    advertise_address: str = ""
+    """Under which others reach this server; empty: the one it listens on, or the machine's."""
     tls_names: tuple[str, ...] = ()
     """Names and addresses that the certificate is for besides."""
     secure_port: int = 6443

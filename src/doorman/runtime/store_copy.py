@@ -15,6 +15,8 @@ from doorman.registry.custom.custom_kinds import CustomKinds
 from doorman.store.store_contract import ABSENT, Store, Unusable, Write
 
 AT_ONCE: Final = 256
+SERVERS_OWN: Final = ("rangeallocations/", "masterleases/")
+"""What servers of one etcd tell each other, and no object."""
 
 Progress = Callable[[int, int], None]
 """Told how many are copied, of how many."""
@@ -29,7 +31,7 @@ async def copy_store(source: Store, target: Store, progress: Progress) -> int:
     """How many objects were copied. Raises `Unusable` when the target holds something: nothing is mixed."""
     if any(True for _ in target.entries()):
         raise Unusable("the target holds objects already", "copy to an empty one: another prefix, or another directory")
-    entries = list(source.entries())
+    entries = [entry for entry in source.entries() if not entry.key.startswith(SERVERS_OWN)]
     # Definitions first: what they define is written in a form of theirs.
     entries.sort(key=lambda entry: (not entry.key.startswith("customresourcedefinitions."), entry.created))
     for start in range(0, len(entries), AT_ONCE):

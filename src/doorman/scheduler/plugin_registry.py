@@ -68,7 +68,12 @@ PLUGINS: Final[Mapping[str, PluginFactory]] = {
     ),
     "VolumeRestrictions": lambda context: VolumeRestrictions(context.volumes),
     "NodeVolumeLimits": lambda context: NodeVolumeLimits(context.volumes, context.cluster),
-    "VolumeBinding": lambda context: VolumeBinding(context.volumes, context.cluster),
+    "VolumeBinding": lambda context: VolumeBinding(
+        context.volumes,
+        context.cluster,
+        shape=context.args.storage_shape,
+        timeout_seconds=context.args.binding_timeout_seconds,
+    ),
     "VolumeZone": lambda context: VolumeZone(context.volumes),
     "PodTopologySpread": lambda context: PodTopologySpread(
         context.workloads,

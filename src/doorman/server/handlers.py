@@ -22,7 +22,7 @@ from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body
 from doorman.registry.object_identity import check_name, check_place, settle_namespace
-from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, transform_of
+from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, tell_duplicates, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry, Transform
 from doorman.server.auth.auth_services import AuthServices
@@ -346,7 +346,8 @@ class ResourceHandlers:
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
         if patch.is_apply:
             validation = field_validation(call.request.query, "PatchOptions")
-            config = checked_config(schema, SCALE, patch, info.name, validation, call.warnings)
+            config = checked_config(schema, SCALE, patch, info.name)
+            tell_duplicates(patch, validation, call.warnings)
             whole = PatchBody(type=patch.type, body=Body(applied_replicas(config, kind)))
             return caller, self._plan(call, whole, caller, "scale")
         validation = field_validation(call.request.query, "PatchOptions")

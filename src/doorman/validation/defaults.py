@@ -324,6 +324,6 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
 }
 
 WITH_STATUS_DEFAULTS: Final = frozenset(
-    {"nodes", "services", "persistentvolumes", "persistentvolumeclaims", "resourcequotas"}
+    {"nodes", "services", "persistentvolumes", "persistentvolumeclaims", "resourcequotas", "daemonsets.apps"}
 )
 """Kinds of which a write of the status alone is defaulted, too."""

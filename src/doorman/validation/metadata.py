@@ -11,6 +11,7 @@ from doorman.base.errors import FieldError, FieldErrorType, invalid, required, t
 from doorman.base.go_format import quote
 from doorman.semantics.name_syntax import (
     label_value_faults,
+    path_segment_faults,
     qualified_name_faults,
     subdomain_faults,
 )
@@ -25,6 +26,7 @@ _BANNED_OWNERS: Final = frozenset({("v1", "Event")})
 _FIXED_FIELDS: Final = (
     "name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
 )  # fmt: skip
+_CHECKED: Final = ("generateName", "labels", "annotations", "ownerReferences", "finalizers")
 
 NameFaults = Callable[[str], Sequence[str]]
 
@@ -65,7 +67,25 @@ def validate_metadata_update(new: Document, old: Document) -> list[FieldError]:
         errors.extend(annotation_errors(annotations, "metadata.annotations"))
     if (owners := after.get("ownerReferences")) and owners != before.get("ownerReferences"):
         errors.extend(_owner_errors(owners, "metadata.ownerReferences"))
+    if (finalizers := after.get("finalizers")) and finalizers != before.get("finalizers"):
+        for index, finalizer in enumerate(finalizers):
+            errors.extend(kube_finalizer_errors(finalizer, f"metadata.finalizers[{index}]"))
     return errors
+
+
+def common_update_errors(new: Document, old: Document) -> list[FieldError]:
+    """What is said of an update whatever the kind is, before the kind says anything.
+
+    Names need only be parts of a path, and a finalizer no domain. What is as it was has been found valid before.
+    """
+    after: Mapping[str, Any] = new.get("metadata") or {}
+    before: Mapping[str, Any] = old.get("metadata") or {}
+    changed = {name: after[name] for name in _CHECKED if after.get(name) and after[name] != before.get(name)}
+    errors: list[FieldError] = []
+    if changed:
+        found = validate_metadata({"metadata": {"name": after.get("name", ""), **changed}}, path_segment_faults)
+        errors = _without_own_finalizers(found)
+    return [*errors, *_without_own_finalizers(validate_metadata_update(new, old))]
 
 
 def label_errors(labels: Mapping[str, str], path: str) -> list[FieldError]:

@@ -8,7 +8,7 @@ from doorman.base.errors import ApiError
 from doorman.registry.caller import Caller
 from doorman.registry.commit import TRIES_MAX, Committed, Committer, Proposed
 from doorman.store.memory_store import MemoryStore
-from doorman.store.store_contract import ABSENT, Conflict, Entry, Write
+from doorman.store.store_contract import ABSENT, Conflict, Entry, StoreEvent, Write
 
 KIND = builtin_kinds().named("configmaps")
 CALLER = Caller(user=User(name="u"))
@@ -154,3 +154,35 @@ async def test_nobody_is_refused_before_what_it_rests_on_is_durable() -> None:
     with pytest.raises(ApiError, match="there"):
         await Committer(store).commit(KIND, "a", propose, CALLER, lost=lost)
     assert store.settled == [KEY, KEY]
+
+
+@pytest.mark.parametrize(("code", "is_given_back"), [(422, True), (500, False), (504, False)])
+async def test_nothing_is_given_back_when_it_may_have_been_written(code: int, is_given_back: bool) -> None:
+    class RefusingStore(MemoryStore):
+        async def commit(self, write: Write) -> StoreEvent:
+            raise ApiError(code, "", "no")
+
+    undone: list[str] = []
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT, lambda: undone.append("undone"))
+
+    with pytest.raises(ApiError):
+        await Committer(RefusingStore()).commit(KIND, "a", propose, CALLER)
+    assert bool(undone) is is_given_back
+
+
+async def test_what_is_no_longer_needed_is_given_back_when_it_is_written() -> None:
+    store = MemoryStore()
+    steps: list[object] = []
+
+    async def then() -> None:
+        steps.append(store.peek(KEY) is not None)
+
+    async def propose() -> Proposed:
+        return Proposed(KEY, b"x", ABSENT, then=then)
+
+    await Committer(store).commit(KIND, "a", propose, CALLER)
+    assert steps == [True]
+    await Committer(MemoryStore()).commit(KIND, "a", propose, DRY)
+    assert steps == [True], "a dry run gives nothing back"

@@ -13,7 +13,14 @@ from doorman.api.patch.field_paths import FieldShape, FieldWalker
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.errors import ApiError
 from doorman.registry.clean_documents import Body
-from doorman.registry.patch_transforms import APPLY_PATCH, JSON_PATCH, PatchBody, checked_config, transform_of
+from doorman.registry.patch_transforms import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    PatchBody,
+    checked_config,
+    tell_duplicates,
+    transform_of,
+)
 from doorman.server.codec.patch_bodies import read_patch
 
 SCHEMA = Schema(type_table())
@@ -183,5 +190,25 @@ def test_empty_keyed_list_says_nothing_when_applied(kind: Kind) -> None:
     head = {"apiVersion": kind.group_version, "kind": kind.kind}
     for said in keyed_lists(kind.type_name):
         patch = PatchBody(type=APPLY_PATCH, body=Body({**said, **head}))
-        config = checked_config(SCHEMA, kind, patch, "a", "Strict", [])
+        config = checked_config(SCHEMA, kind, patch, "a")
         assert config["metadata"]["name"] == "a", said
+
+
+def test_merge_patch_tells_unknown_fields_by_name() -> None:
+    warnings: list[str] = []
+    body = json.dumps({"spec": {"zeta": 1, "taints": [{"key": "k", "effect": "NoSchedule", "b": 1, "a": 1}]}}).encode()
+    transform_of(SCHEMA, NODES, read_patch(NODES, body, MERGE_PATCH), "Warn", warnings)(json.loads(json.dumps(NODE)))
+    assert [text.removeprefix('unknown field "spec.').rstrip('"') for text in warnings] == [
+        "taints[0].a", "taints[0].b", "zeta",
+    ]  # fmt: skip
+
+
+def test_duplicates_in_an_applied_configuration_are_told_last() -> None:
+    warnings: list[str] = []
+    patch = read_patch(NODES, b'{"apiVersion":"v1","kind":"Node","kind":"Node"}', APPLY_PATCH)
+    tell_duplicates(patch, "Ignore", warnings)
+    assert warnings == []
+    tell_duplicates(patch, "Warn", warnings)
+    assert warnings == ['line 1: key "kind" already set in map']
+    with pytest.raises(ApiError, match=r"error strict decoding patch: error converting YAML to JSON: yaml: unmarshal"):
+        tell_duplicates(patch, "Strict", warnings)

@@ -4,7 +4,8 @@ import pytest
 
 from doorman.client.actions import Patch, PatchType
 from doorman.runtime.controller_registry import CONTROLLERS, account_of
-from doorman.runtime.default_roles import AUTOUPDATE, default_objects, ensure_roles, parse_rule
+from doorman.runtime.default_roles import AUTOUPDATE, default_objects, ensure_roles
+from doorman.runtime.role_table import parse_rule
 from support.api import Api, running_api
 
 ROLES = "clusterroles.rbac.authorization.k8s.io"

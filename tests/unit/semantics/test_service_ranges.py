@@ -2,7 +2,14 @@
 
 import pytest
 
-from doorman.semantics.service_ranges import NODE_PORTS, SERVICE_RANGE, free_address, free_port, is_in_range
+from doorman.semantics.service_ranges import (
+    NODE_PORTS,
+    SERVICE_RANGE,
+    free_address,
+    free_port,
+    is_in_range,
+    ranges_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +49,17 @@ def test_every_address_is_given_once_and_then_none() -> None:
         if len(taken) == 50:
             taken = {str(address) for address in SERVICE_RANGE.hosts()} - {"10.96.0.3"}
     assert len(taken) == SERVICE_RANGE.num_addresses - 2
+
+
+def test_second_range_is_used_when_the_first_is_full() -> None:
+    ranges = ranges_of(["10.0.0.0/28", "10.1.0.0/24", "fd00::/108"])
+    taken: set[str] = set()
+    while len(taken) < 14:
+        found = free_address(3, taken.__contains__, ranges)
+        assert found is not None
+        assert found.startswith("10.0.0.")
+        taken.add(found)
+    assert free_address(3, taken.__contains__, ranges) == "10.1.0.19"
+    assert is_in_range("10.1.0.255", ranges) is False
+    assert is_in_range("10.1.0.254", ranges) is True
+    assert is_in_range("10.96.0.1", ranges) is False

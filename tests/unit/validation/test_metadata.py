@@ -6,7 +6,12 @@ import pytest
 
 from doorman.semantics.name_syntax import LABEL_VALUE_FAULT, SUBDOMAIN_FAULT, dns_label_faults
 from doorman.validation.context import Context
-from doorman.validation.metadata import metadata_validator, validate_metadata, validate_metadata_update
+from doorman.validation.metadata import (
+    common_update_errors,
+    metadata_validator,
+    validate_metadata,
+    validate_metadata_update,
+)
 
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}
 NOT_STANDARD = "name is neither a standard finalizer name nor is it fully qualified"
@@ -105,3 +110,25 @@ def test_metadata_validator_gives_each_error_once_on_update() -> None:
     assert texts(validator.create(doc, Context()))[0] == 'metadata.name: Invalid value: "a.b": must not contain dots'
     found = validator.update(doc, doc, Context())
     assert len(found) == len(set(found)) == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        pytest.param({}, [], id="nothing"),
+        pytest.param({"generateName": "G" * 70}, [], id="any-name-a-path-may-have"),
+        pytest.param({"finalizers": ["nodomain"]}, [], id="finalizer-without-domain"),
+        pytest.param(
+            {"uid": "2", "labels": {"a": "b c"}},
+            [
+                f'metadata.labels: Invalid value: "b c": {LABEL_VALUE_FAULT}',
+                'metadata.uid: Invalid value: "2": field is immutable',
+            ],
+            id="what-is-wrong-before-what-is-fixed",
+        ),
+    ],
+)
+def test_common_checks_of_updates(changed: dict[str, Any], expected: list[str]) -> None:
+    old = {"metadata": {"name": "System:Odd", "uid": "1"}}
+    found = texts(common_update_errors({"metadata": {**old["metadata"], **changed}}, old))
+    assert list(dict.fromkeys(found)) == expected

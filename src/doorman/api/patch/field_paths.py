@@ -4,7 +4,7 @@ The type table decides what is one field: atomic lists, maps and structs are (ta
 lists and sets are followed element by element.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.schema import Document, Schema
-from doorman.api.patch.field_set import SELF, FieldSet, written
+from doorman.api.patch.field_set import SELF, FieldSet
 
 Json = Any  # any JSON value
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
@@ -65,37 +65,9 @@ class FieldWalker:
         """The leaves of a document: what somebody who applies it owns."""
         return self._held_struct(value, type_name) or None
 
-    def repeated(self, value: Document, type_name: str) -> list[str]:
-        """Elements of keyed lists without their key, and keys that occur twice there or in a set."""
-        found: list[str] = []
-        self._find_repeated(value, FieldType(FieldShape.STRUCT, struct=type_name), "", found)
-        return found
-
-    def _find_repeated(self, value: Json, field: FieldType, path: str, found: list[str]) -> None:
-        match shape_of(value, field):
-            case FieldShape.STRUCT:
-                for name, member in value.items():
-                    self._find_repeated(member, self.field(field.struct, name), f"{path}.{name}", found)
-            case FieldShape.MAP:
-                for name, member in value.items():
-                    self._find_repeated(member, field.inner or _LEAF, f"{path}.{name}", found)
-            case FieldShape.KEYED:
-                seen: set[str] = set()
-                for index, item in enumerate(value):
-                    if len(field.keys) == 1 and field.keys[0][1] is None and field.keys[0][0] not in item:
-                        found.append(_KEYLESS.format(path, index, field.keys[0][0]))
-                    key = written(self.key(item, field))
-                    if key in seen:
-                        found.append(f"{path}: duplicate entries for key {key}")
-                    seen.add(key)
-                    self._find_repeated(item, FieldType(FieldShape.STRUCT, struct=field.struct), path + key, found)
-            case FieldShape.SET:
-                known: set[str] = set()
-                for item in value:
-                    element = element_key(item)
-                    if element in known:
-                        found.append(f"{path}: duplicate entries for key {written(element)}")
-                    known.add(element)
+    def is_keyless(self, item: Document, field: FieldType) -> bool:
+        """Whether nothing tells an element of a keyed list from others."""
+        return not any(name in item or default is not None for name, default in field.keys)
 
     def complete(self, value: Document, type_name: str) -> None:
         """See `Schema.complete`."""
@@ -137,20 +109,22 @@ class FieldWalker:
     # What is held
 
     def _held_struct(self, value: Document, type_name: str | None) -> FieldSet:
-        return {"f:" + name: self._held(member, self.field(type_name, name)) for name, member in value.items()}
+        return _held_members((name, self._held(value[name], self.field(type_name, name))) for name in value)
 
-    def _held(self, value: Json, field: FieldType) -> FieldSet:
-        match shape_of(value, field):
-            case FieldShape.STRUCT:
-                return self._held_struct(value, field.struct)
-            case FieldShape.MAP:
-                inner = field.inner or _LEAF
-                return {"f:" + name: self._held(member, inner) for name, member in value.items()}
-            case FieldShape.KEYED:
-                return {self.key(item, field): self._element(item, field, self._held_struct) for item in value}
-            case FieldShape.SET:
-                return {element_key(item): {} for item in value}
-        return {}
+    def _held(self, value: Json, field: FieldType) -> FieldSet | None:
+        """None: nothing that could be owned, as of a list of elements that has none."""
+        shape = shape_of(value, field)
+        if shape is FieldShape.LEAF or value == {}:
+            return {}
+        if shape is FieldShape.STRUCT:
+            return self._held_struct(value, field.struct) or None
+        if shape is FieldShape.MAP:
+            inner = field.inner or _LEAF
+            return {"f:" + name: _with_self(self._held(member, inner) or {}) for name, member in value.items()}
+        if shape is FieldShape.KEYED:
+            held = {self.key(item, field): self._element(item, field, self._held_struct) for item in value}
+            return held or None
+        return {element_key(item): {} for item in value} or None
 
     # What a write changed
 
@@ -175,8 +149,8 @@ class FieldWalker:
         """The elements of a keyed list by their key. Those that share one are one field, as a list."""
         found: dict[str, Json] = {}
         for item in items:
-            if len(field.keys) == 1 and field.keys[0][1] is None and field.keys[0][0] not in item:
-                raise KeylessError(field.keys[0][0])
+            if self.is_keyless(item, field):
+                raise KeylessError(", ".join(name for name, _ in field.keys))
             key = self.key(item, field)
             if key in found:
                 before = found[key]
@@ -308,8 +282,8 @@ class FieldWalker:
         spec = self._schema.fields(struct).get(name) if struct is not None else None
         if not isinstance(spec, dict):
             return None
-        # A text that is always written is there, if empty.
-        return spec.get("def", "" if spec.get("always") and spec.get("t") == "string" else None)
+        # A text or a number that is always written is there, if empty or zero.
+        return spec.get("def", _ZEROS.get(spec["t"]) if spec.get("always") and isinstance(spec["t"], str) else None)
 
 
 @lru_cache(maxsize=4096)
@@ -318,10 +292,7 @@ def _single_key(name: str, value: str) -> str:
     return "k:" + _encode({name: value}).decode()
 
 
-_KEYLESS: Final = (
-    "{}: element {}: associative list with keys has an element that omits key field "
-    '"{}" (and doesn\'t have default value)'
-)
+_ZEROS: Final = {"string": "", "int32": 0, "int64": 0}
 _LEAF: Final = FieldType(FieldShape.LEAF)
 _FREE: Final = FieldType(FieldShape.MAP)
 """Of no known shape: objects are followed member by member, everything else is one field."""
@@ -351,6 +322,10 @@ def _diff_set(new: list[Json], old: list[Json]) -> tuple[FieldSet, FieldSet]:
     changed: FieldSet = {element: {} for element in after if element not in before}
     removed: FieldSet = {element: {} for element in before if element not in after}
     return changed, removed
+
+
+def _held_members(members: Iterable[tuple[str, FieldSet | None]]) -> FieldSet:
+    return {"f:" + name: held for name, held in members if held is not None}
 
 
 def _with_self(children: FieldSet) -> FieldSet:

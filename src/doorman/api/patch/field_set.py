@@ -113,7 +113,7 @@ def written(element: str) -> str:
         return f"[={element[2:]}]"
     if element.startswith("k:"):
         keys = msgspec.json.decode(element[2:])
-        return "[" + ",".join(f"{k}={msgspec.json.encode(v).decode()}" for k, v in keys.items()) + "]"
+        return "[" + ",".join(f"{name}={_shown(value)}" for name, value in keys.items()) + "]"
     return f"[{element[2:]}]"
 
 
@@ -121,3 +121,16 @@ def _node(member: bool, children: FieldSet) -> FieldSet | None:
     if not children:
         return {} if member else None
     return {SELF: {}, **children} if member else children
+
+
+def _shown(value: Any) -> str:  # JSON
+    """A key's value: what is no scalar is no key, and shown all the same.
+
+    >>> _shown("c"), _shown({"a": 1}), _shown([None])
+    ('"c"', 'a=1', '[null]')
+    """
+    if isinstance(value, dict):
+        return "".join(f"{name}={_shown(member)}" for name, member in value.items())
+    if isinstance(value, list):
+        return "[" + ",".join(map(_shown, value)) + "]"
+    return msgspec.json.encode(value).decode()

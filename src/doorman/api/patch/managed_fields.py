@@ -5,6 +5,7 @@ from the others; server-side apply (`doorman.api.patch.server_side_apply`) makes
 deletion are not recorded, as upstream.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -26,7 +27,7 @@ _NEVER_RECORDED: Final[FieldSet] = {
     "f:kind": {},
     "f:metadata": {
         "f:name": {}, "f:namespace": {}, "f:creationTimestamp": {}, "f:selfLink": {}, "f:uid": {}, "f:generation": {},
-        "f:managedFields": {}, "f:resourceVersion": {}, "f:deletionTimestamp": {}, "f:deletionGracePeriodSeconds": {},
+        "f:managedFields": {}, "f:resourceVersion": {},
     },
 }  # fmt: skip
 
@@ -87,14 +88,24 @@ def set_entries(doc: Document, entries: list[ManagedEntry]) -> None:
 class Differences:
     """What a write changes, in the terms of each version that somebody owns fields in."""
 
-    def __init__(self, walker: FieldWalker, kinds: Kinds, kind: Kind, new: Document, old: Document) -> None:
-        """The documents are as `kind` shows them."""
+    def __init__(
+        self,
+        walker: FieldWalker,
+        kinds: Kinds,
+        kind: Kind,
+        new: Document,
+        old: Document,
+        typed: Callable[[Document], Document] | None = None,
+    ) -> None:
+        """The documents are as `kind` shows them. `typed` makes an object of its type out of the new one, when it is
+        none yet and has to be converted to another version."""
         self.own = difference_of(walker, kind, new, old)
         self._walker = walker
         self._kinds = kinds
         self._kind = kind
         self._new = new
         self._old = old
+        self._typed = typed
         self._known: dict[str, Difference] = {kind.conversion: self.own}
         """By face: versions that look the same share it."""
 
@@ -104,7 +115,8 @@ class Differences:
         kind = self._kinds.of_kind(group, version, own.kind) or own
         found = self._known.get(kind.conversion)
         if found is None:
-            new, old = (from_stored(kind.conversion, to_stored(own.conversion, doc)) for doc in (self._new, self._old))
+            made = self._typed(self._new) if self._typed is not None else self._new
+            new, old = (from_stored(kind.conversion, to_stored(own.conversion, doc)) for doc in (made, self._old))
             found = self._known[kind.conversion] = difference_of(self._walker, kind, new, old)
         return found
 
@@ -149,9 +161,9 @@ class ManagedFields:
             # Nobody tracks this object, or the writer asked for that.
             new["metadata"].pop("managedFields", None)
             return
-        shown = (_tracked(from_stored(kind.conversion, doc)) for doc in (new, old))
+        after, before = (_tracked(from_stored(kind.conversion, doc)) for doc in (new, old))
         try:
-            differences = Differences(self.walker, self._kinds, kind, *shown)
+            differences = Differences(self.walker, self._kinds, kind, after, before)
         except KeylessError:
             new["metadata"].pop("managedFields", None)
             return

@@ -6,6 +6,8 @@
 """
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -24,6 +26,7 @@ from doorman.api.patch.field_set import (
     without_below,
 )
 from doorman.api.patch.managed_fields import Differences, ManagedEntry, Manager, entries_of, recorded, set_entries
+from doorman.api.patch.typed_config import to_typed
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause
 from doorman.base.go_format import quote
@@ -41,11 +44,20 @@ class Applier:
         self._walker = FieldWalker(schema)
 
     def apply(
-        self, kind: Kind, live: Document | None, config: Document, manager: Manager, *, force: bool, now: Instant
+        self,
+        kind: Kind,
+        live: Document | None,
+        config: Document,
+        manager: Manager,
+        *,
+        force: bool,
+        now: Instant,
+        where: str = "",
     ) -> Document:
         """The object after the apply, with its managedFields. `live` is not changed. Raises on conflicts.
 
-        All documents are as this version of the kind shows them.
+        All documents are as this version of the kind shows them; what the configuration says is taken as it was
+        said, so the result is to be made an object of its type (`to_typed`). `where` names it in messages.
         """
         unheeded = _unheeded(kind, manager.subresource)
         said = self._walker.held(_but(config, unheeded), kind.type_name)
@@ -55,7 +67,7 @@ class Applier:
         before = live or {"metadata": {}}
         entries = entries_of(before)
         if live is not None and not entries:
-            everything = recorded(self._walker.held(_unmanaged(live), kind.type_name))
+            everything = recorded(self._walker.created(_unmanaged(live), kind.type_name).changed)
             first = Manager(name=BEFORE_FIRST_APPLY, operation="Update", api_version=kind.group_version)
             entries.append(ManagedEntry(manager=first, time=to_time(now), fields=everything))
         own = next((entry for entry in entries if entry.manager == manager), None)
@@ -64,9 +76,10 @@ class Applier:
         dropped = self._dropped(own, said, others)
         if dropped is not None:
             pruned = self._prune_struct(kind.type_name, merged, dropped)
-            if not self._is_missed(kind, pruned, merged, others):
+            if not self._is_missed(kind, pruned, merged, others, where):
                 merged = pruned
-        differences = Differences(self._walker, self._kinds, kind, merged, _unmanaged(before))
+        typed = partial(to_typed, self._schema, kind, where=where)
+        differences = Differences(self._walker, self._kinds, kind, merged, _unmanaged(before), typed)
         self._settle_conflicts(others, differences, force)
         for entry in others:
             entry.fields = without_below(entry.fields, differences.in_version(entry.manager.api_version).removed)
@@ -85,11 +98,14 @@ class Applier:
             gone = difference(gone, with_named_fields(kept))
         return gone
 
-    def _is_missed(self, kind: Kind, pruned: Document, merged: Document, others: list[ManagedEntry]) -> bool:
+    def _is_missed(
+        self, kind: Kind, pruned: Document, merged: Document, others: list[ManagedEntry], where: str
+    ) -> bool:
         """Whether somebody who owns fields in the terms of another version would lose one."""
         elsewhere = [entry for entry in others if entry.manager.api_version != kind.group_version]
         if not elsewhere:
             return False
+        pruned, merged = (to_typed(self._schema, kind, doc, where) for doc in (pruned, merged))
         gone = Differences(self._walker, self._kinds, kind, pruned, merged)
         return any(intersection(one.fields, gone.in_version(one.manager.api_version).removed) for one in elsewhere)
 
@@ -128,13 +144,17 @@ class Applier:
     def _merge_struct(self, type_name: str | None, live: Document, config: Document) -> Document:
         out = dict(live)
         for name, value in config.items():
-            if value is not None or name not in out:
-                out[name] = self._merge(self._field(type_name, name), out.get(name), value)
+            out[name] = self._merge(self._field(type_name, name), out.get(name), value)
         return out
 
     def _merge(self, field: FieldType, live: Json, value: Json) -> Json:
+        """What is one field becomes what the configuration says, null too; else null leaves what there is."""
+        if field.shape is FieldShape.LEAF or not live:
+            return copy.deepcopy(value)
+        if value is None:
+            return live
         shape = shape_of(value, field)
-        if live is None or shape is FieldShape.LEAF or type(live) is not type(value):
+        if shape is FieldShape.LEAF or type(live) is not type(value):
             return copy.deepcopy(value)
         if shape is FieldShape.STRUCT:
             return self._merge_struct(field.struct, live, value)
@@ -142,20 +162,16 @@ class Applier:
             inner = field.inner or FieldType(FieldShape.LEAF)
             return {**live, **{name: self._merge(inner, live.get(name), item) for name, item in value.items()}}
         if shape is FieldShape.SET:
-            known = set(map(element_key, live))
-            return [*live, *(item for item in value if element_key(item) not in known)]
+            return _in_order(live, value, element_key, lambda _, item: item)
         return self._merge_keyed(field, live, value)
 
     def _merge_keyed(self, field: FieldType, live: list[Json], value: list[Json]) -> list[Json]:
-        wanted = {self._walker.key(item, field): item for item in value}
-        out: list[Json] = []
-        seen: set[str] = set()
-        for item in live:
-            key = self._walker.key(item, field)
-            seen.add(key)
-            out.append(self._merge_struct(field.struct, item, wanted[key]) if key in wanted else item)
-        out += [copy.deepcopy(item) for key, item in wanted.items() if key not in seen]
-        return out
+        def both(before: Json, item: Json) -> Json:
+            if before is None or field.is_whole:
+                return copy.deepcopy(item)
+            return self._merge_struct(field.struct, before, item)
+
+        return _in_order(live, value, lambda item: self._walker.key(item, field), both)
 
     # Pruning
 
@@ -240,26 +256,37 @@ def _unmanaged(doc: Document) -> Document:
     return {**doc, "metadata": {name: value for name, value in doc["metadata"].items() if name not in hidden}}
 
 
-def with_zeros(walker: FieldWalker, type_name: str | None, cleaned: Document, config: Document) -> Document:
-    """`cleaned` with what a configuration says although it says nothing: who applies it means it.
+def _in_order(
+    live: list[Json], wanted: list[Json], key_of: Callable[[Json], str], both: Callable[[Json, Json], Json]
+) -> list[Json]:
+    """The elements of two lists that are known by their keys: those that both have in the order of the wanted list,
+    each of the others after what it followed, live ones first.
 
-    An empty list that counts as a whole, false, zero and the empty text take the place of what is there; null leaves
-    it, and is owned all the same.
+    >>> _in_order(["a", "b", "x"], ["n", "b", "a"], str, lambda _, item: item)
+    ['n', 'b', 'x', 'a']
     """
-    out = dict(cleaned)
-    for name, value in config.items():
-        field = walker.field(type_name, name)
-        if value is None or (field.shape is FieldShape.LEAF and value in ([], "", 0)):
-            if name not in out and name not in ("metadata", "kind", "apiVersion"):
-                out[name] = 0 if isinstance(value, float) else value  # 0.0 is what conversion makes of it: an integer
-        elif field.shape is FieldShape.STRUCT and isinstance(value, dict):
-            if inner := with_zeros(walker, field.struct, out.get(name, {}), value):
-                out[name] = inner
-        elif field.shape is FieldShape.KEYED and isinstance(value, list) and len(out.get(name) or ()) == len(value) > 0:
-            # An empty one says nothing: there is no element that somebody could own.
-            pairs = zip(out[name], value, strict=True)
-            out[name] = [with_zeros(walker, field.struct, *pair) for pair in pairs]
-    return out
+    before: dict[str, Json] = {}
+    for item in live:
+        key = key_of(item)
+        before[key] = None if key in before else item  # what occurs twice is replaced, not merged
+    after = {key_of(item): item for item in wanted}
+    theirs = list(after)
+    shared = [key for key in theirs if key in before]
+    out: list[Json] = []
+    at = 0
+    for item in live:
+        key = key_of(item)
+        if key not in after:
+            out.append(item)
+            continue
+        if shared and shared[0] != key:
+            continue  # its turn comes later, or was
+        # One that was taken already, occurring twice, makes room for the next.
+        upto = at + 1 if not shared else theirs.index(key, at) + 1
+        out += [both(before.get(one), after[one]) for one in theirs[at:upto]]
+        at = upto
+        shared = shared[1:]
+    return out + [both(before.get(one), after[one]) for one in theirs[at:]]
 
 
 def _unheeded(kind: Kind, subresource: str) -> tuple[str, ...]:

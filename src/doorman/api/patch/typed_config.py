@@ -1,10 +1,16 @@
-"""Why an applied configuration is no object of its type: every fault, with the path server-side apply gives it."""
+"""Applied configurations and types: every fault of one, with the path server-side apply gives it; and what an apply
+made, as an object of its type."""
 
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Schema
+from doorman.api.kinds import Kind
+from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.map_conversion import conversion_fault, converted
+from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, element_key
 from doorman.api.patch.field_set import written
+from doorman.base.errors import ApiError
+from doorman.base.go_format import quote
 
 Json = Any  # any JSON value
 
@@ -18,14 +24,16 @@ _EXPECTED: Final = {
     "double": ("numeric (int or float)", (int, float)),
     "bool": ("boolean", (bool,)),
     "quantity": ("any scalar", (str, int, float, bool)),
-    "intstr": ("any scalar", (str, int, float, bool)),
 }
 """What a scalar type is called there, and what JSON gives for it."""
 
 
-_NULLS: Final = {
-    FieldShape.KEYED: "associative list with keys may not have a null element",
-    FieldShape.SET: "associative list without keys has an element that's an explicit null",
+_KEYED: Final = "associative list with keys "
+_NO_DEFAULTS: Final = "(and doesn't have default values for any key fields)"
+_SET_FAULTS: Final[dict[type, str]] = {
+    dict: "associative list without keys has an element that's a map type",
+    list: "not supported: associative list with lists as elements",
+    type(None): "associative list without keys has an element that's an explicit null",
 }
 _GO_TYPES: Final = {
     str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}", int: "int64",
@@ -35,6 +43,24 @@ _GO_TYPES: Final = {
 
 def config_faults(schema: Schema, walker: FieldWalker, config: Json, type_name: str) -> list[str]:
     return _Walk(schema, walker).struct(config, type_name, "")
+
+
+def to_typed(schema: Schema, kind: Kind, merged: Document, where: str) -> Document:
+    """The merged object as one of its type: that numbers and texts are none of their own is found only here."""
+    if not kind.type_name:
+        return merged
+    try:
+        return schema.clean(merged, kind.type_name)[0]
+    except DecodeError as error:
+        fault = str(error)
+    if not kind.is_custom:
+        try:
+            return schema.clean(converted(schema, merged, f"@{kind.type_name}"), kind.type_name)[0]
+        except DecodeError as error:
+            fault = conversion_fault(schema, merged, f"@{kind.type_name}") or str(error)
+    proper = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+    text = f"failed to convert new object ({where}) to proper version: unable to convert unstructured object to"
+    raise ApiError(500, "", f"{text} {proper}: {fault}")
 
 
 class _Walk:
@@ -89,19 +115,9 @@ class _Walk:
         seen: set[str] = set()
         for index, item in enumerate(value):
             at = f"{path}[{index}]"
-            if field.shape is FieldShape.SET and type(item) in (dict, list):
-                kind = "map" if type(item) is dict else "list"
-                faults.append(
-                    f"{path}: element {index}: associative list without keys has an element that's a {kind} type"
-                )
-                continue
-            if item is None and field.shape in _NULLS:
-                faults.append(f"{path}: element {index}: {_NULLS[field.shape]}")
-                continue
+            if fault := self._element_fault(item, field):
+                return [*faults, f"{path}: element {index}: {fault}"]
             if field.shape is FieldShape.KEYED:
-                if type(item) is not dict:
-                    faults.append(f"{path}: element {index}: associative list with keys may not have non-map elements")
-                    continue
                 at = path + written(self._walker.key(item, field))
             if field.shape in (FieldShape.KEYED, FieldShape.SET):
                 key = at.removeprefix(path) if field.shape is FieldShape.KEYED else written(element_key(item))
@@ -111,6 +127,19 @@ class _Walk:
             if item is not None:
                 faults += self._value(item, inner, field, at)
         return faults
+
+    def _element_fault(self, item: Json, field: FieldType) -> str:
+        """Why no path leads to an element: what comes after it in the list is not looked at."""
+        if field.shape is FieldShape.SET:
+            return _SET_FAULTS.get(type(item), "")
+        if field.shape is not FieldShape.KEYED:
+            return ""
+        if type(item) is not dict:
+            return _KEYED + ("may not have a null element" if item is None else "may not have non-map elements")
+        if self._walker.is_keyless(item, field):
+            keys = " ".join(quote(name) for name, _ in field.keys)
+            return _KEYED + f"has an element that omits all key fields [{keys}] {_NO_DEFAULTS}"
+        return ""
 
 
 def _unexpected(path: str, wanted: str, value: Json) -> str:

@@ -24,6 +24,10 @@ from doorman.client.leader_election import ElectionTimes
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from doorman.attached.component_process import Make
+    from doorman.client.http.api_requests import ApiRequests
+    from doorman.client.http.remote_client import RemoteClient
+
 F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
 
 _PATH: Final = click.Path(path_type=Path)
@@ -50,6 +54,7 @@ def component_flags(*, qps: float, burst: int, port: int, lease: str) -> Callabl
             default=",".join(ALWAYS_ALLOWED),
             help="Paths that everybody may see.",
         ),
+        click.option("--check-access", is_flag=True, help="Say which rights are missing, and start nothing."),
         click.option("--verbosity", "--v", "-v", type=int, default=0, help="From 1 on: log what it does."),
     )
 
@@ -132,6 +137,22 @@ def set_up_logging(verbosity: int) -> None:
     logging.basicConfig(
         level=logging.INFO if verbosity > 0 else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
+
+
+def run_or_check(
+    settings: ComponentSettings,
+    clients: "Callable[[ApiRequests], RemoteClient]",
+    make: "Make",
+    *,
+    checks_access: bool,
+) -> None:
+    """Run a component, or say which rights it lacks, and leave with its exit code."""
+    from doorman.attached.component_process import check_access, run_component
+
+    if checks_access:
+        run(lambda: check_access(settings, make, announce))
+    else:
+        run(lambda: run_component(settings, clients, make, announce))
 
 
 def run(work: Callable[[], "Coroutine[Any, Any, int]"]) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from doorman.cli.attached.component_flags import announce, component_flags, component_settings, run, set_up_logging
+from doorman.cli.attached.component_flags import component_flags, component_settings, run_or_check, set_up_logging
 from doorman.cli.attached.known_flags import CONTROLLERS_SWITCHES, CONTROLLERS_VALUES, check_rest
 from doorman.cli.control_plane_flags import check_names, controller_flags, controller_settings
 from doorman.cli.loading import loading
@@ -57,7 +57,6 @@ def command(ctx: click.Context, /, **flags: Any) -> None:  # click hands flags o
             "--cluster-signing-cert-file and --cluster-signing-key-file go together\nhint: give both"
         )
     with loading():
-        from doorman.attached.component_process import run_component
         from doorman.attached.controllers_component import ControllerFiles, ControllersComponent, controllers_client
 
     files = ControllerFiles(
@@ -66,13 +65,11 @@ def command(ctx: click.Context, /, **flags: Any) -> None:  # click hands flags o
         signing_key=_content("--cluster-signing-key-file", flags["cluster_signing_key_file"]),
     )
     uses_accounts = flags["use_service_account_credentials"]
-    run(
-        lambda: run_component(
-            component,
-            controllers_client,
-            lambda around: ControllersComponent(around, component, settings, files, uses_accounts=uses_accounts),
-            announce,
-        )
+    run_or_check(
+        component,
+        controllers_client,
+        lambda around: ControllersComponent(around, component, settings, files, uses_accounts=uses_accounts),
+        checks_access=flags["check_access"],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from doorman.base.clock import SystemClock
-from doorman.cli.attached.component_flags import announce, component_flags, component_settings, run, set_up_logging
+from doorman.cli.attached.component_flags import component_flags, component_settings, run_or_check, set_up_logging
 from doorman.cli.flag_types import Gates, GoDuration
 from doorman.cli.loading import loading
 from doorman.cli.up import read_fleet
@@ -64,12 +64,12 @@ def command(**flags: Any) -> None:  # click hands flags over by name
         resumed_at=None,
     )
     with loading():
-        from doorman.attached.component_process import run_component
         from doorman.attached.nodes_component import NodeIdentity, NodesComponent, nodes_client
 
     identity = NodeIdentity(flags["node_identity"])
-    run(
-        lambda: run_component(
-            settings, nodes_client, lambda around: NodesComponent(around, manifests, agent, identity), announce
-        )
+    run_or_check(
+        settings,
+        nodes_client,
+        lambda around: NodesComponent(around, manifests, agent, identity),
+        checks_access=flags["check_access"],
     )

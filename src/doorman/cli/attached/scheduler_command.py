@@ -9,7 +9,7 @@ import yaml
 from click.core import ParameterSource
 
 from doorman.base.durations import parse_duration
-from doorman.cli.attached.component_flags import announce, component_flags, component_settings, run, set_up_logging
+from doorman.cli.attached.component_flags import component_flags, component_settings, run_or_check, set_up_logging
 from doorman.cli.attached.known_flags import SCHEDULER_SWITCHES, SCHEDULER_VALUES, check_rest
 from doorman.cli.control_plane_flags import scheduler_config
 from doorman.cli.flag_types import Gates
@@ -62,13 +62,13 @@ def command(ctx: click.Context, /, **flags: Any) -> None:  # click hands flags o
     settings = component_settings(NAME, flags)
     gates = flags["feature_gates"]
     with loading():
-        from doorman.attached.component_process import run_component
         from doorman.attached.scheduler_component import SchedulerComponent, scheduler_client
 
-    run(
-        lambda: run_component(
-            settings, scheduler_client, lambda around: SchedulerComponent(around, config, gates), announce
-        )
+    run_or_check(
+        settings,
+        scheduler_client,
+        lambda around: SchedulerComponent(around, config, gates),
+        checks_access=flags["check_access"],
     )
 
 

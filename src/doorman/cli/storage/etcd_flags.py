@@ -26,6 +26,12 @@ _OPTIONS: Final = (
     ),
     click.option("--storage-media-type", default=JSON, hidden=True),
     click.option("--event-ttl", type=GoDuration(), default="1h", help="How long etcd keeps events."),
+    click.option(
+        "--endpoint-reconciler-type",
+        type=click.Choice(["lease", "none"]),
+        default="lease",
+        help="none: with etcd, this server is not behind the service `kubernetes`.",
+    ),
     click.option("--lease-reuse-duration-seconds", type=click.IntRange(min=0), default=60, hidden=True),
 )
 
@@ -61,6 +67,7 @@ def etcd_settings_of(flags: dict[str, Any]) -> EtcdSettings | None:  # what clic
         compaction_seconds=flags["etcd_compaction_interval"],
         event_seconds=round(flags["event_ttl"]),
         lease_reuse_seconds=flags["lease_reuse_duration_seconds"],
+        reconciles_endpoints=flags.get("endpoint_reconciler_type", "lease") == "lease",
     )
 
 

@@ -109,6 +109,11 @@ class HttpInformer:
         return self._task is not None
 
     @property
+    def is_read(self) -> bool:
+        """False: not yet, or it is gone without."""
+        return bool(self._version)
+
+    @property
     def revision(self) -> int:
         return int(self._version) if self._version.isdecimal() else 0
 

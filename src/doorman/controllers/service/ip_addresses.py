@@ -4,6 +4,8 @@ The API server does this in Kubernetes. It reads services and the IPAddresses th
 
 1. Each address of a service has an IPAddress of its name that says whose it is.
 2. One whose service is gone, or has the address no longer, goes if it was made here. Others' are left alone.
+3. Where addresses are claimed before their service is written (several servers over one store), one without its service
+   is left alone for as long as a request may take.
 
 Keys: addresses.
 """
@@ -14,17 +16,15 @@ from typing import Any, Final
 from doorman.api.views.meta import Object
 from doorman.api.views.services import IpAddress, Service, addresses_of
 from doorman.base.clock import Instant
+from doorman.base.instants import from_time
 from doorman.client.actions import Create, Delete
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
+from doorman.semantics.service_addresses import MANAGED_BY, MANAGER, RESOURCE, address_manifest
 
 NAME: Final = "ipallocator"
-RESOURCE: Final = "ipaddresses.networking.k8s.io"
 BY_ADDRESS: Final = "address"
 """The index of services that the controller needs."""
-FAMILY: Final = "ipaddress.kubernetes.io/ip-family"
-MANAGED_BY: Final = "ipaddress.kubernetes.io/managed-by"
-MANAGER: Final = "ipallocator.k8s.io"
 WORKERS: Final = 4
 
 
@@ -40,11 +40,17 @@ def address_keys(change: ObjectChange) -> Iterable[str]:
 
 
 def decide_address(address: str, service: Service) -> dict[str, Any]:  # a manifest
-    meta = service.metadata
-    return {
-        "metadata": {"name": address, "labels": {FAMILY: "IPv6" if ":" in address else "IPv4", MANAGED_BY: MANAGER}},
-        "spec": {"parentRef": {"resource": "services", "namespace": meta.namespace, "name": meta.name}},
-    }
+    return address_manifest(address, service.metadata.namespace, service.metadata.name)
+
+
+def decide_orphans_end(address: IpAddress, orphan_seconds: float) -> Instant:
+    """When an address without its service goes: at once where it does not say how old it is."""
+    if not orphan_seconds:
+        return 0.0
+    try:
+        return from_time(address.metadata.creation_timestamp) + orphan_seconds
+    except ValueError:
+        return 0.0
 
 
 class ServiceAddressController:
@@ -52,14 +58,17 @@ class ServiceAddressController:
     sources = (Source("services", service_keys), Source(RESOURCE, address_keys))
     workers = WORKERS
 
-    def __init__(self, services: ListerOf[Service], addresses: ListerOf[IpAddress]) -> None:
+    def __init__(
+        self, services: ListerOf[Service], addresses: ListerOf[IpAddress], *, orphan_seconds: float = 0.0
+    ) -> None:
         self._services = services
         self._addresses = addresses
+        self._orphan_seconds = orphan_seconds
 
     def start(self, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
         return DONE
 
-    def reconcile(self, key: str, now: Instant) -> Result:  # noqa: ARG002 the contract gives it
+    def reconcile(self, key: str, now: Instant) -> Result:
         existing = self._addresses.get(key)
         service = next(iter(self._services.by(BY_ADDRESS, key)), None)
         if existing is None:
@@ -74,6 +83,8 @@ class ServiceAddressController:
             return DONE
         if existing.metadata.labels.get(MANAGED_BY) != MANAGER:
             return DONE
+        if service is None and now < (ends := decide_orphans_end(existing, self._orphan_seconds)):
+            return Result(wakes=((key, ends),))
         # When it is gone it is made anew for whoever has the address now.
         return Result(actions=(Delete(resource=RESOURCE, name=key, uid=existing.metadata.uid),))
 

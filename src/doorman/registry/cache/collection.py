@@ -206,12 +206,16 @@ class Collection:
         if change.old is not None:
             self._retire(change.old)
 
-    def check(self, new: Stored, old: Stored | None) -> None:
-        """Raise `Unreadable` when a new version has no view, where somebody follows and is about to need it."""
+    def check(self, new: Stored, old: Stored | None, *, is_doubtful: bool = False) -> None:
+        """Raise `Unreadable` when a new version has no view, where somebody follows and is about to need it, or where
+        it may be anything: others write to the store.
+        """
         if self._by_node is not None:
             _ = new.view_after(old, self._pod_views) if old is not None else new.view
         elif self._streams:
             _ = new.view
+        elif is_doubtful:
+            new.check()
 
     def _retire(self, stored: Stored) -> None:
         self._past.append(stored)

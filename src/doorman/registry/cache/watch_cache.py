@@ -24,6 +24,7 @@ class WatchCache:
 
     def __init__(self, store: Store, views: Mapping[str, type[Any]]) -> None:
         self._store = store
+        self._is_shared = store.is_shared
         self.faults = store.faults
         self._views = views
         self._collections: dict[str, Collection] = {}
@@ -80,7 +81,7 @@ class WatchCache:
         new = self._stored(event.entry, key, collection) if event.entry is not None else None
         if new is not None:
             try:
-                collection.check(new, old)
+                collection.check(new, old, is_doubtful=self._is_shared)
             except Unreadable as error:
                 collection.set_aside(new, error)
                 new = None

@@ -12,7 +12,9 @@ _UID_LABELS: Final = ("controller-uid", CONTROLLER_UID)
 def generate_selector(doc: Document) -> None:
     """Labels and selector of a new job, in place. What the client has set stays; validation says if it is wrong."""
     metadata, spec = doc["metadata"], doc["spec"]
-    if not spec.get("manualSelector") and isinstance(spec.get("template"), dict):
+    if not spec.get("manualSelector"):
+        if spec.get("template") is None:
+            spec["template"] = {}
         labels = _template_labels(spec)
         for name in _NAME_LABELS:
             labels.setdefault(name, metadata.get("name", ""))
@@ -21,7 +23,8 @@ def generate_selector(doc: Document) -> None:
         selector = spec.setdefault("selector", {})
         selector.setdefault("matchLabels", {}).setdefault(CONTROLLER_UID, metadata["uid"])
     below = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    if below and not metadata.get("labels"):
+    if below and (not metadata.get("labels") or metadata["labels"] is below):
+        # A job that was given none has those of its template, also those that came just now.
         metadata["labels"] = dict(below)
 
 

@@ -8,6 +8,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.registry.kinds.disabled_pod_fields import drop_disabled_status
 from doorman.registry.kinds.pod_level_resources import default_pod_level_resources
 from doorman.registry.strategy import prepare_update, restore, take_only
 from doorman.semantics.pods.qos import qos_class
@@ -92,7 +93,7 @@ def pod_status(kind: Kind, new: Document, old: Document, now: Instant) -> None: 
     for name in ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus", "observedGeneration"):
         if name not in status and name in was:
             status[name] = was[name]
-    _settle_addresses(status)
+    drop_disabled_status(status)
 
 
 def has_settled_addresses(status: Document) -> bool:
@@ -101,7 +102,7 @@ def has_settled_addresses(status: Document) -> bool:
     return (addresses[0].get("ip") if addresses else None) == status.get("podIP")
 
 
-def _settle_addresses(status: Document) -> None:
+def settle_addresses(status: Document) -> None:
     """The one address is the first of all; who writes both and differs knows only the one."""
     address, addresses = status.get("podIP"), status.get("podIPs")
     if address and not (addresses and addresses[0].get("ip") == address):
@@ -119,23 +120,32 @@ def ephemeral_containers(kind: Kind, new: Document, old: Document, now: Instant)
 
 
 def resize(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Only resources and resize policies come from the request."""
-    wanted = new.get("spec", {})
-    take_only(new, old)
-    spec = copy.deepcopy(old.get("spec", {}))
-    for group in ("containers", "initContainers"):
-        by_name = {c.get("name"): c for c in wanted.get(group, ())}
-        for container in spec.get(group, ()):
-            asked = by_name.get(container.get("name"))
-            if asked is not None:
-                for name in ("resources", "resizePolicy"):
-                    if name in asked:
-                        container[name] = asked[name]
-    if "resources" in wanted:
-        spec["resources"] = copy.deepcopy(wanted["resources"])
-    default_pod_level_resources(spec)
-    new["spec"] = spec
+    """Only resources and resize policies come from the request. Validation says if the containers are others."""
+    wanted, before = new.get("spec", {}), old.get("spec", {})
+    if all(len(wanted.get(group) or ()) == len(before.get(group) or ()) for group in ("containers", "initContainers")):
+        take_only(new, old)
+        spec = {**before, **{group: _resized(wanted, before, group) for group in ("containers", "initContainers")}}
+        spec = {name: value for name, value in spec.items() if name != "initContainers" or value}
+        if resources := wanted.get("resources", before.get("resources")):
+            spec["resources"] = copy.deepcopy(resources)
+        new["spec"] = spec
+    default_pod_level_resources(new.setdefault("spec", {}))
     _bump_if_changed(kind, new, old)
+
+
+def _resized(wanted: Document, before: Document, group: str) -> list[Document]:
+    """The stored containers with the resources that are asked for, unless they are renamed or in another order."""
+    asked, stored = wanted.get(group) or [], before.get(group) or []
+    if [one.get("name") for one in asked] != [one.get("name") for one in stored]:
+        return list(asked)
+    taken = ("resources", "resizePolicy")
+    return [
+        {
+            **{name: value for name, value in was.items() if name not in taken},
+            **{name: copy.deepcopy(one[name]) for name in taken if name in one},
+        }
+        for one, was in zip(asked, stored, strict=True)
+    ]
 
 
 def _bump_if_changed(kind: Kind, new: Document, old: Document) -> None:

@@ -17,7 +17,6 @@ from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings, Sta
 from doorman.scheduler.volumes.volume_state import VolumeState
 from doorman.semantics.volumes.volume_matching import is_bound_to, is_fully_bound
 
-BINDING_TIMEOUT_SECONDS: Final = 600.0
 POLL_SECONDS_MIN: Final = 0.05
 POLL_SECONDS_MAX: Final = 1.0
 
@@ -65,7 +64,7 @@ class VolumeBinder:
 
     async def _wait(self, placed: Placed, bindings: PodVolumeBindings) -> None:
         """Until all are bound. Raises VolumesNotBound."""
-        ends = self._clock.now() + BINDING_TIMEOUT_SECONDS
+        ends = self._clock.now() + bindings.timeout_seconds
         pause = POLL_SECONDS_MIN
         while True:
             await sleep(self._clock, pause)

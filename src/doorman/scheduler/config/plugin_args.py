@@ -6,7 +6,14 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from doorman.api.views.pods import NodeAffinity, TopologySpreadConstraint
-from doorman.scheduler.config.scheduler_config import SYSTEM_SPREAD, PluginArgs, ResourceWeight, ScoringStrategy
+from doorman.scheduler.config.scheduler_config import (
+    BINDING_TIMEOUT_SECONDS,
+    STORAGE_SHAPE,
+    SYSTEM_SPREAD,
+    PluginArgs,
+    ResourceWeight,
+    ScoringStrategy,
+)
 from doorman.scheduler.cycle.resource_scores import ShapePoint
 
 _T = TypeVar("_T")
@@ -100,6 +107,11 @@ class _PreemptionArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
     min_candidate_nodes_absolute: int = 100
 
 
+class _VolumeArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    bind_timeout_seconds: int = BINDING_TIMEOUT_SECONDS
+    shape: tuple[ShapePoint, ...] = ()
+
+
 def _read_fit(args: PluginArgs, given: Mapping[str, Any], errors: list[str]) -> PluginArgs:
     found = decoded(given, _FitArgs)
     strategy = found.scoring_strategy or _Strategy()
@@ -174,6 +186,17 @@ def _read_preemption(args: PluginArgs, given: Mapping[str, Any], errors: list[st
     )
 
 
+def _read_volumes(args: PluginArgs, given: Mapping[str, Any], errors: list[str]) -> PluginArgs:
+    found = decoded(given, _VolumeArgs)
+    seconds = found.bind_timeout_seconds
+    if seconds < 0:
+        why = "invalid BindTimeoutSeconds, should not be a negative value"
+        errors.append(f"bindTimeoutSeconds: Invalid value: {seconds}: {why}")
+    shape = found.shape or STORAGE_SHAPE
+    _check_shape(shape, "shape", errors)
+    return msgspec.structs.replace(args, storage_shape=shape, binding_timeout_seconds=seconds)
+
+
 def _weights(given: Sequence[ResourceWeight], path: str, errors: list[str]) -> tuple[ResourceWeight, ...]:
     for at, resource in enumerate(given):
         if not 1 <= resource.weight <= 100:
@@ -204,4 +227,5 @@ _READERS: Final[Mapping[str, Callable[[PluginArgs, Mapping[str, Any], list[str]]
     "PodTopologySpread": _read_spread,
     "InterPodAffinity": _read_pod_affinity,
     "DefaultPreemption": _read_preemption,
+    "VolumeBinding": _read_volumes,
 }

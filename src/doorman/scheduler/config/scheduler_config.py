@@ -77,6 +77,11 @@ SYSTEM_SPREAD: Final = (
 """For pods without constraints of their own that a service or a workload selects."""
 
 
+STORAGE_SHAPE: Final = (ShapePoint(0, 10), ShapePoint(100, 0))
+"""The less of a node's storage a pod takes, the better."""
+BINDING_TIMEOUT_SECONDS: Final = 600
+
+
 class PluginArgs(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of all plugins that take some."""
 
@@ -91,6 +96,8 @@ class PluginArgs(msgspec.Struct, frozen=True, kw_only=True):
     ignore_preferred_terms_of_existing_pods: bool = False
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
+    storage_shape: tuple[ShapePoint, ...] = STORAGE_SHAPE
+    binding_timeout_seconds: int = BINDING_TIMEOUT_SECONDS
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):

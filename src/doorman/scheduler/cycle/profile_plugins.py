@@ -80,10 +80,16 @@ class ProfilePlugins:
         ]
         self._without_volumes = [each for each in self._cluster_filters if not isinstance(each[1], VolumePlugin)]
         """The same for pods of which volume plugins have nothing to say."""
-        self._cluster_scores = [
-            (index, _score_binder(plugin), weight)
+        in_every_cycle = [
+            (index, plugin, weight)
             for index, (plugin, weight) in enumerate(self.scores)
             if isinstance(plugin, PodScorePlugin) or plugin.score_scope is Scope.CLUSTER
+        ]
+        self._cluster_scores = [(index, _score_binder(plugin), weight) for index, plugin, weight in in_every_cycle]
+        self._scores_without_volumes = [
+            (index, _score_binder(plugin), weight)
+            for index, plugin, weight in in_every_cycle
+            if not isinstance(plugin, VolumePlugin)
         ]
 
     def hints(self) -> dict[str, Sequence[Hint]]:
@@ -131,7 +137,8 @@ class ProfilePlugins:
 
     def cluster_scorers(self, pod: AttemptedPod, cluster: ClusterState) -> list[BoundScorer]:
         found = []
-        for index, scorer_for, weight in self._cluster_scores:
+        plugins = self._cluster_scores if pod.shape.demand.uses_volumes else self._scores_without_volumes
+        for index, scorer_for, weight in plugins:
             scorer = scorer_for(pod, cluster)
             if scorer is not None:
                 found.append(BoundScorer(index, Scope.CLUSTER, weight, scorer))

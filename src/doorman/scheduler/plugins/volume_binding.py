@@ -4,17 +4,24 @@ At which points it has a say:
 
     PreFilter   the claims must exist, and those of a class that binds at once must be bound
     Filter      volumes must be usable on the node; for claims that wait there must be volumes, or a way to make some
+    Score       nodes where the claims take a smaller share of the storage are better (gate StorageCapacityScoring)
     Reserve     the volumes are taken; `PodVolumeBindings` says what is to be written before the pod is bound
 """
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+import numpy as np
+
+from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import CsiDriver, CsiNode, CsiStorageCapacity
 from doorman.api.views.storage.volume_classes import StorageClass
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
 from doorman.scheduler.cache.pod_shapes import Shape
+from doorman.scheduler.config.scheduler_config import BINDING_TIMEOUT_SECONDS, STORAGE_SHAPE
+from doorman.scheduler.cycle.resource_scores import ShapePoint, ratio_table
 from doorman.scheduler.framework import (
     FINAL,
     ActionType,
@@ -23,12 +30,14 @@ from doorman.scheduler.framework import (
     EventResource,
     Hint,
     NodeFilter,
+    NodeScorer,
     PreFilterReject,
     always,
 )
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims, pod_volume_claims
-from doorman.scheduler.volumes.volume_fits import volume_codes
+from doorman.scheduler.volumes.storage_scores import storage_score
+from doorman.scheduler.volumes.volume_fits import are_for_any_node, volume_codes
 from doorman.scheduler.volumes.volume_objections import volume_objections
 from doorman.scheduler.volumes.volume_search import REASONS, search_volumes, volume_limit
 from doorman.scheduler.volumes.volume_state import VolumeState
@@ -40,15 +49,30 @@ class VolumeBinding:
     name = "VolumeBinding"
     is_for_volumes = True
 
-    def __init__(self, state: VolumeState, cluster: ClusterState) -> None:
+    def __init__(
+        self,
+        state: VolumeState,
+        cluster: ClusterState,
+        *,
+        shape: Sequence[ShapePoint] = STORAGE_SHAPE,
+        timeout_seconds: int = BINDING_TIMEOUT_SECONDS,
+    ) -> None:
         self._state = state
         self._cluster = cluster
+        self._line = ratio_table(shape)
+        self._timeout_seconds = timeout_seconds
 
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         claims = pod_volume_claims(pod, self._state)
         if claims is None or isinstance(claims, PreFilterReject):
             return claims
         return _Filter(self._state, cluster, claims, volume_codes(claims, cluster, self._state))
+
+    def scorer_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeScorer | None:
+        claims = pod_volume_claims(pod, self._state)
+        if not isinstance(claims, PodVolumeClaims) or are_for_any_node(claims.delayed, self._state):
+            return None
+        return _Scorer(self._state, cluster, claims, self._line)
 
     def reserve(self, pod: Pod, row: int) -> PodVolumeBindings | None:
         """Take the volumes on the chosen node. None: everything is bound already."""
@@ -59,7 +83,7 @@ class VolumeBinding:
         found = search_volumes(claims, node, self._state)
         assert not found.code, "the filter let the pod in"
         self._state.reserve(pod.metadata.key, found.bindings, node.metadata.name)
-        return found.bindings
+        return msgspec.structs.replace(found.bindings, timeout_seconds=self._timeout_seconds)
 
     def hints(self) -> Sequence[Hint]:
         add_or_update = ActionType.ADD | ActionType.UPDATE_OTHER
@@ -133,6 +157,22 @@ class _Filter:
         if not what:
             return tuple(Detail(reason=reason) for reason in reasons)
         return tuple(Detail(reason=reasons[0], what=each) for each in what)
+
+
+class _Scorer:
+    def __init__(self, state: VolumeState, cluster: ClusterState, claims: PodVolumeClaims, line: Column) -> None:
+        self._state = state
+        self._cluster = cluster
+        self._claims = claims
+        self._line = line
+
+    def raw(self, rows: Rows) -> Column:
+        nodes = [self._cluster.node(row) for row in np.arange(self._cluster.size)[rows].tolist()]
+        return np.array([self._score(node) for node in nodes], dtype=np.int64)
+
+    def _score(self, node: Node) -> int:
+        found = search_volumes(self._claims, node, self._state)
+        return 0 if found.code else storage_score(found.bindings, node, self._state, self._line)
 
 
 def _reasons(code: int) -> Sequence[str]:

@@ -4,6 +4,8 @@ Volumes that claims have are asked over columns, all nodes at once. Claims that 
 by node, but only where nodes can differ: new volumes of a class that is for any node can be made everywhere or nowhere.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from doorman.api.views.persistent_volumes import PersistentVolumeClaim
@@ -13,7 +15,7 @@ from doorman.scheduler.cache.node_columns import Column
 from doorman.scheduler.cache.node_selection import AnyTerm
 from doorman.scheduler.framework import FINAL
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims
-from doorman.scheduler.volumes.volume_search import NO_VOLUME, NODE_CONFLICT, search_volumes
+from doorman.scheduler.volumes.volume_search import NO_VOLUME, NODE_CONFLICT, publishes_capacities, search_volumes
 from doorman.scheduler.volumes.volume_state import VolumeState
 from doorman.semantics.volumes.volume_matching import class_of_claim
 
@@ -25,7 +27,7 @@ def volume_codes(claims: PodVolumeClaims, cluster: ClusterState, state: VolumeSt
         return codes
     delayed = PodVolumeClaims(delayed=claims.delayed)
     rows = cluster.rows_in_order()
-    if all(_is_for_any_node(claim, state) for claim in claims.delayed):
+    if are_for_any_node(claims.delayed, state):
         return np.asarray(codes | search_volumes(delayed, cluster.node(int(rows[0])), state).code)
     for row in rows.tolist():
         codes[row] |= search_volumes(delayed, cluster.node(row), state).code
@@ -47,12 +49,14 @@ def _bound_codes(claims: PodVolumeClaims, cluster: ClusterState, state: VolumeSt
     return codes
 
 
+def are_for_any_node(claims: Iterable[PersistentVolumeClaim], state: VolumeState) -> bool:
+    """Whether a search for the claims comes to the same on every node."""
+    return all(_is_for_any_node(claim, state) for claim in claims)
+
+
 def _is_for_any_node(claim: PersistentVolumeClaim, state: VolumeState) -> bool:
-    """Whether a search for the claim comes to the same on every node."""
     name = class_of_claim(claim)
     storage_class = state.classes.get(name)
     if storage_class is None or storage_class.allowed_topologies or SELECTED_NODE in claim.metadata.annotations:
         return False
-    driver = state.drivers.get(storage_class.provisioner)
-    has_capacities = driver is not None and bool(driver.spec.storage_capacity)
-    return not has_capacities and not state.has_volumes_of_class(name)
+    return not publishes_capacities(storage_class, state) and not state.has_volumes_of_class(name)

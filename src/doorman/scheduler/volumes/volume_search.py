@@ -98,25 +98,36 @@ def _provision_code(claims: Sequence[PersistentVolumeClaim], node: Node, state: 
             return BIND_CONFLICT
         if not topology_matches(storage_class.allowed_topologies, node.metadata.labels):
             return BIND_CONFLICT
-        if not _has_capacity(claim, storage_class, node, state):
+        is_asked = STORAGE in claim.spec.resources.requests and publishes_capacities(storage_class, state)
+        if is_asked and sufficient_capacity(claim, storage_class, node, state) is None:
             return NO_SPACE
     return 0
 
 
-def _has_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node, state: VolumeState) -> bool:
-    """Only drivers that publish capacities are asked for room."""
+def publishes_capacities(storage_class: StorageClass, state: VolumeState) -> bool:
+    """Only such drivers are asked for room."""
     driver = state.drivers.get(storage_class.provisioner)
-    if STORAGE not in claim.spec.resources.requests or driver is None or not driver.spec.storage_capacity:
-        return True
+    return driver is not None and bool(driver.spec.storage_capacity)
+
+
+def sufficient_capacity(
+    claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node, state: VolumeState
+) -> CsiStorageCapacity | None:
+    """What the driver says about room for the claim, seen from the node. None: there is none, or it says nothing."""
+    if not publishes_capacities(storage_class, state):
+        return None
     size = requested_storage(claim)
-    return any(
-        capacity.storage_class_name == storage_class.metadata.name
-        and (limit := volume_limit(capacity)) is not None
-        and limit >= size
-        and capacity.node_topology is not None
-        and matches(capacity.node_topology, node.metadata.labels)
-        for capacity in state.capacities.values()
-    )
+    for capacity in state.capacities.values():
+        limit = volume_limit(capacity)
+        if (
+            capacity.storage_class_name == storage_class.metadata.name
+            and limit is not None
+            and limit >= size
+            and capacity.node_topology is not None
+            and matches(capacity.node_topology, node.metadata.labels)
+        ):
+            return capacity
+    return None
 
 
 def volume_limit(capacity: CsiStorageCapacity) -> int | None:

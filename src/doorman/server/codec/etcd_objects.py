@@ -15,22 +15,14 @@ import msgspec
 from doorman.api.kinds import Kind, Kinds, builtin_kinds
 from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.schema import Document, Schema
+from doorman.api.storage_keys import PREFIXES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.custom.custom_versions import MARK
 from doorman.server.codec.stored_definitions import from_v1beta1
 from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
 
-PREFIXES: Final[Mapping[str, str]] = {
-    "nodes": "minions",
-    "services": "services/specs",
-    "endpoints": "services/endpoints",
-    "replicationcontrollers": "controllers",
-    "ingresses.networking.k8s.io": "ingress",
-    "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
-    "apiservices.apiregistration.k8s.io": "apiregistration.k8s.io/apiservices",
-}
-"""Of resources that are not stored under their own name."""
+MASTER_LEASE_SECONDS: Final = 15
 
 VERSIONS: Final[Mapping[str, str]] = {
     "clustertrustbundles.certificates.k8s.io": "certificates.k8s.io/v1beta1",
@@ -44,6 +36,12 @@ VERSIONS: Final[Mapping[str, str]] = {
     "horizontalpodautoscalers.autoscaling": "autoscaling/v2",
 }
 """In which kinds are written that are not written in the first version of their group."""
+
+SERVERS_OWN: Final[Mapping[str, tuple[str, str, int]]] = {
+    "rangeallocations": ("ranges", "RangeAllocation", 0),
+    "masterleases": ("masterleases", "Endpoints", MASTER_LEASE_SECONDS),
+}
+"""What servers tell each other, by the name it has here: where it is, of which kind of `v1`, how long it lives."""
 
 EVENTS: Final = "events/"
 _OLD_DEFINITION: Final = "apiextensions.k8s.io/v1beta1"
@@ -73,6 +71,7 @@ class EtcdObjects:
         self._event_seconds = event_seconds
         self._forms = _forms()
         self._prefixes = {PREFIXES.get(storage, storage.partition(".")[0]): storage for storage in self._forms}
+        self._prefixes |= {prefix: storage for storage, (prefix, _, _) in SERVERS_OWN.items()}
         self._several: set[str] = set()
         """Custom resources of which there are several versions."""
 
@@ -80,6 +79,8 @@ class EtcdObjects:
         storage, _, rest = key.partition("/")
         if storage in self._forms:
             return f"{PREFIXES.get(storage) or storage.partition('.')[0]}/{rest}"
+        if storage in SERVERS_OWN:
+            return f"{SERVERS_OWN[storage][0]}/{rest}"
         plural, _, group = storage.partition(".")
         return f"{group}/{plural}/{rest}"
 
@@ -97,7 +98,10 @@ class EtcdObjects:
         return f"{second}.{first}/{inner}" if "." in first else None
 
     def seconds_to_live(self, key: str) -> int:
-        return self._event_seconds if key.startswith(EVENTS) else 0
+        if key.startswith(EVENTS):
+            return self._event_seconds
+        own = SERVERS_OWN.get(key.partition("/")[0])
+        return own[2] if own is not None else 0
 
     def to_value(self, key: str, kept: bytes) -> bytes:
         storage = key.partition("/")[0]
@@ -105,6 +109,8 @@ class EtcdObjects:
         if form is not None:
             return b"%s%s\n" % (form.head, kept)
         doc = _decode(b'{"metadata":{' + kept)
+        if storage in SERVERS_OWN:
+            return _own_value(SERVERS_OWN[storage][1], doc)
         kind = self._kinds.named(storage)
         version = doc.pop(MARK, "") or kind.stored_version or kind.version
         head = {"apiVersion": f"{kind.group}/{version}", "kind": kind.kind}
@@ -119,6 +125,8 @@ class EtcdObjects:
                 return kept
         try:
             doc = _document(value)
+            if storage in SERVERS_OWN:
+                return _own_kept(SERVERS_OWN[storage][1], key.rpartition("/")[2], doc)
             return self._custom(storage, doc) if form is None else self._builtin(storage, form, doc)
         except (msgspec.MsgspecError, ValueError, KeyError, TypeError, AttributeError):
             return value  # not as an object is kept: whoever reads it sets it aside
@@ -153,6 +161,18 @@ class EtcdObjects:
         self._several.discard(resource)
         if len(spec["versions"]) > 1:
             self._several.add(resource)
+
+
+def _own_value(kind: str, doc: Document) -> bytes:
+    """As kube-apiserver writes it: without a name, which the key says."""
+    metadata = {name: value for name, value in doc["metadata"].items() if name != "name"}
+    return msgspec.json.encode({"kind": kind, "apiVersion": "v1", **doc, "metadata": metadata}) + b"\n"
+
+
+def _own_kept(kind: str, name: str, doc: Document) -> bytes:
+    if doc.get("kind") != kind:
+        raise ValueError("another kind")
+    return to_kept_bytes({**doc, "metadata": {**(doc.get("metadata") or {}), "name": name}})
 
 
 def _is_whole(storage: str, value: bytes) -> bool:

@@ -2,8 +2,9 @@
 
 The seats of all levels together are as many as `--max-requests-inflight` and `--max-mutating-requests-inflight` allow;
 each level has its share of them. A level may lend what it does not use, and another one that is full borrows from what
-is lent, so that seats are not empty while somebody waits. Requests of exempt levels, masters' above all, go ahead
-whatever is going on, so that somebody can always look. Watches have no seat, but a user may only have so many.
+is lent, so that seats are not empty while somebody waits. Flows take turns to begin, see `Turns`. Requests of exempt
+levels, masters' above all, go ahead whatever is going on, so that somebody can always look. Watches have no seat, but a
+user may only have so many.
 
 The configuration is read from the watch cache, and again when it changes.
 """
@@ -27,6 +28,7 @@ from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.server.flowcontrol.flow_schemas import classify, flow_of, in_order
 from doorman.server.flowcontrol.level_seats import PriorityLevel, refused
+from doorman.server.flowcontrol.turns import Turns
 from doorman.server.request import EventStream, RequestInfo
 
 MUTATING_MAX: Final = 200
@@ -68,6 +70,7 @@ class FlowControl:
         self._known: dict[tuple[object, ...], Flow] = {}
         """By what decides: every request asks."""
         self._watches: dict[str, int] = {}
+        self._turns = Turns()
         self.running = {"mutating": 0, "readOnly": 0}
 
     def flow_of(self, user: User, info: RequestInfo) -> Flow:
@@ -87,15 +90,22 @@ class FlowControl:
         return known
 
     def try_enter(self, flow: Flow, info: RequestInfo) -> bool:
-        if flow.level is not None and info.verb != "watch" and not flow.level.try_enter(self._may_borrow):
-            return False
-        self._count(info, 1)
-        return True
+        level = flow.level
+        if level is None or info.verb == "watch":
+            may_enter = True
+        else:
+            may_enter = self._turns.try_begin() and level.try_enter(self._may_borrow)
+        if may_enter:
+            self._count(info, 1)
+        return may_enter
 
     async def wait(self, flow: Flow, info: RequestInfo) -> None:
         """Raises the 429."""
-        assert flow.level is not None, "who is exempt does not wait"
-        await flow.level.wait(flow.name)
+        level = flow.level
+        assert level is not None, "who is exempt does not wait"
+        await self._turns.begin(flow.name)
+        if not level.try_enter(self._may_borrow):
+            await level.wait(flow.name)
         self._count(info, 1)
 
     def leave(self, flow: Flow, info: RequestInfo) -> None:

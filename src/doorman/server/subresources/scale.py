@@ -63,10 +63,11 @@ def applied_replicas(scale: Document, kind: Kind) -> Document:
     """An applied scale as a configuration of the workload: whoever applies it owns the replicas and nothing else."""
     metadata = {name: value for name, value in scale["metadata"].items() if name in ("name", "namespace", "uid")}
     config: Document = {"apiVersion": kind.group_version, "kind": kind.kind, "metadata": metadata}
-    if "replicas" not in scale.get("spec", {}):
+    spec = scale.get("spec") or {}
+    if "replicas" not in spec:
         return config
     paths = kind.scale.replicas if kind.scale is not None else ("spec", "replicas")
-    applied: Document = _with_value(config, paths, scale["spec"]["replicas"])
+    applied: Document = _with_value(config, paths, spec["replicas"] or 0)
     return applied
 
 

@@ -67,6 +67,8 @@ class _Member:
         self._credentials = grpc.ssl_channel_credentials(*tls.read()) if scheme == "https" else None
         self.calls = self._channel()
         self.watches = self._channel(_OWN_POOL)
+        self.is_ours = False
+        """It was asked, and belongs to the cluster that is served."""
         self._methods: dict[str, Any] = {}  # as grpc makes them
 
     def _channel(self, *more: tuple[str, int]) -> grpc.aio.Channel:
@@ -97,6 +99,7 @@ class EtcdClient:
     def __init__(self, urls: Sequence[str], tls: EtcdTls | None = None) -> None:
         self._members = [_Member(url, tls or EtcdTls()) for url in urls]
         self._current = 0
+        self._cluster_id = 0
 
     @property
     def current(self) -> str:
@@ -147,11 +150,26 @@ class EtcdClient:
             "Lease/LeaseGrant", MESSAGES["LeaseGrantRequest"](TTL=seconds), "LeaseGrantResponse", CALL_SECONDS_MAX
         )
 
+    def serve(self, cluster_id: int) -> None:
+        """What is read is of this cluster: members of another are not asked, whatever they are needed for."""
+        if cluster_id != self._cluster_id:
+            self._cluster_id = cluster_id
+            for member in self._members:
+                member.is_ours = False
+
     async def versions(self) -> list[str]:
-        """Of the members that answer."""
+        """Of the members that answer. Raises EtcdError when they are of several clusters."""
         asked = [self._status(member) for member in self._members]
         found = await asyncio.gather(*asked, return_exceptions=True)
-        return [one.version for one in found if not isinstance(one, BaseException)]
+        known = [
+            (member.address, one)
+            for member, one in zip(self._members, found, strict=True)
+            if not isinstance(one, BaseException)
+        ]
+        for address, one in known[1:]:
+            if one.header.cluster_id != known[0][1].header.cluster_id:
+                raise EtcdError("FAILED_PRECONDITION", f"{known[0][0]} and {address} are of different clusters")
+        return [one.version for _, one in known]
 
     async def is_alive(self) -> bool:
         """Whether the member that is asked answers; if not, the next one is asked from now on."""
@@ -194,9 +212,20 @@ class EtcdClient:
     async def _status(self, member: _Member) -> Message:
         return await member.call("Maintenance/Status", MESSAGES["StatusRequest"](), "StatusResponse", PROBE_SECONDS_MAX)
 
+    async def _recognize(self, member: _Member) -> None:
+        """A member that has not been asked before may be of another cluster, where nothing of ours is."""
+        if self._cluster_id:
+            found = (await self._status(member)).header.cluster_id
+            if found != self._cluster_id:
+                _log.error("etcd member %s is of another cluster, and is not asked", member.address)
+                raise EtcdError("UNAVAILABLE", f"{member.address} is of another cluster")
+            member.is_ours = True
+
     async def _once(self, method: str, request: Message, answer: str, seconds: float) -> Message:
         number = self._current
         try:
+            if not self._members[number].is_ours:
+                await self._recognize(self._members[number])
             return await self._members[number].call(method, request, answer, seconds)
         except EtcdError as error:
             if error.is_undecided:

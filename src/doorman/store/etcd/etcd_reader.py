@@ -201,6 +201,7 @@ class EtcdReader(KeyIndexReader):
                     if key is not None and key not in entries:
                         entries[key] = self._entry(key, kv)
                 self._cluster_id = answer.header.cluster_id
+        self._client.serve(self._cluster_id)
         self._fresh.clear()
         self._index.replace(entries.values(), revision)
 

@@ -13,3 +13,5 @@ class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
     """0: this server compacts nothing."""
     event_seconds: int = 3600
     lease_reuse_seconds: int = 60
+    reconciles_endpoints: bool = True
+    """False: this server does not appear behind the service `kubernetes`."""

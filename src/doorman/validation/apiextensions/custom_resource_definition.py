@@ -48,8 +48,7 @@ def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
     errors = validate_metadata_update(new, old)
     if context.subresource == "status":
         return errors
-    errors += [*validate_metadata(new, lambda name: _name_faults(name, new)), *_spec_errors(new, old)]
-    errors += [*_stored_version_errors(new), *_approval_errors(new)]
+    errors += [*_spec_errors(new, old), *_stored_version_errors(new), *_approval_errors(new)]
     if _is_established(old):
         after, before = new.get("spec", {}), old.get("spec", {})
         for path in ("group", "scope", "names.kind", "names.plural"):
@@ -129,14 +128,16 @@ def _approval_errors(doc: Document) -> list[FieldError]:
 
 def _conversion_errors(conversion: Mapping[str, Json]) -> list[FieldError]:
     strategy = conversion.get("strategy", "")
+    if not strategy:
+        return [required("spec.conversion.strategy")]
     if strategy not in ("None", "Webhook"):
         return [not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))]
     webhook = conversion.get("webhook") or {}
     at = "spec.conversion.webhookClientConfig"
     if strategy == "None":
-        if webhook.get("clientConfig"):
-            return [forbidden(at, "should not be set when strategy is not set to Webhook")]
-        return []
+        text = "should not be set when strategy is not set to Webhook"
+        given = (("clientConfig", at), ("conversionReviewVersions", "spec.conversion.conversionReviewVersions"))
+        return [forbidden(path, text) for name, path in given if webhook.get(name)]
     errors: list[FieldError] = []
     client = webhook.get("clientConfig")
     if not client:

@@ -101,7 +101,7 @@ def default_job(doc: Document) -> None:
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     metadata = doc.setdefault("metadata", {})
     if labels and not metadata.get("labels"):
-        metadata["labels"] = dict(labels)
+        metadata["labels"] = labels  # the very same: the strategy adds to them
     _default_template(spec)
 
 

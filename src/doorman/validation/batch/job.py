@@ -1,7 +1,7 @@
 """Jobs, cron jobs and stored pod templates."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
@@ -58,10 +58,32 @@ def _job_errors(spec: _Spec, old: _Spec, context: Context, path: str = "spec") -
     return errors
 
 
-def _job_fixed_errors(new: _Spec, old: _Spec) -> list[FieldError]:
+def _own_job_errors(spec: _Spec, old: _Spec, context: Context) -> list[FieldError]:
+    """Of a job that is not the template of a cron job: it has a selector, which finds the pods of its template."""
+    errors = _job_errors(spec, old, context)
+    selector = spec.get("selector")
+    faults = [required("spec.selector")] if selector is None else label_selector_errors(selector, "spec.selector")
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if selector is None or (not faults and not selector_matches(selector, labels or {})):
+        at = "spec.template.metadata.labels"
+        faults.append(invalid(at, labels, "`selector` does not match template `labels`"))
+    return errors + faults
+
+
+def _fixed_errors(new: Document, old: Document) -> list[FieldError]:
     """A suspended job that never ran may still be told elsewhere to run; the rest is settled at creation."""
+    after, before = new.get("spec") or {}, old.get("spec") or {}
+    first, others = _JOB_FIXED[:2], _JOB_FIXED[2:]
+    return [
+        *_changed_errors(after, before, first),
+        *_template_errors(new, old),
+        *_changed_errors(after, before, others),
+    ]
+
+
+def _changed_errors(new: _Spec, old: _Spec, fields: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
-    for field in _JOB_FIXED:
+    for field in fields:
         after, before = new.get(field), old.get(field)
         if after == before:
             continue
@@ -104,18 +126,18 @@ def _but_placement(spec: _Spec, before: _Spec) -> dict[str, Any]:
     return kept
 
 
-_JOB: Final = workload_validator(_job_errors, _job_fixed_errors)
+_JOB: Final = workload_validator(_own_job_errors, lambda _new, _old: [])
 
 
 def validate_job_update(new: Document, old: Document, context: Context) -> list[FieldError]:
     if context.subresource == "status":
         return [*_JOB.update(new, old, context), *job_status_errors(new, old)]
-    errors = [*_JOB.update(new, old, context), *_template_errors(new, old)]
-    return distinct([*errors, *_host_name_errors(new)])
+    return distinct([*_JOB.update(new, old, context), *_fixed_errors(new, old), *_host_name_errors(new)])
 
 
 def validate_job_create(doc: Document, context: Context) -> list[FieldError]:
-    return [*_selector_errors(doc), *_JOB.create(doc, context), *_host_name_errors(doc)]
+    errors = [*validate_metadata(doc), *_generated_errors(doc), *_JOB.create(doc, context), *_host_name_errors(doc)]
+    return distinct(errors)
 
 
 def _host_name_errors(doc: Document) -> list[FieldError]:
@@ -129,30 +151,24 @@ def _host_name_errors(doc: Document) -> list[FieldError]:
     return [invalid("metadata.name", name, text)] if dns_label_faults(longest) else []
 
 
-def _selector_errors(doc: Document) -> list[FieldError]:
-    """A job's selector is its own, and finds the pods of its template."""
+def _generated_errors(doc: Document) -> list[FieldError]:
+    """Of a selector that was put in: it is by the job's own uid, and its pods have that and its name."""
     metadata, spec = doc["metadata"], doc.get("spec") or {}
-    template = spec.get("template") or {}
-    labels: Mapping[str, str] = (template.get("metadata") or {}).get("labels") or {}
+    labels: Mapping[str, str] = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     selector = spec.get("selector")
-    if selector is None:
-        return [required("spec.selector")]
+    if spec.get("manualSelector") or selector is None:
+        return []
     errors: list[FieldError] = []
     own = {name: metadata.get("uid", "") for name in ("batch.kubernetes.io/controller-uid", "controller-uid")}
     own |= {name: metadata.get("name", "") for name in ("batch.kubernetes.io/job-name", "job-name")}
-    if not spec.get("manualSelector"):
-        for name, value in own.items():
-            at, detail = f"spec.template.metadata.labels[{name}]", f"must be '{value}'"
-            if name not in labels:
-                errors.append(required(at, detail))
-            elif labels[name] != value:
-                errors.append(invalid(at, labels, detail))
-        if not _selects(selector, own):
-            errors.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
-    faults = label_selector_errors(selector, "spec.selector")
-    errors.extend(faults)
-    if not faults and not _selects(selector, labels):
-        errors.append(invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"))
+    for name, value in own.items():
+        at, detail = f"spec.template.metadata.labels[{name}]", f"must be '{value}'"
+        if name not in labels:
+            errors.append(required(at, detail))
+        elif labels[name] != value:
+            errors.append(invalid(at, labels, detail))
+    if not _selects(selector, own):
+        errors.append(invalid("spec.selector", selector, "`selector` not auto-generated"))
     return errors
 
 

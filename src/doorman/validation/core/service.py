@@ -56,7 +56,7 @@ def _service_update(new: Document, old: Document, context: Context) -> list[Fiel
     port = before.get("healthCheckNodePort", 0)
     if needs_health_check(before) and needs_health_check(after) and after.get("healthCheckNodePort", 0) != port:
         errors.append(forbidden("spec.healthCheckNodePort", IMMUTABLE))
-    return distinct([*errors, *validate_metadata(new, dns_label_faults), *_service_errors(new, old)])
+    return distinct([*errors, *_service_errors(new, old)])
 
 
 def _service_errors(doc: Document, old: Document) -> list[FieldError]:

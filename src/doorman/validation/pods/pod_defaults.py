@@ -18,9 +18,6 @@ _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _CONTAINER_GROUPS: Final = ("initContainers", "containers", "ephemeralContainers")
 _NOT_SOURCES: Final = frozenset({"name"})
 
-_OF_DISABLED_FEATURES: Final = ("schedulingGroup", "evictionResponders")
-"""Fields of features that are off, left out as upstream does; so are a few of volumes, mounts and probes below."""
-
 _Json = dict[str, Any]  # a part of a document, changed in place
 
 
@@ -44,8 +41,6 @@ def default_pod_spec(spec: _Json) -> None:
     for group in _CONTAINER_GROUPS:
         for container in spec.get(group) or ():
             default_container(container)
-    for field in _OF_DISABLED_FEATURES:
-        spec.pop(field, None)
     if volumes := spec.get("volumes"):
         _default_volumes(volumes)
     if resources := spec.get("resources"):
@@ -83,8 +78,6 @@ def default_container(container: _Json) -> None:
             _default_http_get(hook["httpGet"])
     for variable in container.get("env") or ():
         _default_field_ref(variable.get("valueFrom"))
-    for mount in container.get("volumeMounts") or ():
-        mount.pop("bindMountOptions", None)
 
 
 def round_amounts(amounts: dict[str, str] | None) -> None:
@@ -134,11 +127,9 @@ def _default_probe(probe: _Json) -> None:
         _default_http_get(probe["httpGet"])
     if "grpc" in probe:
         probe["grpc"].setdefault("service", "")
-        probe["grpc"].pop("mode", None)
 
 
 def _default_http_get(action: _Json) -> None:
-    action.pop("protocol", None)
     if not action.get("path"):
         action["path"] = "/"
     if not action.get("scheme"):
@@ -158,9 +149,6 @@ def _default_volumes(volumes: Iterable[_Json]) -> None:
         for source in _MODED_VOLUMES:
             if source in volume:
                 volume[source].setdefault("defaultMode", MODE)
-                _drop_users(volume[source])
-        if "emptyDir" in volume:
-            volume["emptyDir"].pop("mode", None)
         default_source(volume)
         for item in (volume.get("downwardAPI") or {}).get("items") or ():
             _default_field_ref(item)
@@ -191,20 +179,7 @@ def default_source(holder: _Json) -> None:
         image["pullPolicy"] = pull_policy(image.get("reference") or "")
 
 
-def _drop_users(source: _Json) -> None:
-    """Files belong to whom the pod says; that they may belong to others is a feature that is off."""
-    source.pop("defaultUser", None)
-    for item in source.get("items") or ():
-        item.pop("user", None)
-
-
 def _default_projection(source: _Json) -> None:
-    for name in ("secret", "configMap", "downwardAPI"):
-        if name in source:
-            _drop_users(source[name])
-    for name in ("serviceAccountToken", "clusterTrustBundle", "podCertificate"):
-        if name in source:
-            source[name].pop("user", None)
     if "serviceAccountToken" in source:
         source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
     for item in (source.get("downwardAPI") or {}).get("items") or ():

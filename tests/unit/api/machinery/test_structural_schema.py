@@ -83,7 +83,7 @@ def test_fields_are_owned_as_the_schema_shapes_them(schema: Schema) -> None:
         "f:spec": {
             "f:size": {},
             "f:ports": {'k:{"name":"a"}': {".": {}, "f:name": {}}},
-            "f:extra": {"f:x": {"f:y": {}}},
+            "f:extra": {"f:x": {".": {}, "f:y": {}}},
             "f:labels": {"f:l": {}},
         }
     }

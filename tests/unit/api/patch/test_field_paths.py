@@ -100,16 +100,3 @@ def containers(*pairs: tuple[str, str]) -> dict[str, Any]:
 def test_diff(old: dict[str, Any], new: dict[str, Any], changed: Any, removed: Any) -> None:
     found = WALKER.diff(new, old, "core.v1.Pod")
     assert (found.changed, found.removed) == (changed, removed)
-
-
-def test_keys_that_occur_twice_are_named() -> None:
-    doc = {
-        "metadata": {"finalizers": ["a/a", "b/b", "a/a"]},
-        "spec": {"containers": [{"name": "c", "env": [{"name": "A"}, {"name": "A"}]}, {"name": "c"}]},
-    }
-    assert WALKER.repeated(doc, "core.v1.Pod") == [
-        '.metadata.finalizers: duplicate entries for key [="a/a"]',
-        '.spec.containers[name="c"].env: duplicate entries for key [name="A"]',
-        '.spec.containers: duplicate entries for key [name="c"]',
-    ]
-    assert WALKER.repeated(containers(("a", "1"), ("b", "1")), "core.v1.Pod") == []

@@ -155,3 +155,42 @@ def test_updates_beyond_ten_become_ancient() -> None:
     names = [entry["manager"] for entry in live["metadata"]["managedFields"]]
     assert len(names) == 10
     assert names[0] == "ancient-changes"
+
+
+def test_null_takes_the_place_of_one_field_and_conflicts() -> None:
+    live = apply(None, node(taints=[K1], unschedulable=True), "a")
+    with pytest.raises(ApiError) as refused:
+        apply(live, node(taints=None), "b")
+    assert [cause.field for cause in refused.value.causes] == [".spec.taints"]
+    assert apply(live, node(taints=None), "b", force=True)["spec"]["taints"] is None
+
+
+def test_null_leaves_what_is_many_fields() -> None:
+    live = apply(None, {"metadata": {"name": "n", "labels": {"x": "1"}}}, "a")
+    after = apply(live, {"metadata": {"name": "n", "labels": None}}, "b")
+    assert after["metadata"]["labels"] == {"x": "1"}
+    assert owners(after)["b"] == {"f:metadata": {"f:labels": {}}}
+
+
+def test_empty_map_is_owned() -> None:
+    made = apply(None, {"metadata": {"name": "n", "annotations": {}}, "spec": {"podCIDRs": []}}, "a")
+    assert owners(made) == {"a": {"f:metadata": {"f:annotations": {}}}}, "an empty set has nothing to own"
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "expected"),
+    [
+        pytest.param("abc", "abc", "abc", id="the-same"),
+        pytest.param("ab", "bn", "abn", id="a-new-one-at-the-end"),
+        pytest.param("abc", "axc", "abxc", id="a-live-one-before-a-new-one"),
+        pytest.param("abcd", "xbd", "axbcd", id="a-new-one-before-what-it-precedes"),
+        pytest.param("abc", "cba", "cba", id="shared-ones-in-the-order-that-is-wanted"),
+    ],
+)
+def test_merged_list_is_in_order(live: str, wanted: str, expected: str) -> None:
+    def pod(names: str) -> Any:
+        return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": name} for name in names]}}
+
+    before = apply(None, pod(live), "a", kind=PODS)
+    after = apply(before, pod(wanted), "b", kind=PODS)
+    assert "".join(one["name"] for one in after["spec"]["containers"]) == expected

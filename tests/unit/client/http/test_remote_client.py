@@ -14,7 +14,7 @@ from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.remote_client import CONFLICTS_MAX, SENT_WHOLE, RemoteClient
-from doorman.runtime.default_roles import parse_rule
+from doorman.runtime.role_table import parse_rule
 from support.scripted_http import Asked, Script, answer, refusal, scripted
 
 SCHEME = builtin_scheme()

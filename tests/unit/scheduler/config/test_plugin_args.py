@@ -25,6 +25,11 @@ from doorman.scheduler.config.plugin_args import PluginConfig, read_args
         pytest.param("DefaultPreemption", {"minCandidateNodesAbsolute": -1},
                      "x[0].args.minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)",
                      id="preemption-absolute"),
+        pytest.param("VolumeBinding", {"bindTimeoutSeconds": -1},
+                     "x[0].args.bindTimeoutSeconds: Invalid value: -1: "
+                     "invalid BindTimeoutSeconds, should not be a negative value", id="bind-timeout"),
+        pytest.param("VolumeBinding", {"shape": [{"utilization": 0, "score": 11}]},
+                     "x[0].args.shape[0].score: Invalid value: 11: not in valid range [0-10]", id="storage-shape"),
         pytest.param("InterPodAffinity", {"hardPodAffinityWeight": 101},
                      "x[0].args.hardPodAffinityWeight: Invalid value: 101: not in valid range [0-100]", id="hard"),
         pytest.param("PodTopologySpread", {"defaultConstraints": [{"maxSkew": 1, "topologyKey": "z"}]},

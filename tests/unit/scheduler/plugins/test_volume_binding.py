@@ -60,6 +60,18 @@ def test_one_volume_is_given_to_one_pod() -> None:
     assert desk.attempts.count("two") == 2
 
 
+@pytest.mark.parametrize(("sizes", "where"), [(("8Gi", "2Gi", "4Gi"), "a-1"), (("2Gi", "2Gi", "4Gi"), "c-1")])
+def test_pod_goes_where_it_takes_the_smaller_share_of_the_storage(sizes: tuple[str, ...], where: str) -> None:
+    desk = VolumeDesk()
+    desk.storage_class(class_view("local", provisioner="kubernetes.io/no-provisioner"))
+    for zone, size in zip("abc", sizes, strict=True):
+        desk.volume(volume_view(f"v-{zone}", zone=zone, size=size, storageClassName="local"))
+    desk.claim(claim_view("data", size="1Gi", storageClassName="local"))
+    desk.pod("p", volumes=uses("data"))
+    desk.settle()
+    assert desk.where("p") == where
+
+
 def test_bound_claims_need_no_writes_and_claims_to_be_provisioned_do() -> None:
     desk = VolumeDesk(binds=False)
     desk.storage_class(class_view("slow"))

@@ -14,9 +14,7 @@ from doorman.server.codec.stored_definitions import from_v1beta1
 
 VALUES: dict[str, str] = json.loads((Path(__file__).parents[3] / "data" / "etcd-values.json").read_text())["values"]
 BUILTIN = sorted(
-    key
-    for key in VALUES
-    if key.split("/")[2] not in ("masterleases", "peerserverleases", "ranges", "apiextensions.k8s.io", "cr.bar.com")
+    key for key in VALUES if key.split("/")[2] not in ("peerserverleases", "apiextensions.k8s.io", "cr.bar.com")
 )
 DEFINITION = "/registry/apiextensions.k8s.io/customresourcedefinitions/bars.cr.bar.com"
 
@@ -60,6 +58,8 @@ def test_value_of_a_kube_apiserver_is_written_back_byte_for_byte(objects: EtcdOb
         ("clusterroles/system:node", "clusterroles.rbac.authorization.k8s.io/system:node"),
         ("example.com/widgets/default/w", "widgets.example.com/default/w"),
         ("doorman.dev/tolerationpolicies/p", "tolerationpolicies.doorman.dev/p"),
+        ("ranges/servicenodeports", "rangeallocations/servicenodeports"),
+        ("masterleases/192.0.2.1", "masterleases/192.0.2.1"),
     ],
 )
 def test_keys_both_ways(objects: EtcdObjects, key: str, expected: str) -> None:
@@ -67,7 +67,24 @@ def test_keys_both_ways(objects: EtcdObjects, key: str, expected: str) -> None:
     assert objects.to_etcd_key(expected) == key
 
 
-@pytest.mark.parametrize("key", ["masterleases/192.0.2.1", "ranges/servicenodeports", "health", "a.b/c", "newkind/x"])
+@pytest.mark.parametrize(
+    ("key", "seconds"),
+    [("events/default/e", 3600), ("masterleases/192.0.2.1", 15), ("rangeallocations/servicenodeports", 0), ("a/b", 0)],
+)
+def test_what_lives_for_a_time(objects: EtcdObjects, key: str, seconds: int) -> None:
+    assert objects.seconds_to_live(key) == seconds
+
+
+def test_bitmap_of_an_empty_cluster_is_read_as_protobuf(objects: EtcdObjects) -> None:
+    value = bytes.fromhex(
+        "6b3873000a150a027631120f52616e6765416c6c6f636174696f6e12210a100a0012001a0022002a00320038004200"
+        "120b33303030302d33323736371a001a002200"
+    )
+    found = document(objects.to_kept("rangeallocations/servicenodeports", value))
+    assert (found["metadata"]["name"], found["range"]) == ("servicenodeports", "30000-32767")
+
+
+@pytest.mark.parametrize("key", ["peerserverleases/a", "health", "a.b/c", "newkind/x"])
 def test_keys_of_no_kind_are_nobodys(objects: EtcdObjects, key: str) -> None:
     assert objects.from_etcd_key(key) is None
 

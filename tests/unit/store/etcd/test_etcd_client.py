@@ -46,3 +46,28 @@ async def test_what_etcd_refuses_is_told_in_its_words(member: EtcdMember) -> Non
     assert await client.is_alive()
     assert len(await client.versions()) == 1
     await client.close()
+
+
+async def test_member_of_another_cluster_is_never_asked(tmp_path: Path) -> None:
+    ours, others = (EtcdMember(tmp_path / name, "--unsafe-no-fsync") for name in ("ours", "others"))
+    for one in (ours, others):
+        one.folder.mkdir()
+    others.start(token="another")
+    others.wait()
+    try:
+        with ours:
+            client = EtcdClient([ours.url, others.url])
+            with pytest.raises(EtcdError, match="are of different clusters"):
+                await client.versions()
+            client.serve((await client.range(b"/k", limit=1)).header.cluster_id)
+            assert (await client.swap(b"/k", b"kept", 0)).succeeded
+        for _ in range(4):
+            with pytest.raises(EtcdError) as caught:
+                await client.swap(b"/k", b"lost", 0)
+            assert caught.value.is_undecided
+        elsewhere = EtcdClient([others.url])
+        assert (await elsewhere.range(b"/k", limit=1)).count == 0, "nothing is written where nothing of ours is"
+        await client.close()
+        await elsewhere.close()
+    finally:
+        others.stop()

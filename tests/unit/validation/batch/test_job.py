@@ -178,7 +178,14 @@ def test_what_was_generated_can_be_taken_back() -> None:
             [("spec.template.metadata.labels[job-name]", "must be 'j'")],
             id="another-name",
         ),
-        pytest.param(job(manualSelector=True), [("spec.selector", "Required value")], id="manual-without-one"),
+        pytest.param(
+            job(manualSelector=True),
+            [
+                ("spec.selector", "Required value"),
+                ("spec.template.metadata.labels", "`selector` does not match template `labels`"),
+            ],
+            id="manual-without-one",
+        ),
     ],
 )
 def test_job_selector(doc: dict[str, Any], expected: list[tuple[str, str]]) -> None:
