@@ -62,3 +62,11 @@ def test_help_without_arguments_tells_where_to_begin() -> None:
     told = CliRunner().invoke(main, ["--help"])
     assert told.exit_code == 0
     assert "doorman up" in told.output
+
+
+@pytest.mark.parametrize(("path", "command"), ALL, ids=[path for path, _ in ALL])
+def test_help_does_not_tell_of_defaults_that_are_nothing(path: str, command: click.Command) -> None:
+    told = CliRunner().invoke(main, [*path.split()[1:], "--help"])
+    assert told.exit_code == 0
+    assert '[default: ""]' not in " ".join(told.output.split())
+    assert command.help is not None

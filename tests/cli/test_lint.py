@@ -107,7 +107,7 @@ def test_cluster_and_dump_are_linted_and_files_are_held_against_them(tmp_path: P
         pytest.param(["nowhere.yaml"], "nowhere.yaml cannot be read: No such file or directory", id="no-file"),
         pytest.param(["-", "--select", "DM999"], 'there is no rule "DM999"', id="no-rule"),
         pytest.param(["-"], "standard input: while parsing", id="no-yaml"),
-        pytest.param(["--kubeconfig", "nowhere"], "the kubeconfig nowhere cannot be used", id="no-kubeconfig"),
+        pytest.param(["--kubeconfig", "nowhere"], "stat nowhere: no such file or directory", id="no-kubeconfig"),
         pytest.param(["--from", "nowhere"], "nowhere cannot be read", id="no-snapshot"),
     ],
 )

@@ -47,7 +47,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         ["pod/web", "--for=create"],
         ["pod/late", "--for=create", "--timeout=1s"],
         ["pod/web", "--for=bogus"],
-        ["pod/web"],
         ["pod/web", "--for=condition=Ready", "-o", "name"],
     ],
 )
@@ -60,7 +59,8 @@ def test_says_what_kubectl_says(server: Server, arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "You must provide one or more resources"),
+        (["pod/web"], "unrecognized condition: []"),
+        (["--for=delete"], "You must provide one or more resources"),
         (["pods", "--for=delete"], "no name was specified"),
         (["nope/x", "--for=delete"], "resource type"),
         (["pod/web", "--for=delete", "--timeout=soon"], "durations look like"),

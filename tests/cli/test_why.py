@@ -40,6 +40,26 @@ def test_node_tells_what_its_taints_mean_for_who_is_there(server: Server) -> Non
     assert told.count("stays, though it would not be placed here now: it does not tolerate later=x:NoSchedule") == 2
 
 
+def test_node_tells_what_a_taint_would_mean_for_who_is_there(server: Server) -> None:
+    told = server.doorman("why", "node/node-1", "--if", "maintenance:NoExecute").stdout
+    assert "If it were tainted maintenance:NoExecute:\n" in told
+    assert told.count("leaves, because it does not tolerate maintenance:NoExecute") == 2
+    told = server.doorman("why", "node/node-1", "--if", "node.kubernetes.io/unreachable:NoExecute").stdout
+    assert told.count("leaves after 5m0s: so long it tolerates node.kubernetes.io/unreachable:NoExecute") == 2
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        (("node/node-1", "--if", "k:Never"), "invalid taint effect: Never"),
+        (("web", "--if", "k:NoExecute"), "plan taint"),
+    ],
+)
+def test_taint_that_cannot_be_supposed_is_refused(server: Server, what: tuple[str, ...], words: str) -> None:
+    told = server.doorman("why", *what)
+    assert (told.returncode, words in told.stderr) == (2, True), told.stderr
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [

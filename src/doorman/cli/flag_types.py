@@ -1,5 +1,6 @@
 """What flags may be: durations as Go writes them, feature gates, lists, a clock's speed."""
 
+import sys
 from typing import Any, Final
 
 import click
@@ -55,6 +56,18 @@ class ClockRate(click.ParamType[float | None]):
         if not 0 < rate <= CLOCK_RATE_MAX:
             self.fail(f'"{value}" is no clock\nhint: real, virtual, or a speed up to 10000x such as 60x', param, ctx)
         return rate
+
+
+class DryRun(click.ParamType[str]):
+    """`none`, `client` or `server`, with kubectl's words for others."""
+
+    name = "none|client|server"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        if value not in ("none", "client", "server"):
+            click.echo(f'error: Invalid dry-run value ({value}). Must be "none", "server", or "client".', err=True)
+            sys.exit(1)
+        return str(value)
 
 
 class NameList(click.ParamType[tuple[str, ...]]):

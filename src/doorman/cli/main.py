@@ -55,11 +55,22 @@ class _LazyGroup(click.Group):
         with loading():
             module, _, name = found[0].partition(":")
             command: click.Command = getattr(importlib.import_module(module), name or "command")
+        _hide_empty_defaults(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+def _hide_empty_defaults(command: click.Command) -> None:
+    """What is not given is nothing: help need not say `[default: ""]`."""
+    for option in command.params:
+        if isinstance(option, click.Option) and option.default == "":
+            option.show_default = False
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            _hide_empty_defaults(each)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

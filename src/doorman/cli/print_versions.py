@@ -6,12 +6,13 @@ import click
 
 from doorman.api.well_known import KUBERNETES_VERSION
 from doorman.base.errors import ApiError
+from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
 from doorman.client.command_line.http_client import Unreachable
 from doorman.version import __version__
 
 
-@click.command("version")
+@click.command("version", cls=KubectlCommand)
 @click.option("--client", "is_client_only", is_flag=True, help="Ask no server.")
 @kubeconfig_option
 def command(is_client_only: bool, cluster: ClusterChoice) -> None:

@@ -1,10 +1,12 @@
 """What every command that talks to a server shares: its flags, its client, how its errors are told."""
 
 import functools
+import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 import msgspec
@@ -12,6 +14,11 @@ import msgspec
 from doorman.base.errors import ApiError
 from doorman.cli.paths import default_data_dir
 from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
+
+_COLOURS: Final = (
+    (re.compile(r"^(?:error:|Error from server(?: \(\w+\))?:)", re.MULTILINE), "red"),
+    (re.compile(r"^hint:", re.MULTILINE), "cyan"),
+)
 
 F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
 
@@ -44,7 +51,7 @@ def connect(cluster: ClusterChoice) -> HttpClient:
     """A client of the cluster that was named; or of the one that is found, if it is a Doorman."""
     file = find_kubeconfig(cluster.kubeconfig, default_data_dir() / "kubeconfig")
     try:
-        client = HttpClient(file, cluster.context)
+        client = HttpClient(file, cluster.context, warn=_warn)
         if not cluster.is_named and not client.is_doorman():
             fail(
                 f"error: {client.server}, the current context of {file}, is not a Doorman; nothing was done\n"
@@ -55,10 +62,23 @@ def connect(cluster: ClusterChoice) -> HttpClient:
         fail(f"error: {error}\nhint: {error.hint}")
 
 
+def _warn(text: str) -> None:
+    click.echo(f"Warning: {text}", err=True)
+
+
 def fail(text: str) -> NoReturn:
     """Say it and stop with status 1, as kubectl does for every error."""
-    click.echo(text, err=True)
+    click.echo(painted(text, is_terminal=sys.stderr.isatty()), err=True)
     sys.exit(1)
+
+
+def painted(text: str, *, is_terminal: bool) -> str:
+    """On a terminal the words that lines of an error begin with have colours, unless $NO_COLOR is set."""
+    if not is_terminal or os.environ.get("NO_COLOR"):
+        return text
+    for pattern, colour in _COLOURS:
+        text = pattern.sub(lambda found, colour=colour: click.style(found[0], fg=colour), text)  # type: ignore[misc]
+    return text
 
 
 def told(error: Exception) -> str:

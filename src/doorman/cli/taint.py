@@ -6,6 +6,9 @@ import click
 
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
+from doorman.cli.flag_types import DryRun
+from doorman.cli.kubectl_words import KubectlCommand
+from doorman.cli.objects.object_output import OutputFormat
 from doorman.cli.objects.output import print_object
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
 from doorman.client.command_line.http_client import HttpClient, Unreachable
@@ -32,17 +35,14 @@ class _Problem(Exception):
     """Something wrong with one node; the others go on."""
 
 
-@click.command("taint", context_settings={"ignore_unknown_options": True})
+@click.command("taint", cls=KubectlCommand)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--overwrite", is_flag=True, help="Replace a taint of the same key and effect.")
 @click.option("--all", "everything", is_flag=True, help="All nodes.")
 @click.option("-l", "--selector", default="", help="Nodes with these labels.")
-@click.option(
-    "--dry-run", type=click.Choice(["none", "client", "server"]), default="none", help="Only say what would be."
-)
-@click.option(
-    "-o", "--output", type=click.Choice(["", "name", "json", "yaml"]), default="", help="How to print the nodes."
-)
+@click.option("--dry-run", type=DryRun(), default="none", help="Only say what would be.")
+@click.option("-o", "--output", type=OutputFormat("name", "json", "yaml"), default="", help="How to print the nodes.")
+@click.option("--validate", default="strict", help="Taken for kubectl's sake: the server checks.")
 @click.option("--reason", default="", help="Why; `doorman get taints` shows it.")
 @click.option("--for", "span", default="", metavar="DURATION", help="Take the taints off again after so long: 30m, 2h.")
 @click.option("--field-manager", default=FIELD_MANAGER, show_default=True, help="Who is to own the taints.")
@@ -56,6 +56,7 @@ def command(
     output: str,
     reason: str,
     span: str,
+    validate: str,  # noqa: ARG001  kubectl's
     field_manager: str,
     cluster: ClusterChoice,
 ) -> None:

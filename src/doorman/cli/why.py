@@ -8,21 +8,25 @@ import msgspec
 import yaml
 
 from doorman.api.taints import Taint, Toleration
+from doorman.base.durations import format_duration
 from doorman.base.errors import ApiError
 from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
 from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, find_resource
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.explain.explanation_text import explanation_text
+from doorman.semantics.taints.eviction_time import At, decide_eviction
 from doorman.semantics.taints.matching import is_tolerated
+from doorman.semantics.taints.taint_spec import parse_taint
 
 
 @click.command("why")
 @click.argument("what", metavar="POD | TYPE/NAME")
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-o", "--output", type=click.Choice(["", "json", "yaml"]), default="", help="How to print.")
+@click.option("--if", "supposed", multiple=True, metavar="TAINT", help="As if the node were tainted so. Repeatable.")
 @kubeconfig_option
-def command(what: str, namespace: str, output: str, cluster: ClusterChoice) -> None:
+def command(what: str, namespace: str, output: str, supposed: Sequence[str], cluster: ClusterChoice) -> None:
     """Say why a pod is where it is, is not placed, is about to leave, or is gone.
 
     Of a workload, all its pods are explained; of a node, who is on it and which of its taints they tolerate.
@@ -32,15 +36,19 @@ def command(what: str, namespace: str, output: str, cluster: ClusterChoice) -> N
     doorman why pod/web-0 -n shop -o json
     doorman why deploy/web
     doorman why node/node-1
+    doorman why node/node-1 --if maintenance:NoExecute
     """
+    taints = _parsed(supposed)
     client = connect(cluster)
     space = namespace or client.namespace
     kind, sign, name = what.rpartition("/")
     try:
         resource = find_resource(client, kind).name if sign else "pods"
         if resource == "nodes":
-            print("\n".join(node_lines(client, name)))
+            print("\n".join(node_lines(client, name, taints)))
             return
+        if taints:
+            raise click.UsageError(f"--if is about a node\nhint: doorman plan taint NODE {supposed[0]}")
         names = [name] if resource == "pods" else pods_of(client, find_resource(client, kind), space, name)
         found = [
             client.request("GET", f"/apis/doorman.dev/v1/namespaces/{space}/podexplanations/{one}") for one in names
@@ -74,11 +82,22 @@ def _is_owned(doc: dict[str, Any], owners: set[str]) -> bool:
     return any(reference.get("uid") in owners for reference in doc["metadata"].get("ownerReferences") or ())
 
 
-def node_lines(client: HttpClient, name: str) -> list[str]:
-    """Who is on a node, and what each makes of its taints."""
+def _parsed(texts: Sequence[str]) -> list[Taint]:
+    try:
+        return [parse_taint(text) for text in texts]
+    except ValueError as error:
+        raise click.UsageError(f"--if: {error}\nhint: such as maintenance=disk:NoExecute") from error
+
+
+def node_lines(client: HttpClient, name: str, supposed: Sequence[Taint] = ()) -> list[str]:
+    """Who is on a node, and what each makes of its taints, and of those that it is supposed to have."""
     node = client.request("GET", f"/api/v1/nodes/{name}")
-    taints = msgspec.convert(node["spec"].get("taints") or [], list[Taint])
-    out = [f"{name} has no taints." if not taints else f"{name} is tainted: {', '.join(map(str, taints))}."]
+    known = msgspec.convert(node["spec"].get("taints") or [], list[Taint])
+    out = [f"{name} has no taints." if not known else f"{name} is tainted: {', '.join(map(str, known))}."]
+    if supposed:
+        out.append(f"If it were tainted {', '.join(map(str, supposed))}:")
+    replaced = {(taint.key, taint.effect) for taint in supposed}
+    taints = [*(taint for taint in known if (taint.key, taint.effect) not in replaced), *supposed]
     pods = client.request("GET", "/api/v1/pods", query={"fieldSelector": f"spec.nodeName={name}"})["items"]
     if not pods:
         out.append("No pod is on it.")
@@ -95,6 +114,9 @@ def _verdict(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> str:
     evicting = [taint for taint in missing if taint.effect == "NoExecute"]
     if evicting:
         return f"leaves, because it does not tolerate {', '.join(map(str, evicting))}"
+    eviction = decide_eviction(taints, tolerations, 0.0)
+    if isinstance(eviction, At):
+        return f"leaves after {format_duration(eviction.instant)}: so long it tolerates {eviction.taint}"
     if missing:
         return f"stays, though it would not be placed here now: it does not tolerate {', '.join(map(str, missing))}"
     return "tolerates all of them" if taints else "nothing repels it"

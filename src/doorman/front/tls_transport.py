@@ -8,6 +8,7 @@ anybody else reads, and go through OpenSSL in pieces of one record, since its bu
 import asyncio
 import contextlib
 import ssl
+from collections.abc import Callable
 from typing import Any, Final
 
 RECORD_BYTES: Final = 16 * 1024
@@ -19,6 +20,8 @@ FAREWELL_SECONDS_MAX: Final = 1.0
 """How long a client that was told the end may take to end as well. Who closes at once resets the connection when
 something is unread, and the client may never see the answer.
 """
+UNREAD_SECONDS_MAX: Final = 60.0
+"""How long a client may take to read what was written before the end."""
 _PLAIN_REQUESTS: Final = (b"GET /", b"HEAD ", b"POST ", b"PUT /", b"OPTIO")
 _PLAIN_ANSWER: Final = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 """As Go's server says it."""
@@ -57,7 +60,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a stream
         self._tcp = transport
-        self._abort_after(HANDSHAKE_SECONDS_MAX)
+        self._after(HANDSHAKE_SECONDS_MAX, self.abort)
 
     def get_buffer(self, _: int) -> memoryview:
         return _buffer
@@ -187,11 +190,18 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         if last:
             self._tcp.write(last)
         self._tcp.write_eof()
-        self._abort_after(FAREWELL_SECONDS_MAX)
+        self._farewell(UNREAD_SECONDS_MAX)
 
-    def _abort_after(self, seconds: float) -> None:
+    def _farewell(self, seconds: float) -> None:
+        """`seconds` are left to a client that has not read everything."""
+        if seconds > 0 and self._tcp is not None and self._tcp.get_write_buffer_size():
+            self._after(FAREWELL_SECONDS_MAX, self._farewell, seconds - FAREWELL_SECONDS_MAX)
+        else:
+            self._after(FAREWELL_SECONDS_MAX, self.abort)
+
+    def _after(self, seconds: float, act: Callable[..., None], *given: float) -> None:
         self._cancel_timer()
-        self._timer = asyncio.get_running_loop().call_later(seconds, self.abort)
+        self._timer = asyncio.get_running_loop().call_later(seconds, act, *given)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

@@ -1,6 +1,6 @@
 """Pods without a node at the end of a plan: what the scheduler says, and what they would need."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from doorman.api.views.pods import Pod
@@ -55,7 +55,16 @@ def _need(group: Group) -> str:
     if group.nodes:
         nodes += f" ({group.nodes[0]}{', …' if group.count > 1 else ''})"
     if group.tolerations:
-        wanted = ", ".join("{" + ", ".join(f"{k}: {v}" for k, v in one.items()) + "}" for one in group.tolerations)
-        return f"{nodes}: toleration {wanted}"
+        return f"{nodes}: toleration {', '.join(map(_in_yaml, group.tolerations))}"
     texts = [f"{one.reason}: {one.what}" if one.what else one.reason for one in group.objections]
     return f"{nodes}: {'; '.join(texts)}"
+
+
+def _in_yaml(toleration: Mapping[str, str]) -> str:
+    """To be copied into a manifest: a value is a text there, whatever it looks like.
+
+    >>> _in_yaml({"key": "gpu", "operator": "Equal", "value": "true"})
+    '{key: gpu, operator: Equal, value: "true"}'
+    """
+    parts = (f'{name}: "{text}"' if name == "value" else f"{name}: {text}" for name, text in toleration.items())
+    return "{" + ", ".join(parts) + "}"

@@ -1,10 +1,11 @@
 """What is in a snapshot, looked up: its nodes, its workloads, and where their pods are."""
 
 from collections import Counter
-from functools import cached_property
+from functools import cache, cached_property
 
 import msgspec
 
+from doorman.api.kinds import builtin_kinds
 from doorman.api.views.meta import ObjectMeta, View, controller_of, to_view
 from doorman.api.views.nodes import Node
 from doorman.plan.plan_actions import PlanError
@@ -91,14 +92,24 @@ def _fits(known: list[str], wanted: list[str]) -> bool:
     """
     >>> _fits(["shop", "deployment", "web"], ["web"]), _fits(["shop", "deployment", "web"], ["shop", "web"])
     (True, True)
+    >>> _fits(["shop", "deployment", "web"], ["deploy", "web"])
+    True
     """
     namespace, kind, name = known
     match wanted:
         case [one]:
             return one == name
         case [first, last]:
-            return last == name and first in (kind, f"{kind}s", namespace)
+            return last == name and (first == namespace or first in _names_of(kind))
         case [first, middle, last]:
-            return (first, last) == (namespace, name) and middle in (kind, f"{kind}s")
+            return (first, last) == (namespace, name) and middle in _names_of(kind)
         case _:
             return False
+
+
+@cache
+def _names_of(kind: str) -> frozenset[str]:
+    """What users call it: also in the plural, and for short."""
+    resource = next(resource for resource, name in KINDS.items() if name.lower() == kind)
+    row = builtin_kinds().named(resource)
+    return frozenset((kind, row.resource, row.group_resource, *row.short_names))

@@ -2,6 +2,7 @@
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.storage_keys import storage_key
 from doorman.base.errors import ApiError, bad_request, conflict, invalid, invalid_object, stale
 from doorman.base.go_format import quote
 
@@ -53,8 +54,8 @@ def check_identity(
     check_place(kind, namespace, name, metadata)
     uid = metadata.get("uid", "")
     if uid and uid != before["uid"] and not is_patched:
-        detail = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
-        raise conflict(kind.named, name, detail)
+        there = f"UID in precondition: {uid}, UID in object meta: {before['uid']}"
+        raise conflict(kind.named, name, precondition_failed(storage_key(kind, namespace, name), there))
     version = metadata.get("resourceVersion", "")
     if version in ("", "0"):
         if kind.needs_resource_version and not is_unconditional:
@@ -67,6 +68,12 @@ def check_identity(
         raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: value out of range")
     elif version != before["resourceVersion"]:
         raise stale(kind.named, name)
+
+
+def precondition_failed(key: str, why: str) -> str:
+    """What the store says of an object that is not the one that was meant."""
+    head = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg:"
+    return f"{head} Precondition failed: {why}"
 
 
 def drop_repeated_owners(metadata: Document, warnings: list[str] | None, *, is_patched: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -22,10 +22,12 @@ from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
-from doorman.registry.clean_documents import Body, kind_mismatch
+from doorman.registry.clean_documents import SCHEME, Body, kind_mismatch
 
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
+
+_INTERNAL: Final = 'the internal version of group "{}" in scheme {}'
 
 Transform = Callable[[Document], Document]
 
@@ -55,6 +57,9 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
     def transform(stored: Document) -> Document:
         live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, stored)}
         patched = _patched(schema, kind, patch, live)
+        if not isinstance(patched, dict):
+            fault = f"json: cannot unmarshal {json_type(patched)} into Go value of type struct"
+            raise _invalid_patch(patch, patched, f"couldn't get version/kind; json parse error: {fault}")
         found: list[str] = []
         known = None if patch.type == JSON_PATCH else live
         cleaned = _cleaned(schema, kind, patched, patch, validation, found, known, in_patch)
@@ -64,9 +69,10 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
     return transform
 
 
-def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> Document:
+def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> Any:  # any JSON value
     if patch.type == JSON_PATCH:
-        return json_patch(live, patch.body.value)
+        # Values go in as they were read, with what occurs twice in them.
+        return json_patch(live, patch.body.value if patch.body.typed is None else patch.body.typed)
     if patch.type == MERGE_PATCH:
         return merge_patch(live, patch.body.value)
     return strategic_merge(schema, kind.type_name, live, patch.body.value)
@@ -86,9 +92,14 @@ def _cleaned(
         for member in ("kind", "apiVersion"):
             if fault := conversion_fault(schema, patched.get(member), "string"):
                 raise _invalid_patch(patch, patched, fault)
+    is_internal = patch.type != STRATEGIC_MERGE_PATCH and not patched.get("apiVersion") and not kind.is_custom
     patched = _as_kind(kind, patched, patch)
     problems = list(in_patch)
-    if kind.type_name:
+    if is_internal:
+        # Of no version it is read as what servers have inside, whose members have other names.
+        problems += [f'unknown field "{name}"' for name in sorted(patched) if name not in ("kind", "apiVersion")]
+        patched = {}
+    elif kind.type_name:
         try:
             patched, unknown = _decoded(schema, kind, patched, patch, known)
         except DecodeError as error:
@@ -119,7 +130,8 @@ def _decoded(
     become others.
     """
     try:
-        cleaned, unknown = schema.clean(patched, kind.type_name, known=known)
+        is_converted = patch.type == STRATEGIC_MERGE_PATCH
+        cleaned, unknown = schema.clean(patched, kind.type_name, known=known, names_keys=not is_converted)
     except DecodeError:
         if patch.type == MERGE_PATCH:
             schema.clean(in_order(patched), kind.type_name)
@@ -141,7 +153,12 @@ def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
             if found is not None and not isinstance(found, str):
                 fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
                 raise _invalid_patch(patch, patched, f"couldn't get version/kind; json parse error: {fault}")
-        fault = kind_mismatch(kind, version or kind.group_version, name or kind.kind)
+        if version or kind.is_custom:
+            fault = kind_mismatch(kind, version or kind.group_version, name or kind.kind)
+        else:
+            named = str(name or kind.kind)
+            where = _INTERNAL.format(kind.group, SCHEME)
+            fault = "" if named == kind.kind else f"no kind {quote(named)} is registered for {where}"
         if fault:
             raise _invalid_patch(patch, patched, fault)
     return {**patched, "kind": kind.kind, "apiVersion": kind.group_version}

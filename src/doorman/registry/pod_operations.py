@@ -25,6 +25,7 @@ from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions, check_preconditions
 from doorman.registry.fastpath.pod_bytes import PodBytes, read, written
+from doorman.registry.object_identity import precondition_failed
 from doorman.registry.registry import Registry
 from doorman.validation.pods.binding import check_binding
 
@@ -148,9 +149,8 @@ def bind_to(pod: Pod, pod_bytes: PodBytes, binding: Document, now: Instant) -> N
     ):
         if wanted.get(field) and wanted[field] != found:
             there = f"{label} in precondition: {wanted[field]}, {label} in object meta: {found}"
-            key = f"/pods/{pod.metadata.namespace}/{name}"
-            text = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg:"
-            raise conflict(GroupResource("", "pods"), name, f"{text} Precondition failed: {there}")
+            why = precondition_failed(f"/pods/{pod.metadata.namespace}/{name}", there)
+            raise conflict(GroupResource("", "pods"), name, why)
     if metadata.deletion_timestamp:
         raise conflict(_BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host")
     if pod.spec.node_name:

@@ -300,7 +300,7 @@ def _start_requirements(parts: Parts) -> StartRequirements:
     if parts.settings.resumed_at is not None:
         return StartRequirements(volumes=volumes)
     configuration = PodConfiguration(parts.lister("configmaps"), parts.lister("secrets"))
-    return StartRequirements(configuration, claims, parts.lister(CLAIMS), volumes)
+    return StartRequirements(configuration, claims, parts.lister(CLAIMS), volumes, parts.lister(SLICES))
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (

@@ -18,7 +18,11 @@ DECLARED: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "roles.rbac.authorization.k8s.io": (("rules.verbs", "required"),),
     "clusterroles.rbac.authorization.k8s.io": (("rules.verbs", "required"),),
     "rolebindings.rbac.authorization.k8s.io": (("subjects.name", "required"), ("roleRef.name", "required")),
-    "clusterrolebindings.rbac.authorization.k8s.io": (("subjects.name", "required"), ("roleRef.name", "required")),
+    "clusterrolebindings.rbac.authorization.k8s.io": (
+        ("subjects.name", "required"),
+        ("roleRef", "immutable"),
+        ("roleRef.name", "required"),
+    ),
     "storageclasses.storage.k8s.io": (
         ("provisioner", "required"),
         ("provisioner", "immutable"),
@@ -104,13 +108,19 @@ def _sorted(errors: list[FieldError], places: Mapping[tuple[str, str], int]) -> 
         return errors
     first: list[FieldError] = []
     last: list[tuple[int, FieldError]] = []
+    fixed = [error.field for error in errors if (error.field, "immutable") in places and _kind(error) == "immutable"]
     for error in errors:
         place = places.get((_INDEX.sub("", error.field), _kind(error)))
-        if place is None:
+        if place is None or (_kind(error) != "immutable" and _is_within(error.field, fixed)):
             first.append(error)
         else:
             last.append((place, _as_declared(error)))
     return [*first, *(error for _, error in sorted(last, key=lambda row: row[0]))]
+
+
+def _is_within(field: str, fixed: list[str]) -> bool:
+    """Of what may not change and did, the declarations say no more: what else is wrong with it is said otherwise."""
+    return any(field == one or field.startswith((one + ".", one + "[")) for one in fixed)
 
 
 def _as_declared(error: FieldError) -> FieldError:

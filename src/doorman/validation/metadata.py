@@ -67,6 +67,9 @@ def validate_metadata_update(new: Document, old: Document) -> list[FieldError]:
         errors.extend(annotation_errors(annotations, "metadata.annotations"))
     if (owners := after.get("ownerReferences")) and owners != before.get("ownerReferences"):
         errors.extend(_owner_errors(owners, "metadata.ownerReferences"))
+    if (finalizers := after.get("finalizers")) and finalizers != before.get("finalizers"):
+        for index, finalizer in enumerate(finalizers):
+            errors.extend(kube_finalizer_errors(finalizer, f"metadata.finalizers[{index}]"))
     return errors
 
 
@@ -82,7 +85,7 @@ def common_update_errors(new: Document, old: Document) -> list[FieldError]:
     if changed:
         found = validate_metadata({"metadata": {"name": after.get("name", ""), **changed}}, path_segment_faults)
         errors = _without_own_finalizers(found)
-    return [*errors, *validate_metadata_update(new, old)]
+    return [*errors, *_without_own_finalizers(validate_metadata_update(new, old))]
 
 
 def label_errors(labels: Mapping[str, str], path: str) -> list[FieldError]:

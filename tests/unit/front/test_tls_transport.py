@@ -13,6 +13,7 @@ from doorman.front.tls_transport import (
     HANDSHAKE_SECONDS_MAX,
     READ_BYTES,
     RECORD_BYTES,
+    UNREAD_SECONDS_MAX,
     TlsTransport,
 )
 from doorman.runtime.virtual_time import run_virtual
@@ -27,7 +28,11 @@ class _Tcp(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.written = b""
+        self.unread = 0
         self.calls: list[str] = []
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return ("192.0.2.1", 5) if name == "peername" else default
@@ -214,6 +219,24 @@ def test_close_tells_the_client_and_gives_it_a_moment(story: Any) -> None:
         assert pair.tcp.calls[-1] == "abort"
         pair.transport.connection_lost(None)
         assert pair.protocol.heard == ["made", "lost"]
+
+    story(tell)
+
+
+@pytest.mark.parametrize("reads_in_the_end", [True, False])
+def test_client_that_reads_slowly_has_longer(story: Any, reads_in_the_end: bool) -> None:
+    async def tell(pair: _Pair) -> None:
+        pair.shake_hands()
+        pair.tcp.unread = 100_000
+        pair.transport.close()
+        await asyncio.sleep(UNREAD_SECONDS_MAX / 2)
+        assert pair.tcp.calls == ["resume", "eof"]
+        if reads_in_the_end:
+            pair.tcp.unread = 0
+            await asyncio.sleep(2 * FAREWELL_SECONDS_MAX)
+        else:
+            await asyncio.sleep(UNREAD_SECONDS_MAX / 2 + 2 * FAREWELL_SECONDS_MAX)
+        assert pair.tcp.calls == ["resume", "eof", "abort"]
 
     story(tell)
 

@@ -1,10 +1,8 @@
 """JSON merge patch (RFC 7386) and JSON patch (RFC 6902)."""
 
-from types import MappingProxyType
+import re
 from typing import Any, Final
 
-import jsonpatch
-import jsonpointer
 import msgspec
 
 from doorman.api.machinery.decode_errors import json_type
@@ -15,6 +13,8 @@ from doorman.base.errors import ApiError, bad_request, rejected, too_large
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
+_encode_sorted: Final = msgspec.json.Encoder(order="sorted").encode
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _TEXTS: Final = ("op", "path", "from")
 
 
@@ -58,18 +58,18 @@ def in_order(value: Any) -> Any:  # any JSON value
     return [in_order(item) for item in value] if isinstance(value, list) else value
 
 
-def json_patch(live: Document, operations: Any) -> Document:  # any JSON value
+def json_patch(live: Document, operations: Any) -> Any:  # any JSON value
+    """What the operations make of the object, which may be a list: one may replace it as a whole."""
     operations = _operations(operations)
     if len(operations) > PATCH_OPERATIONS_MAX:
         allowed = f"The allowed maximum operations in a JSON patch is {PATCH_OPERATIONS_MAX}, got {len(operations)}"
         raise too_large(allowed)
-    try:
-        patched = _Operations(operations).apply(_decode(_encode(live)), in_place=True)
-    except _REFUSED as error:
-        raise rejected() from error
-    if not isinstance(patched, dict) or is_deeper(patched, NESTING_MAX):
+    patched = _Patched(_decode(_encode(live)))
+    for operation in operations:
+        patched.apply(operation)
+    if is_deeper(patched.doc, NESTING_MAX):
         raise rejected()
-    return patched
+    return patched.doc
 
 
 def operation_faults(patch: Any) -> list[str]:  # any JSON value
@@ -109,65 +109,95 @@ def _operations(patch: Any) -> list[Document]:  # any JSON value
     return [{"value": None, **operation} for operation in patch or ()]
 
 
-class _Replace(jsonpatch.ReplaceOperation):
-    """A member that is not there may be replaced, too."""
+class _Patched:
+    """A document that operations change, as the library does that API servers use: elements may be counted from the
+    end, what is not there may be replaced and equals null, and what precedes the first slash of a path is passed over.
+    """
 
-    def apply(self, obj: Any) -> Any:  # any JSON value
-        holder, member = self.pointer.to_last(obj)
-        if isinstance(holder, dict) and member is not None:
-            holder[member] = self.operation["value"]
-            return obj
-        return super().apply(obj)
+    def __init__(self, doc: Any) -> None:  # any JSON value
+        self.doc = doc
+        self._copied_bytes = 0
+
+    def apply(self, operation: Document) -> None:
+        path, value = operation.get("path"), operation["value"]
+        if not isinstance(path, str):
+            raise rejected()
+        match operation.get("op"):
+            case "add":
+                self._add(path, value)
+            case "remove":
+                self._remove(path)
+            case "replace":
+                self._replace(path, value)
+            case "move":
+                self._add(path, self._remove(operation.get("from")))
+            case "copy":
+                self._copy(operation.get("from"), path)
+            case "test":
+                found = self.doc if not path else self._get(*self._holder(path))
+                if _encode_sorted(found) != _encode_sorted(value):
+                    raise rejected()
+            case _:
+                raise rejected()
+
+    def _holder(self, path: Any) -> tuple[Any, str]:  # any JSON value
+        """What holds the last part of a path, and that part."""
+        if not isinstance(path, str) or "/" not in path:
+            raise rejected()
+        *parts, last = (part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:])
+        holder = self.doc
+        for part in parts:
+            holder = self._get(holder, part)
+            if not isinstance(holder, dict | list):
+                raise rejected()
+        return holder, last
+
+    def _get(self, holder: Any, part: str) -> Any:  # any JSON value
+        return holder.get(part) if isinstance(holder, dict) else holder[_index(part, len(holder))]
+
+    def _add(self, path: str, value: Any) -> None:  # any JSON value
+        holder, part = self._holder(path)
+        if isinstance(holder, dict):
+            holder[part] = value
+        elif part == "-":
+            holder.append(value)
+        else:
+            holder.insert(_index(part, len(holder) + 1), value)
+
+    def _remove(self, path: Any) -> Any:  # any JSON value
+        holder, part = self._holder(path)
+        if isinstance(holder, list):
+            return holder.pop(_index(part, len(holder)))
+        if part not in holder:
+            raise rejected()
+        return holder.pop(part)
+
+    def _replace(self, path: str, value: Any) -> None:  # any JSON value
+        if not path:
+            if not isinstance(value, dict | list):
+                raise rejected()
+            self.doc = value
+            return
+        holder, part = self._holder(path)
+        holder[part if isinstance(holder, dict) else _index(part, len(holder))] = value
+
+    def _copy(self, start: Any, path: str) -> None:  # any JSON value
+        """Twice as much may be copied each time, if nobody counts."""
+        encoded = _encode(self._get(*self._holder(start)))
+        self._copied_bytes += len(encoded)
+        if self._copied_bytes > PATCH_COPY_BYTES_MAX:
+            raise rejected()
+        self._add(path, _decode(encoded))
 
 
-class _Test(jsonpatch.TestOperation):
-    """What is not there equals null: so clients make sure that nobody has set a field meanwhile."""
-
-    def apply(self, obj: Any) -> Any:  # any JSON value
-        if "value" in self.operation and self.operation["value"] is None:
-            holder, member = self.pointer.to_last(obj)
-            if isinstance(holder, dict) and member is not None and holder.get(member) is None:
-                return obj
-        return super().apply(obj)
-
-
-class _Copied:
-    """How much the operations of one patch have copied: twice as much each time, if nobody counts."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-
-class _Copy(jsonpatch.CopyOperation):
-    copied: _Copied
-
-    def apply(self, obj: Any) -> Any:  # any JSON value
-        encoded = _encode(self.pointer_cls(self.operation["from"]).resolve(obj))
-        self.copied.bytes += len(encoded)
-        if self.copied.bytes > PATCH_COPY_BYTES_MAX:
-            raise jsonpatch.JsonPatchConflict(f"more than {PATCH_COPY_BYTES_MAX} bytes are copied")
-        return jsonpatch.AddOperation({"op": "add", "path": self.location, "value": _decode(encoded)}).apply(obj)
-
-
-class _Operations(jsonpatch.JsonPatch):
-    operations = MappingProxyType({**jsonpatch.JsonPatch.operations, "test": _Test, "copy": _Copy, "replace": _Replace})
-
-    def __init__(self, operations: list[Document]) -> None:
-        self._copied = _Copied()
-        super().__init__(operations)
-
-    def _get_operation(self, operation: Document) -> Any:  # an operation of the library's
-        found = super()._get_operation(operation)  # type: ignore[misc]  # the stubs leave it out
-        if isinstance(found, _Copy):
-            found.copied = self._copied
-        return found
-
-
-_REFUSED = (
-    jsonpatch.JsonPatchException,
-    jsonpointer.JsonPointerException,
-    KeyError,
-    TypeError,
-    IndexError,
-    RecursionError,
-)
+def _index(part: str, length: int) -> int:
+    """
+    >>> _index("1", 3), _index("-1", 3), _index("+2", 3)
+    (1, 2, 2)
+    """
+    if not _INTEGER.fullmatch(part):
+        raise rejected()
+    index = int(part)
+    if not -length <= index < length:
+        raise rejected()
+    return index % length

@@ -12,20 +12,25 @@ from doorman.cli.describe.described_node import describe_node
 from doorman.cli.describe.described_object import describe_object
 from doorman.cli.describe.described_pod import describe_pod
 from doorman.cli.describe.description import Description
+from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.object_arguments import ObjectArgument, find_objects
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
 from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource
 
+_NOTHING_NAMED: Final = (
+    'You must specify the type of resource to describe. Use "kubectl api-resources" for a complete list of supported '
+    "resources."
+)
 _FINISHED: Final = "status.phase!=Failed,status.phase!=Succeeded"
 
 
-@click.command("describe")
-@click.argument("words", nargs=-1, required=True, metavar="TYPE[,TYPE] [NAME ...] | TYPE/NAME ...")
+@click.command("describe", cls=KubectlCommand)
+@click.argument("words", nargs=-1, metavar="TYPE[,TYPE] [NAME ...] | TYPE/NAME ...")
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 @click.option("-l", "--selector", default="", help="Objects with these labels.")
-@click.option("--show-events/--no-show-events", default=True, help="With the events about it.  [default: with]")
+@click.option("--show-events", type=bool, default=True, show_default=True, help="With the events about it.")
 @kubeconfig_option
 def command(
     words: tuple[str, ...],
@@ -42,6 +47,8 @@ def command(
     doorman describe pod/web pod/api
     doorman describe nodes -l gpu=true
     """
+    if not words:
+        fail(f"error: {_NOTHING_NAMED}\nhint: doorman describe node node-1")
     client = connect(cluster)
     space = "" if all_namespaces else namespace or client.namespace
     describing = _Describing(client, space, selector, show_events=show_events)

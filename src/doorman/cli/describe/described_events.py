@@ -22,5 +22,4 @@ def describe_events(out: Description, events: list[dict[str, Any]], now: Instant
 
 def _source(event: dict[str, Any]) -> str:
     source = event.get("source") or {}
-    component = source.get("component") or event.get("reportingComponent") or ""
-    return f"{component}, {source['host']}" if source.get("host") else component
+    return source.get("component") or event.get("reportingComponent") or ""

@@ -18,7 +18,7 @@ _SYSTEM: Final = (
     ("Machine ID", "machineID"), ("System UUID", "systemUUID"), ("Boot ID", "bootID"),
     ("Kernel Version", "kernelVersion"), ("OS Image", "osImage"), ("Operating System", "operatingSystem"),
     ("Architecture", "architecture"), ("Container Runtime Version", "containerRuntimeVersion"),
-    ("Kubelet Version", "kubeletVersion"), ("Kube-Proxy Version", "kubeProxyVersion"),
+    ("Kubelet Version", "kubeletVersion"),
 )  # fmt: skip
 
 

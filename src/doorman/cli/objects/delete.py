@@ -5,13 +5,15 @@ from typing import Any
 import click
 
 from doorman.base.errors import ApiError
+from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.apply import documents
+from doorman.cli.objects.object_arguments import NOTHING_NAMED
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
 from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, find_resource, resource_of_kind
 
 
-@click.command("delete")
+@click.command("delete", cls=KubectlCommand)
 @click.argument("resource", required=False)
 @click.argument("names", nargs=-1)
 @click.option("-f", "--filename", "files", multiple=True, help="Delete what these files hold.")
@@ -49,6 +51,8 @@ def command(
         targets = _targets(client, resource, names, files, namespace, selector, everything)
     except (ApiError, Unreachable, NoSuchResource) as error:
         fail(told(error))
+    if not targets:
+        click.echo("No resources found")
     for found, space, name in targets:
         try:
             client.request("DELETE", found.path(space, name), body=options)
@@ -77,9 +81,7 @@ def _targets(
         found.append((kind, space if kind.namespaced else "", doc["metadata"]["name"]))
     if resource is None:
         if not files:
-            fail(
-                "error: You must provide one or more resources by argument or filename.\nhint: doorman delete pod NAME"
-            )
+            fail(f"error: {NOTHING_NAMED}\nhint: doorman delete pod NAME")
         return found
     typed, _, single = resource.partition("/")
     kind = find_resource(client, typed)

@@ -9,9 +9,11 @@ import click
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.cli.flag_types import NameList
+from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.event_rows import HEADER, in_order, row
-from doorman.cli.objects.object_output import print_list
+from doorman.cli.objects.object_output import OutputFormat, print_list
 from doorman.cli.objects.output import print_columns
+from doorman.cli.objects.whole_objects import without_managers
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
 from doorman.client.command_line.http_client import HttpClient, Unreachable
 from doorman.client.command_line.resource_lookup import NoSuchResource, find_resource
@@ -19,12 +21,12 @@ from doorman.client.command_line.resource_lookup import NoSuchResource, find_res
 _TYPES: Final = ("Normal", "Warning")
 
 
-@click.command("events")
+@click.command("events", cls=KubectlCommand)
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 @click.option("--for", "about", default="", metavar="TYPE/NAME", help="Only those about this object.")
 @click.option("--types", type=NameList(), default=(), help="Only these: Normal, Warning.")
-@click.option("-o", "--output", type=click.Choice(["json", "yaml"]), default=None, help="Print the objects.")
+@click.option("-o", "--output", type=OutputFormat("json", "yaml"), default="", help="Print the objects.")
 @click.option("--no-headers", is_flag=True, help="Without the names of the columns.")
 @click.option("-w", "--watch", is_flag=True, help="Go on printing what happens.")
 @kubeconfig_option
@@ -33,7 +35,7 @@ def command(
     all_namespaces: bool,
     about: str,
     types: tuple[str, ...],
-    output: str | None,
+    output: str,
     no_headers: bool,
     watch: bool,
     cluster: ClusterChoice,
@@ -55,12 +57,12 @@ def command(
         query = _about(client, about)
         listed = client.request("GET", path, query=query)
         found = in_order(event for event in listed["items"] if _is_wanted(event, wanted))
-        if output:
-            print_list(found, output)
-            return
         if not found and not watch:
             where = f" in {space} namespace" if space else ""
             click.echo(f"No events found{where}.", err=True)
+            return
+        if output:
+            print_list([without_managers(event) for event in found], output)
             return
         rows = _rows(found, client.now(), with_namespace=not space)
         header = [] if no_headers else [["NAMESPACE", *HEADER] if not space else list(HEADER)]

@@ -1,11 +1,13 @@
 """`doorman get`: the server's tables, printed as kubectl prints them."""
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from doorman.base.errors import ApiError
+from doorman.cli.flag_types import NameList
+from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.get_devices import print_devices
 from doorman.cli.objects.get_taints import print_taints
 from doorman.cli.objects.jsonpath_template import TemplateError
@@ -16,9 +18,16 @@ from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_wit
 from doorman.client.command_line.http_client import TABLE, HttpClient, Unreachable
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource
 
+_NOTHING_NAMED: Final = (
+    'You must specify the type of resource to get. Use "kubectl api-resources" for a complete list of supported '
+    "resources.\n\nerror: Required resource not specified.\n"
+    'Use "kubectl explain <resource>" for a detailed description of that resource (e.g. kubectl explain pods).\n'
+    "See 'doorman get -h' for help and examples"
+)
 
-@click.command("get")
-@click.argument("words", nargs=-1, required=True, metavar="TYPE[,TYPE] [NAME ...] | TYPE/NAME ...")
+
+@click.command("get", cls=KubectlCommand)
+@click.argument("words", nargs=-1, metavar="TYPE[,TYPE] [NAME ...] | TYPE/NAME ...")
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 @click.option("-l", "--selector", default="", help="Objects with these labels.")
@@ -30,6 +39,13 @@ from doorman.client.command_line.resource_lookup import NoSuchResource, ServedRe
 @click.option("--sort-by", default="", metavar="PATH", help="In order of what this leads to: .metadata.name")
 @click.option("--no-headers", is_flag=True, help="Without the names of the columns.")
 @click.option("--show-labels", is_flag=True, help="With the labels in the last column.")
+@click.option(
+    "-L", "--label-columns", type=NameList(), default="", metavar="LABEL,…", help="A column for each of these labels."
+)
+@click.option("--show-managed-fields", is_flag=True, help="With who manages which field, in JSON and YAML.")
+@click.option("--ignore-not-found", is_flag=True, help="Say nothing of what is not there.")
+@click.option("--chunk-size", type=int, default=500, help="Taken for kubectl's sake: lists come whole.")
+@click.option("--raw", default="", metavar="PATH", help="What the server answers to a GET of this path.")
 @click.option("-w", "--watch", is_flag=True, help="Go on printing what changes.")
 @kubeconfig_option
 def command(
@@ -38,6 +54,9 @@ def command(
     all_namespaces: bool,
     selector: str,
     field_selector: str,
+    ignore_not_found: bool,
+    chunk_size: int,  # noqa: ARG001  kubectl's: our lists need none
+    raw: str,
     watch: bool,
     cluster: ClusterChoice,
     **shown: Any,  # click hands flags over by name
@@ -53,7 +72,12 @@ def command(
     doorman get devices [NODE ...]  which device is where, allocated to whom, and tainted by what
     """
     options = PrintOptions(**shown)
+    if not words and not raw:
+        fail(_NOTHING_NAMED)
     client = connect(cluster)
+    if raw:
+        _print_raw(client, raw)
+        return
     ((first, names), *others) = typed_resources(words)
     if not others and first in ("taint", "taints"):
         print_taints(client, names, selector, options.output)
@@ -68,7 +92,7 @@ def command(
         if watch and len(arguments) > 1:
             raise click.UsageError("you may only watch one resource type at a time\nhint: leave the others out")
         space = "" if all_namespaces else namespace or client.namespace
-        printing = _Printing(client, space, query, options)
+        printing = _Printing(client, space, query, options, ignore_not_found=ignore_not_found)
         printing.watch(arguments[0]) if watch else printing.print(arguments)
     except (NoSuchResource, TemplateError) as error:
         fail(f"error: {error}")
@@ -83,11 +107,14 @@ def command(
 class _Printing:
     """One run of the command: what is found is printed, and what is not is told."""
 
-    def __init__(self, client: HttpClient, space: str, query: dict[str, str], options: PrintOptions) -> None:
+    def __init__(
+        self, client: HttpClient, space: str, query: dict[str, str], options: PrintOptions, *, ignore_not_found: bool
+    ) -> None:
         self._client = client
         self._space = space
         self._query = query
         self._options = options
+        self._ignore_not_found = ignore_not_found
         self.errors: list[ApiError] = []
 
     def print(self, arguments: list[ObjectArgument]) -> None:
@@ -135,9 +162,9 @@ class _Printing:
                 print()
             is_first = False
             self._print_table(argument.resource, table, with_kind=len(arguments) > 1)
-        if is_first and not self.errors:
+        if is_first and not self.errors and not self._ignore_not_found:
             is_namespaced = self._space and any(one.resource.namespaced for one in arguments)
-            click.echo(f"No resources found{f' in {self._space} namespace' if is_namespaced else ''}.", err=True)
+            click.echo(f"No resources found{f' in {self._space} namespace.' if is_namespaced else ''}", err=True)
 
     def _print_table(
         self, found: ServedResource, table: dict[str, Any], *, with_header: bool = True, with_kind: bool = False
@@ -154,6 +181,7 @@ class _Printing:
             with_namespace=found.namespaced and not self._space,
             with_header=with_header and not options.no_headers,
             with_labels=options.show_labels,
+            label_columns=options.label_columns,
             kind=found.qualified if with_kind else "",
         )
 
@@ -161,8 +189,7 @@ class _Printing:
         """One table of all that is wanted."""
         found = argument.resource
         if not argument.names:
-            path = found.path(self._space)
-            table: dict[str, Any] = self._client.request("GET", path, query=self._query, accept=TABLE)
+            table: dict[str, Any] = self._list(found, accept=TABLE)
             return {**table, "rows": table.get("rows") or []}
         tables = self._each(argument, accept=TABLE)
         if not tables:
@@ -173,8 +200,18 @@ class _Printing:
         found = argument.resource
         if argument.names:
             return self._each(argument)
-        listed = self._client.request("GET", found.path(self._space), query=self._query)["items"]
+        listed = self._list(found)["items"]
         return [{"apiVersion": found.api_version, "kind": found.kind, **item} for item in listed]
+
+    def _list(self, found: ServedResource, **how: Any) -> Any:  # of the request; a list or a table
+        try:
+            return self._client.request("GET", found.path(self._space), query=self._query, **how)
+        except ApiError as error:
+            if error.code not in (400, 404) or not self._query:
+                raise
+            labels, fields = self._query.get("labelSelector", ""), self._query.get("fieldSelector", "")
+            text = f'Unable to find "{found.described}" that match label selector "{labels}", field selector "{fields}"'
+            raise ApiError(error.code, error.reason, f"{text}: {error}") from None
 
     def _each(self, argument: ObjectArgument, **how: Any) -> list[dict[str, Any]]:  # of the request
         """Those that are there; the others are told at the end."""
@@ -183,8 +220,16 @@ class _Printing:
             try:
                 found.append(self._client.request("GET", argument.resource.path(self._space, name), **how))
             except ApiError as error:
-                self.errors.append(error)
+                if error.code != 404 or not self._ignore_not_found:
+                    self.errors.append(error)
         return found
+
+
+def _print_raw(client: HttpClient, path: str) -> None:
+    try:
+        sys.stdout.write(client.text(path))
+    except (ApiError, Unreachable) as error:
+        fail_with([error])
 
 
 def _path_of(found: ServedResource, row: dict[str, Any]) -> str:

@@ -79,7 +79,7 @@ def _pieces(template: str) -> list[str]:
     while at < len(template):
         piece = _PIECE.match(template, at)
         if piece is None:
-            raise TemplateError(f'unclosed action in "{template}"')
+            raise TemplateError(f"error parsing jsonpath {template}, unclosed action")
         out.append(template[at : piece.end()])
         at = piece.end()
     return out

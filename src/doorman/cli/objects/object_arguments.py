@@ -1,12 +1,18 @@
 """What people type to name objects: `pods`, `pod/web`, `nodes,pods`, `deploy web api`, as kubectl takes it."""
 
 from collections.abc import Sequence
+from typing import Final
 
-import click
 import msgspec
 
+from doorman.cli.server_connection import fail
 from doorman.client.command_line.api_client import ApiClient
-from doorman.client.command_line.resource_lookup import ServedResource, find_resource
+from doorman.client.command_line.resource_lookup import ServedResource, find_resources
+
+NOTHING_NAMED: Final = (
+    "You must provide one or more resources by argument or filename.\nExample resource specifications include:\n"
+    "   '-f rsrc.yaml'\n   '--filename=rsrc.json'\n   '<resource> <name>'\n   '<resource>'"
+)
 
 
 class ObjectArgument(msgspec.Struct, frozen=True):
@@ -27,12 +33,14 @@ def typed_resources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
         for word in words:
             resource, sign, name = word.partition("/")
             if not sign:
-                text = "there is no need to specify a resource type as a separate argument when passing arguments in"
-                raise click.UsageError(f"{text} resource/name form\nhint: doorman get {words[0]}/NAME")
-            if not resource or not name or "/" in name:
-                raise click.UsageError(
-                    f'arguments in resource/name form must have a single resource and name: "{word}"'
+                text = (
+                    "there is no need to specify a resource type as a separate argument when passing arguments in "
+                    "resource/name form (e.g. 'doorman get resource/<resource_name>' instead of "
+                    "'doorman get resource resource/<resource_name>'"
                 )
+                fail(f"error: {text}\nhint: doorman get {words[0]}/NAME")
+            if not resource or not name or "/" in name:
+                fail("error: arguments in resource/name form must have a single resource and name")
             named[resource] = (*named.get(resource, ()), name)
         return list(named.items())
     first, names = words[0], tuple(words[1:])
@@ -41,4 +49,8 @@ def typed_resources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
 
 def find_objects(client: ApiClient, words: Sequence[str]) -> list[ObjectArgument]:
     """Raises NoSuchResource."""
-    return [ObjectArgument(find_resource(client, typed), names) for typed, names in typed_resources(words)]
+    return [
+        ObjectArgument(resource, names)
+        for typed, names in typed_resources(words)
+        for resource in find_resources(client, typed)
+    ]

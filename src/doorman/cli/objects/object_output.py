@@ -4,27 +4,35 @@ from typing import Any, Final
 
 import click
 import msgspec
-import yaml
 
 from doorman.cli.objects.jsonpath_template import TemplateError, render, text_of, values
 from doorman.cli.objects.output import print_columns, print_object
+from doorman.cli.objects.whole_objects import as_json, as_yaml, without_managers
+from doorman.cli.server_connection import fail
 from doorman.client.command_line.resource_lookup import ServedResource
 
 _PLAIN: Final = ("", "wide", "name", "json", "yaml")
 _WITH_TEMPLATE: Final = ("jsonpath", "custom-columns")
+_MISSING: Final = {"jsonpath": "template", "custom-columns": "custom columns"}
 _NOTHING: Final = "<none>"
 
 
 class OutputFormat(click.ParamType[str]):
     name = "format"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def __init__(self, *allowed: str) -> None:
+        """Without arguments: all of them."""
+        self._allowed = allowed or (*_PLAIN[1:], *_WITH_TEMPLATE)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
         kind, sign, template = value.partition("=")
-        if kind in _WITH_TEMPLATE and not (sign and template):
-            self.fail(f"{kind} format specified but no template given\nhint: -o {kind}=…", param, ctx)
-        if kind not in _WITH_TEMPLATE and value not in _PLAIN:
-            known = ", ".join([*_PLAIN[1:], *(f"{one}=…" for one in _WITH_TEMPLATE)])
-            self.fail(f'unable to match a printer suitable for the output format "{value}"\nhint: {known}', param, ctx)
+        if kind in _WITH_TEMPLATE and kind in self._allowed and not (sign and template):
+            what = "template" if kind == "jsonpath" else "custom-columns"
+            fail(f"error: {what} format specified but no {_MISSING[kind]} given\nhint: -o {kind}=…")
+        if value and (kind if kind in _WITH_TEMPLATE else value) not in self._allowed:
+            known = ",".join(sorted(self._allowed))
+            text = f'unable to match a printer suitable for the output format "{value}", allowed formats are: {known}'
+            fail(f"error: {text}")
         return str(value)
 
 
@@ -33,6 +41,8 @@ class PrintOptions(msgspec.Struct, frozen=True, kw_only=True):
     sort_by: str = ""
     no_headers: bool = False
     show_labels: bool = False
+    label_columns: tuple[str, ...] = ()
+    show_managed_fields: bool = False
 
     @property
     def is_table(self) -> bool:
@@ -48,7 +58,7 @@ def print_documents(found: Found, options: PrintOptions, *, is_one: bool) -> Non
     if options.sort_by:
         found = [(resource, doc) for doc, resource in sorted_by(options.sort_by, [(d, r) for r, d in found])]
     kind, _, template = options.output.partition("=")
-    docs = [doc for _, doc in found]
+    docs = [doc if options.show_managed_fields else without_managers(doc) for _, doc in found]
     if kind == "custom-columns":
         _print_own_columns(docs, template, with_header=not options.no_headers)
         return
@@ -74,10 +84,7 @@ def _list(docs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _print_whole(doc: dict[str, Any], kind: str) -> None:
-    if kind == "json":
-        print(msgspec.json.format(msgspec.json.encode(doc), indent=4).decode())
-    else:
-        print(yaml.safe_dump(doc, sort_keys=True, allow_unicode=True), end="")
+    print(as_json(doc) if kind == "json" else as_yaml(doc).rstrip("\n"))
 
 
 def sorted_by(path: str, pairs: list[tuple[dict[str, Any], Any]]) -> list[tuple[dict[str, Any], Any]]:
@@ -99,14 +106,10 @@ def _print_own_columns(docs: list[dict[str, Any]], spec: str, *, with_header: bo
     for column in spec.split(","):
         name, sign, path = column.partition(":")
         if not sign:
-            raise TemplateError(f'unexpected custom-columns spec: "{column}", expected <header>:<json-path-expr>')
+            raise TemplateError(f"unexpected custom-columns spec: {column}, expected <header>:<json-path-expr>")
         columns.append((name, path))
     rows = [[name for name, _ in columns]] if with_header else []
     rows += [
         [(",".join(map(text_of, values(path, doc))) if path else "") or _NOTHING for _, path in columns] for doc in docs
     ]
     print_columns(rows)
-
-
-def _cell(path: str, doc: dict[str, Any]) -> str:
-    return (",".join(map(text_of, values(path, doc))) if path else "") or _NOTHING

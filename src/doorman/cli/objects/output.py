@@ -4,8 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-import yaml
+from doorman.cli.objects.whole_objects import as_json, as_yaml, without_managers
 
 GAP = 3
 
@@ -14,9 +13,9 @@ def print_object(doc: dict[str, Any], output: str, *, qualified: str, verb: str 
     """One object: as JSON or YAML, by name, or `kind/name verb`."""
     name = f"{qualified}/{doc['metadata']['name']}"
     if output == "json":
-        print(msgspec.json.format(msgspec.json.encode(doc), indent=4).decode())
+        print(as_json(without_managers(doc)))
     elif output == "yaml":
-        print(yaml.safe_dump(doc, sort_keys=True, allow_unicode=True), end="")
+        print(as_yaml(without_managers(doc)), end="")
     elif output == "name" or not verb:
         print(name)
     else:
@@ -30,11 +29,12 @@ def print_table(
     with_namespace: bool,
     with_header: bool = True,
     with_labels: bool = False,
+    label_columns: Sequence[str] = (),
     kind: str = "",
 ) -> None:
     """A server's Table as kubectl shows it: names in capitals, cells in columns three apart.
 
-    `kind` stands before each name, where tables of several kinds are shown.
+    `kind` stands before each name, where tables of several kinds are shown; `label_columns` get a column each.
     """
     definitions = table.get("columnDefinitions") or []
     shown = [i for i, column in enumerate(definitions) if wide or not column.get("priority")]
@@ -46,6 +46,10 @@ def print_table(
     if kind:
         for row in rows[1 if with_header else 0 :]:
             row[0] = f"{kind}/{row[0]}"
+    for label in label_columns:
+        cells = [_labels_of(row).get(label, "") for row in found]
+        last = [label.rpartition("/")[2].upper(), *cells] if with_header else cells
+        rows = [[*row, text] for row, text in zip(rows, last, strict=True)]
     if with_labels:
         labels = [_labels(row) for row in found]
         last = ["LABELS", *labels] if with_header else labels
@@ -67,8 +71,12 @@ def print_columns(rows: Sequence[Sequence[str]], *, width_min: int = 0) -> None:
 
 
 def _labels(row: dict[str, Any]) -> str:
-    labels = (row["object"].get("metadata") or {}).get("labels") or {}
-    return ",".join(f"{name}={value}" for name, value in sorted(labels.items())) or "<none>"
+    return ",".join(f"{name}={value}" for name, value in sorted(_labels_of(row).items())) or "<none>"
+
+
+def _labels_of(row: dict[str, Any]) -> dict[str, str]:
+    labels: dict[str, str] = (row["object"].get("metadata") or {}).get("labels") or {}
+    return labels
 
 
 def _text(cell: Any) -> str:  # a JSON scalar

@@ -9,8 +9,9 @@ import click
 from doorman.base.clock import spent
 from doorman.base.errors import ApiError
 from doorman.cli.flag_types import GoDuration
+from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.jsonpath_template import TemplateError
-from doorman.cli.objects.object_arguments import ObjectArgument, find_objects
+from doorman.cli.objects.object_arguments import NOTHING_NAMED, ObjectArgument, find_objects
 from doorman.cli.objects.object_output import OutputFormat, PrintOptions, print_documents
 from doorman.cli.objects.wanted_states import Created, Gone, Unrecognized, WaitCondition, read_condition
 from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
@@ -21,7 +22,7 @@ _FOREVER = 7 * 24 * 3600.0
 """What kubectl takes a timeout below zero for."""
 
 
-@click.command("wait")
+@click.command("wait", cls=KubectlCommand)
 @click.argument("words", nargs=-1, metavar="TYPE NAME ... | TYPE/NAME ... | TYPE")
 @click.option(
     "--for", "wanted", default="", metavar="CONDITION",
@@ -58,12 +59,12 @@ def command(
     doorman wait pod/web --for=delete
     doorman wait deploy/api --for=jsonpath='{.status.readyReplicas}'=3
     """
-    if not words:
-        fail("error: You must provide one or more resources by argument.\nhint: doorman wait pod/NAME --for=…")
     try:
         condition = read_condition(wanted)
     except Unrecognized as error:
         fail(f"error: {error}")
+    if not words:
+        fail(f"error: {NOTHING_NAMED}\nhint: doorman wait pod/NAME --for=…")
     client = connect(cluster)
     space = "" if all_namespaces else namespace or client.namespace
     query = {"labelSelector": selector, "fieldSelector": field_selector}

@@ -69,7 +69,7 @@ def read_condition(text: str) -> WaitCondition:
         return ConditionIs(kind, value.lower() if sign else "true")
     if text.startswith("jsonpath="):
         return _path(text.removeprefix("jsonpath="))
-    raise Unrecognized(f'unrecognized condition: "{text}"')
+    raise Unrecognized(f'unrecognized condition: "{text}"' if text else "unrecognized condition: []")
 
 
 def _path(text: str) -> PathLeads:

@@ -1,8 +1,9 @@
 """A client over HTTP for the command line. kubeconfig, certificates, tokens and exec plugins are lightkube's work."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from errno import ECONNREFUSED
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -22,6 +23,7 @@ from doorman.client.command_line.api_client import error_of
 from doorman.client.command_line.kubeconfig_list import files_of, merged
 
 TIMEOUT_SECONDS: Final = 30.0
+_GIVE_ONE: Final = "give one with --kubeconfig or $KUBECONFIG; `doorman up` writes one"
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
@@ -34,11 +36,16 @@ class Unreachable(Exception):
 
 
 class HttpClient:
-    def __init__(self, kubeconfig: Path | None, context: str = "") -> None:
+    def __init__(
+        self, kubeconfig: Path | None, context: str = "", *, warn: Callable[[str], None] | None = None
+    ) -> None:
+        """`warn` is told what servers warn of, each thing once."""
         config = chosen_config(kubeconfig, context)
         self.namespace = config.context.namespace or "default"
         self.server = config.cluster.server
         self._date = ""
+        self._warn = warn
+        self._warned: set[str] = set()
         try:
             self._client = Client(config, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS), trust_env=False))
         except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -55,19 +62,28 @@ class HttpClient:
         accept: str = "application/json",
     ) -> Any:  # the answer, parsed
         """The parsed answer; a Status of failure is raised as the ApiError it was."""
-        headers = {"Accept": accept, "User-Agent": "doorman"}
+        headers = {"Accept": accept}
         content = None
         if body is not None:
             content = body if isinstance(body, bytes) else msgspec.json.encode(body)
             headers["Content-Type"] = content_type
+        answer = self._answer(method, _with_query(path, query), content, headers)
+        return msgspec.json.decode(answer) if answer else None
+
+    def text(self, path: str) -> str:
+        """What a path answers, as it comes."""
+        return self._answer("GET", path, None, {}).decode()
+
+    def _answer(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> bytes:
         try:
-            answer = self._client.request(method, _with_query(path, query), content=content, headers=headers)
+            answer = self._client.request(method, path, content=content, headers={**headers, "User-Agent": "doorman"})
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
         self._date = answer.headers.get("date", "")
+        self._tell_warnings(answer.headers.get_list("warning"))
         if answer.status_code >= 400:
             raise error_of(answer.status_code, answer.content)
-        return msgspec.json.decode(answer.content) if answer.content else None
+        return bytes(answer.content)
 
     def watch(self, path: str, *, query: Mapping[str, str], accept: str = "application/json") -> Iterator[Any]:
         """Watch events, parsed, until the server ends the stream."""
@@ -100,12 +116,22 @@ class HttpClient:
     def close(self) -> None:
         self._client.close()
 
+    def _tell_warnings(self, headers: Iterable[str]) -> None:
+        """Of `299 - "text"` the text."""
+        for header in headers:
+            text = header.partition('"')[2].removesuffix('"').replace('\\"', '"').replace("\\\\", "\\")
+            if self._warn is not None and text not in self._warned:
+                self._warned.add(text)
+                self._warn(text)
+
     def _unreachable(self, error: Exception) -> Unreachable:
         host = self.server.removeprefix("https://").removeprefix("http://")
-        return Unreachable(
-            f"The connection to the server {host} was refused - did you specify the right host or port? ({error})",
-            "is it running? `doorman up` starts one",
-        )
+        hint = "is it running? `doorman up` starts one"
+        if f"[Errno {ECONNREFUSED}]" in str(error):
+            return Unreachable(
+                f"The connection to the server {host} was refused - did you specify the right host or port?", hint
+            )
+        return Unreachable(f"Unable to connect to the server {host}: {error}", hint)
 
 
 def find_kubeconfig(given: Path | None, fallback: Path) -> Path:
@@ -120,13 +146,18 @@ def find_kubeconfig(given: Path | None, fallback: Path) -> Path:
 
 def chosen_config(kubeconfig: Path | None, context: str = "") -> SingleConfig:
     """What a kubeconfig says of one context. None: what a pod is given. Raises `Unreachable`."""
+    files = files_of(str(kubeconfig)) if kubeconfig is not None else []
     try:
-        files = files_of(str(kubeconfig)) if kubeconfig is not None else []
         loaded = merged(files) if files else KubeConfig.from_service_account()
         config = loaded.get(context or None)
         if config is None:
             raise ConfigError("no current context")
     except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError, YAMLError) as error:
+        missing = next((file for file in files if not file.exists()), None) if len(files) == 1 else None
+        if missing is not None:
+            raise Unreachable(f"stat {missing}: no such file or directory", _GIVE_ONE) from error
+        if context and f"'{context}' not found" in str(error):
+            raise Unreachable(f"context was not found for specified context: {context}", _GIVE_ONE) from error
         raise _unusable(kubeconfig, error) from error
     return config
 
@@ -135,7 +166,7 @@ def _unusable(kubeconfig: Path | None, error: Exception) -> Unreachable:
     named = f"the kubeconfig {kubeconfig}" if kubeconfig is not None else "the service account of this pod"
     return Unreachable(
         f"{named} cannot be used: {_fault_of(error)}",
-        "give one with --kubeconfig or $KUBECONFIG; `doorman up` writes one",
+        _GIVE_ONE,
     )
 
 

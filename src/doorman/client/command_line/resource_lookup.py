@@ -19,10 +19,16 @@ class ServedResource(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     namespaced: bool
     short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
 
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def described(self) -> str:
+        """`/v1, Resource=pods`: how kubectl names it where a list fails."""
+        return f"{self.group}/{self.version}, Resource={self.name}"
 
     @property
     def qualified(self) -> str:
@@ -52,12 +58,22 @@ def resources(client: ApiClient) -> list[ServedResource]:
     return found
 
 
+def find_resources(client: ApiClient, typed: str) -> list[ServedResource]:
+    """Those of a category (`all`), the first version of each; else the one that is meant."""
+    _first(client, lambda resource: typed in resource.categories)
+    members: dict[tuple[str, str], ServedResource] = {}
+    for resource in _known[client]:
+        if typed in resource.categories:
+            members.setdefault((resource.group, resource.name), resource)
+    return list(members.values()) or [find_resource(client, typed)]
+
+
 def find_resource(client: ApiClient, typed: str) -> ServedResource:
     wanted, _, group = typed.lower().partition(".")
 
     def is_it(resource: ServedResource) -> bool:
         names = (resource.name, resource.singular, resource.kind.lower(), *resource.short_names)
-        return wanted in names and group in ("", resource.group, f"{resource.version}.{resource.group}".rstrip("."))
+        return wanted in names and group in ("", resource.group, f"{resource.version}.{resource.group}")
 
     found = _first(client, is_it)
     if found is not None:
@@ -96,4 +112,5 @@ def _resource(group: str, version: str, raw: dict[str, Any]) -> ServedResource: 
         kind=raw["responseKind"]["kind"],
         namespaced=raw["scope"] == "Namespaced",
         short_names=tuple(raw.get("shortNames", ())),
+        categories=tuple(raw.get("categories", ())),
     )

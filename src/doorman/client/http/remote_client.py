@@ -200,7 +200,8 @@ class RemoteClient:
 
     def _patched(self, kind: Kind, live: Document, action: Patch) -> Document:
         if action.type is PatchType.JSON:
-            return json_patch(live, action.body)
+            patched: Document = json_patch(live, action.body)
+            return patched
         if action.type is PatchType.MERGE or kind.is_custom:
             return merge_patch(live, action.body)
         return strategic_merge(self._scheme.schema, kind.type_name, live, action.body)

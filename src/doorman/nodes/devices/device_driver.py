@@ -14,6 +14,7 @@ from typing import Any, Final
 from doorman.api.views.meta import controller_of
 from doorman.api.views.nodes import Node
 from doorman.api.views.resource.devices import CLASSES, SLICES, DeviceClass, DeviceTaint, ResourceSlice
+from doorman.api.views.resource.resource_claims import ClaimAllocation
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, Create, Delete, Patch, PatchType
@@ -55,8 +56,20 @@ def slice_keys(change: ObjectChange) -> Iterable[str]:
 SOURCES: Final = (Source("nodes", node_keys), Source(SLICES, slice_keys))
 
 
-def slice_name(node: str, kind: DeviceKind) -> str:
-    return f"{node}-{kind.driver}"
+def slice_name(node: str, driver: str) -> str:
+    return f"{node}-{driver}"
+
+
+def withdrawn_device(allocation: ClaimAllocation, node: str, slices: ListerOf[ResourceSlice] | None) -> str:
+    """The first device of an allocation that a simulated driver, asked to prepare it, does not have any more."""
+    if slices is None:
+        return ""
+    for result in allocation.devices.results:
+        if result.driver.endswith(DRIVER_SUFFIX):
+            published = slices.get(slice_name(node, result.driver))
+            if published is None or all(device.name != result.device for device in published.spec.devices):
+                return result.device
+    return ""
 
 
 def decide_devices(
@@ -118,7 +131,7 @@ class SimulatedDeviceDriver:
         actions: list[Action] = []
         for kind in kinds:
             actions += self._publish(node, kind, taints, failed_devices(annotations), now)
-        wanted = {slice_name(name, kind) for kind in kinds}
+        wanted = {slice_name(name, kind.driver) for kind in kinds}
         for one in self._slices.by("owner", node.metadata.uid):
             if one.spec.driver.endswith(DRIVER_SUFFIX) and one.metadata.name not in wanted:
                 actions.append(Delete(resource=SLICES, name=one.metadata.name, uid=one.metadata.uid))
@@ -127,7 +140,7 @@ class SimulatedDeviceDriver:
     def _publish(
         self, node: Node, kind: DeviceKind, taints: Sequence[DeviceTaintSpec], failed: Sequence[str], now: Instant
     ) -> list[Action]:
-        name = slice_name(node.metadata.name, kind)
+        name = slice_name(node.metadata.name, kind.driver)
         before = self._slices.get(name)
         devices = decide_devices(kind, taints, failed, before, now)
         actions: list[Action] = []

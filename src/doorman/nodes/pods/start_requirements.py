@@ -12,11 +12,13 @@ from typing import Final
 from doorman.api.views.nodes import Node
 from doorman.api.views.persistent_volumes import PersistentVolumeClaim
 from doorman.api.views.pods import Pod, Volume
+from doorman.api.views.resource.devices import ResourceSlice
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.base.clock import Instant
 from doorman.client.actions import Action
 from doorman.client.controller_contract import ObjectChange, Result
 from doorman.client.informer_cache import ListerOf
+from doorman.nodes.devices.device_driver import withdrawn_device
 from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.unstarted_pod_status import held_up_body, starting_body
 from doorman.nodes.status.kubelet_writes import pod_event, status_patch
@@ -42,12 +44,14 @@ class StartRequirements:
         claims: ListerOf[PersistentVolumeClaim] | None = None,
         resource_claims: ListerOf[ResourceClaim] | None = None,
         volumes: NodeVolumes | None = None,
+        slices: ListerOf[ResourceSlice] | None = None,
     ) -> None:
         """What is not given is not known, and not waited for."""
         self._configuration = configuration
         self._claims = claims
         self._resource_claims = resource_claims
         self._volumes = volumes
+        self._slices = slices
         self._waits: dict[str, tuple[Instant, float]] = {}
         """By the pod's uid: when it is tried again, and how long after that the next time."""
 
@@ -153,7 +157,10 @@ class StartRequirements:
         if not is_reserved_for(claim, pod):
             meta = pod.metadata
             return f"pod {meta.name} ({meta.uid}) is not allowed to use ResourceClaim {name} ({claim.metadata.uid})"
-        return f"ResourceClaim {name}: not allocated" if claim.status.allocation is None else ""
+        if claim.status.allocation is None:
+            return f"ResourceClaim {name}: not allocated"
+        device = withdrawn_device(claim.status.allocation, pod.spec.node_name, self._slices)
+        return f"NodePrepareResources failed for ResourceClaim {name}: there is no device {device}" if device else ""
 
 
 def _pending(pod: Pod, now: Instant) -> Sequence[Action]:

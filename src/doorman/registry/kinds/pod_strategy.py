@@ -62,14 +62,6 @@ def _merge_label_keys(spec: Document, labels: Mapping[str, str]) -> None:
 def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     _keep_resources(new.get("spec", {}), old.get("spec", {}))
     prepare_update(kind, new, old, now)
-    if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
-        status = copy.deepcopy(new.get("status", {}))
-        kept = [c for c in status.get("conditions") or () if c.get("reason") != "SchedulingGated"]
-        if kept:
-            status["conditions"] = kept
-        else:
-            status.pop("conditions", None)
-        new["status"] = status
 
 
 def _keep_resources(after: Document, before: Document) -> None:
@@ -120,23 +112,32 @@ def ephemeral_containers(kind: Kind, new: Document, old: Document, now: Instant)
 
 
 def resize(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
-    """Only resources and resize policies come from the request."""
-    wanted = new.get("spec", {})
-    take_only(new, old)
-    spec = copy.deepcopy(old.get("spec", {}))
-    for group in ("containers", "initContainers"):
-        by_name = {c.get("name"): c for c in wanted.get(group, ())}
-        for container in spec.get(group, ()):
-            asked = by_name.get(container.get("name"))
-            if asked is not None:
-                for name in ("resources", "resizePolicy"):
-                    if name in asked:
-                        container[name] = asked[name]
-    if "resources" in wanted:
-        spec["resources"] = copy.deepcopy(wanted["resources"])
-    default_pod_level_resources(spec)
-    new["spec"] = spec
+    """Only resources and resize policies come from the request. Validation says if the containers are others."""
+    wanted, before = new.get("spec", {}), old.get("spec", {})
+    if all(len(wanted.get(group) or ()) == len(before.get(group) or ()) for group in ("containers", "initContainers")):
+        take_only(new, old)
+        spec = {**before, **{group: _resized(wanted, before, group) for group in ("containers", "initContainers")}}
+        spec = {name: value for name, value in spec.items() if name != "initContainers" or value}
+        if resources := wanted.get("resources", before.get("resources")):
+            spec["resources"] = copy.deepcopy(resources)
+        new["spec"] = spec
+    default_pod_level_resources(new.setdefault("spec", {}))
     _bump_if_changed(kind, new, old)
+
+
+def _resized(wanted: Document, before: Document, group: str) -> list[Document]:
+    """The stored containers with the resources that are asked for, unless they are renamed or in another order."""
+    asked, stored = wanted.get(group) or [], before.get(group) or []
+    if [one.get("name") for one in asked] != [one.get("name") for one in stored]:
+        return list(asked)
+    taken = ("resources", "resizePolicy")
+    return [
+        {
+            **{name: value for name, value in was.items() if name not in taken},
+            **{name: copy.deepcopy(one[name]) for name in taken if name in one},
+        }
+        for one, was in zip(asked, stored, strict=True)
+    ]
 
 
 def _bump_if_changed(kind: Kind, new: Document, old: Document) -> None:

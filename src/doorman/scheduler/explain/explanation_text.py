@@ -50,7 +50,7 @@ def _headline(explanation: Explanation) -> str:
 
 def _score_lines(explanation: Explanation) -> Iterator[str]:
     fitting = sorted((node for node in explanation.nodes if node.fits), key=lambda node: -node.total)
-    yield f"{len(fitting)} nodes would take it, best first:"
+    yield f"{len(fitting)} node{'' if len(fitting) == 1 else 's'} would take it, best first:"
     for node in fitting[:NODES_SCORED_MAX]:
         mark = " (it is here)" if node.node == explanation.bound_to else ""
         yield f"  {node.total:>5}  {node.node}{mark}  {_score_parts(node)}"

@@ -15,6 +15,7 @@ import msgspec
 from doorman.api.kinds import Kind, Kinds, builtin_kinds
 from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.schema import Document, Schema
+from doorman.api.storage_keys import PREFIXES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.custom.custom_versions import MARK
@@ -22,17 +23,6 @@ from doorman.server.codec.stored_definitions import from_v1beta1
 from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
 
 MASTER_LEASE_SECONDS: Final = 15
-
-PREFIXES: Final[Mapping[str, str]] = {
-    "nodes": "minions",
-    "services": "services/specs",
-    "endpoints": "services/endpoints",
-    "replicationcontrollers": "controllers",
-    "ingresses.networking.k8s.io": "ingress",
-    "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
-    "apiservices.apiregistration.k8s.io": "apiregistration.k8s.io/apiservices",
-}
-"""Of resources that are not stored under their own name."""
 
 VERSIONS: Final[Mapping[str, str]] = {
     "clustertrustbundles.certificates.k8s.io": "certificates.k8s.io/v1beta1",

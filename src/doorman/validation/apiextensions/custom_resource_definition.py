@@ -128,14 +128,16 @@ def _approval_errors(doc: Document) -> list[FieldError]:
 
 def _conversion_errors(conversion: Mapping[str, Json]) -> list[FieldError]:
     strategy = conversion.get("strategy", "")
+    if not strategy:
+        return [required("spec.conversion.strategy")]
     if strategy not in ("None", "Webhook"):
         return [not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))]
     webhook = conversion.get("webhook") or {}
     at = "spec.conversion.webhookClientConfig"
     if strategy == "None":
-        if webhook.get("clientConfig"):
-            return [forbidden(at, "should not be set when strategy is not set to Webhook")]
-        return []
+        text = "should not be set when strategy is not set to Webhook"
+        given = (("clientConfig", at), ("conversionReviewVersions", "spec.conversion.conversionReviewVersions"))
+        return [forbidden(path, text) for name, path in given if webhook.get(name)]
     errors: list[FieldError] = []
     client = webhook.get("clientConfig")
     if not client:

@@ -1,11 +1,14 @@
 """A node: its taints, its resources, and what is fixed once it is set."""
 
+import re
 from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, duplicate, forbidden, invalid
-from doorman.semantics.name_syntax import CIDR_FAULT, cidr_version_or_none
+from doorman.base.errors import FieldError, FieldErrorType, duplicate, forbidden, invalid
+from doorman.base.go_format import quote
+from doorman.semantics.addresses import cidr_faults, network_or_none
 from doorman.validation.context import Context, distinct
 from doorman.validation.core.node_taint_rules import taint_annotation_errors, taint_errors
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
@@ -15,6 +18,12 @@ _ONE_OF_A_FAMILY: Final = "may specify no more than one CIDR for each IP family"
 _FIXED_CIDRS: Final = 'node updates may not change podCIDR except from "" to valid'
 _MODIFIED: Final = "field cannot be modified once set"
 _CLEARED: Final = "field cannot be cleared once set"
+_FEATURE: Final = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*", re.ASCII)
+_FEATURE_BYTES_MAX: Final = 253
+_FEATURE_FAULT: Final = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
 
 
 def validate_node_create(doc: Document, _context: Context) -> list[FieldError]:
@@ -71,7 +80,7 @@ def _taint_errors(doc: Document) -> list[FieldError]:
 
 
 def _status_errors(doc: Document) -> list[FieldError]:
-    return [*_resource_errors(doc, "capacity"), *_resource_errors(doc, "allocatable")]
+    return [*_resource_errors(doc, "capacity"), *_resource_errors(doc, "allocatable"), *_feature_errors(doc)]
 
 
 def _address_errors(doc: Document) -> list[FieldError]:
@@ -110,18 +119,47 @@ def _fixed_errors(new: Document, old: Document) -> list[FieldError]:
 def _cidr_errors(cidrs: Sequence[str]) -> list[FieldError]:
     """At most one range of each family."""
     path = "spec.podCIDRs"
-    versions = [cidr_version_or_none(cidr) for cidr in cidrs]
     errors = [
-        invalid(f"{path}[{index}]", cidr, CIDR_FAULT)
-        for index, (cidr, version) in enumerate(zip(cidrs, versions, strict=True))
-        if version is None
+        invalid(f"{path}[{index}]", cidr, fault)
+        for index, cidr in enumerate(cidrs)
+        for fault in cidr_faults(cidr, legacy=True)
     ]
-    if len(cidrs) > 1:
-        if len(cidrs) > 2 or len(set(versions)) < 2:
-            errors.append(invalid(path, list(cidrs), _ONE_OF_A_FAMILY))
-            if len(cidrs) > 2:
-                return errors
-        errors.extend(duplicate(f"{path}[{at}]", cidr) for at, cidr in enumerate(cidrs) if cidr in cidrs[:at])
+    if len(cidrs) < 2:
+        return errors
+    networks = [network_or_none(cidr) for cidr in cidrs]
+    families = {_family(network) for network in networks if network is not None}
+    if None in networks:
+        first = networks.index(None)
+        why = f"invalid CIDR[{first}]: <nil> (invalid CIDR address: {cidrs[first]})"
+        text = f"Internal error: invalid PodCIDRs. failed to check with dual stack with error:{why}"
+        errors.append(FieldError(FieldErrorType.INTERNAL, path, text))
+    if None in networks or len(families) < 2 or len(cidrs) > 2:
+        errors.append(invalid(path, list(cidrs), _ONE_OF_A_FAMILY))
+    return errors
+
+
+def _family(network: IPv4Network | IPv6Network) -> int:
+    """An address of the fourth version may be written as one of the sixth."""
+    mapped = isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None
+    return 4 if mapped else network.version
+
+
+def _feature_errors(doc: Document) -> list[FieldError]:
+    """Names of features that a node declares: in order, each once."""
+    errors: list[FieldError] = []
+    features: Sequence[str] = (doc.get("status") or {}).get("declaredFeatures") or ()
+    for index, feature in enumerate(features):
+        at = f"status.declaredFeatures[{index}]"
+        if index and feature == features[index - 1]:
+            errors.append(duplicate(at, feature))
+        elif index and feature < features[index - 1]:
+            errors.append(invalid(at, feature, "list must be sorted alphabetically"))
+        if len(feature.encode()) > _FEATURE_BYTES_MAX:
+            fault = f"must be no more than {_FEATURE_BYTES_MAX} characters"
+        else:
+            fault = "" if _FEATURE.fullmatch(feature) else _FEATURE_FAULT
+        if fault:
+            errors.append(invalid(at, feature, f"invalid feature name {quote(feature)}: {fault}"))
     return errors
 
 

@@ -118,7 +118,7 @@ def _attributes_class_errors(spec: Part) -> list[FieldError]:
 def _capacity_errors(capacity: Part) -> list[FieldError]:
     errors = [] if capacity else [required("spec.capacity")]
     if "storage" not in capacity or len(capacity) > 1:
-        errors.append(not_supported("spec.capacity", dict(capacity), ("storage",)))
+        errors.append(not_supported("spec.capacity", dict(capacity) or None, ("storage",)))
     for name, amount in capacity.items():
         errors += _basic_errors(amount, f"spec.capacity[{name}]")
         if parse_quantity(amount) <= 0:

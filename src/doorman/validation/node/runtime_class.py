@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, duplicate, invalid
+from doorman.base.errors import FieldError, duplicate, invalid, required
 from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
@@ -15,7 +15,10 @@ from doorman.validation.resources import quantity_errors
 def validate_runtime_class_create(doc: Document, _context: Context) -> list[FieldError]:
     errors = validate_metadata(doc)
     handler = doc.get("handler", "")
-    errors.extend(invalid("handler", handler, fault) for fault in dns_label_faults(handler))
+    if not handler:
+        errors.append(required("handler"))
+    else:
+        errors.extend(invalid("handler", handler, fault) for fault in dns_label_faults(handler))
     for name, quantity in ((doc.get("overhead") or {}).get("podFixed") or {}).items():
         errors.extend(quantity_errors(name, quantity, f"overhead.podFixed[{name}]"))
     scheduling = doc.get("scheduling") or {}

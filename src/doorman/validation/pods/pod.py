@@ -63,9 +63,24 @@ def pod_errors(doc: Document, *, comparison_operators: bool) -> list[FieldError]
         errors.extend(_annotation_errors(annotations, spec, at, comparison_operators=comparison_operators))
     name = doc["metadata"].get("name") or ""
     errors.extend(pod_spec_errors(spec, "spec", comparison_operators=comparison_operators, pod=name))
+    if not spec.get("serviceAccountName") and (volumes := spec.get("volumes")):
+        errors.extend(_token_errors(volumes))
     errors.extend(image_errors(spec.get("containers") or (), "spec.containers"))
     errors.extend(image_errors(spec.get("initContainers") or (), "spec.initContainers"))
     return errors
+
+
+def _token_errors(volumes: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+    """Of a pod that runs as nobody: whose tokens would they be? Admission names somebody before a pod is created."""
+    return [
+        forbidden(
+            f"spec.volumes[{at}].projected.sources[{index}].serviceAccountToken",
+            "must not be specified when serviceAccountName is not set",
+        )
+        for at, volume in enumerate(volumes)
+        for index, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if source.get("serviceAccountToken") is not None
+    ]
 
 
 def template_errors(template: Mapping[str, Any], path: str, *, comparison_operators: bool) -> list[FieldError]:

@@ -3,7 +3,16 @@
 from typing import Final
 
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from doorman.base.errors import (
+    FieldError,
+    FieldErrorType,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
 from doorman.semantics.name_syntax import LABEL_BYTES_MAX, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.persistent_volume import inline_volume_errors
@@ -175,8 +184,14 @@ def _create_attachment(doc: Document, _context: Context) -> list[FieldError]:
 
 
 def _update_attachment(new: Document, old: Document, context: Context) -> list[FieldError]:
-    errors = [*_create_attachment(new, context), *fixed(new, old, "spec", "")]
-    return distinct([*errors, *validate_metadata_update(new, old)])
+    changed = fixed(new, old, "spec", "")
+    errors = _create_attachment(new, context)
+    if changed:
+        name = (new.get("spec") or {}).get("attacher") or ""
+        undeclared = badly("spec.attacher", name, subdomain_faults(name.lower())) if name else []
+        kept = [error for error in errors if error.field != "spec.attacher" or error.type is not FieldErrorType.INVALID]
+        errors = [*undeclared, *kept]
+    return distinct([*errors, *changed, *validate_metadata_update(new, old)])
 
 
 CSI_DRIVER: Final = Validator(create=_create_driver, update=_update_driver)

@@ -59,7 +59,10 @@ def test_json_patch(operations: Any, expected: Any) -> None:
             id="copies-double-without-end",
         ),
         pytest.param([{"op": "copy", "from": "", "path": "/l/0"}] * 40, 422, id="document-copied-into-itself"),
-        pytest.param([{"op": "copy", "from": "/none", "path": "/l/0"}], 422, id="copy-of-nothing"),
+        pytest.param([{"op": "copy", "from": "/none/a", "path": "/l/0"}], 422, id="copy-from-nowhere"),
+        pytest.param([{"op": "move", "from": "/none", "path": "/l/0"}], 422, id="move-of-nothing"),
+        pytest.param([{"op": "add", "path": "", "value": {}}], 422, id="nothing-holds-the-whole"),
+        pytest.param([{"op": "replace", "path": "", "value": 1}], 422, id="scalar-for-the-whole"),
         pytest.param(
             [{"op": "add", "path": "/l" + "/0" * i, "value": [[]]} for i in range(400)], 422, id="ever-deeper"
         ),
@@ -78,3 +81,17 @@ def test_copies_within_the_bound_are_made() -> None:
     assert json_patch({"a": value}, operations) == {"a": value, "b0": value, "b1": value}
     with pytest.raises(ApiError):
         json_patch({"a": value}, [*operations, {"op": "copy", "from": "/a", "path": "/b2"}])
+
+
+@pytest.mark.parametrize(
+    ("operations", "expected"),
+    [
+        pytest.param([{"op": "copy", "from": "/none", "path": "/a"}], {"a": None, "l": [1, 2]}, id="copy-of-nothing"),
+        pytest.param([{"op": "add", "path": "/l/-1", "value": 3}], {"l": [1, 2, 3]}, id="from-the-end"),
+        pytest.param([{"op": "replace", "path": "l/0", "value": 3}], {"l": [1, 2], "0": 3}, id="before-the-slash"),
+        pytest.param([{"op": "move", "from": "/l/0", "path": "/l/1"}], {"l": [2, 1]}, id="move"),
+        pytest.param([{"op": "replace", "path": "", "value": []}], [], id="the-whole"),
+    ],
+)
+def test_what_the_library_of_api_servers_does(operations: list[dict[str, Any]], expected: Any) -> None:
+    assert json_patch({"l": [1, 2]}, operations) == expected

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.api.views.meta import to_view
+from doorman.api.views.resource.devices import ResourceSlice
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.client.actions import Patch, RecordEvent
 from doorman.nodes.pods.pod_configuration import PodConfiguration
@@ -78,6 +79,30 @@ def test_devices(claim: Any, fault: str) -> None:
     found = told(requirements(resource_claims={"gpu": claim} if claim is not None else {}), pod)
     text = f"Failed to prepare dynamic resources: prepare dynamic resources: {fault}"
     assert found == [("FailedPrepareDynamicResources", text)]
+
+
+@pytest.mark.parametrize(
+    ("driver", "published", "fault"),
+    [
+        pytest.param("gpu.doorman.dev", ["gpu-0", "gpu-1"], "", id="there"),
+        pytest.param("gpu.doorman.dev", ["gpu-0"], "there is no device gpu-1", id="withdrawn"),
+        pytest.param("gpu.doorman.dev", None, "there is no device gpu-1", id="nothing is published any more"),
+        pytest.param("gpu.example.com", [], "", id="another driver says it itself"),
+    ],
+)
+def test_device_that_its_driver_has_withdrawn_is_not_prepared(
+    driver: str, published: list[str] | None, fault: str
+) -> None:
+    result = {"request": "r", "driver": driver, "pool": "node-1", "device": "gpu-1"}
+    reserved = [{"resource": "pods", "name": "p", "uid": "uid-p"}]
+    claim = resource_claim(reservedFor=reserved, allocation={"devices": {"results": [result]}})
+    devices = [{"name": name} for name in published or ()]
+    slices = Known()
+    if published is not None:
+        slices.objects["node-1-gpu.doorman.dev"] = to_view({"spec": {"devices": devices}}, ResourceSlice)
+    needs = StartRequirements(resource_claims=Known(gpu=claim), slices=slices)  # type: ignore[arg-type]  # as far as it is asked
+    found = told(needs, make_pod("p", node="node-1", resourceClaims=[{"name": "r", "resourceClaimName": "gpu"}]))
+    assert [text.rpartition("ResourceClaim gpu: ")[2] for _, text in found] == ([fault] if fault else [])
 
 
 def test_it_is_told_each_time_after_twice_as_long_and_pending_is_said_once() -> None:
