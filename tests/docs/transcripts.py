@@ -44,8 +44,8 @@ VARIES = (
     (re.compile(r"\b(\d+(\.\d+)?(d|h|m|s|ms))+\b"), "AGE"),
 )
 GOES_ON = re.compile(
-    r" &$|^(scripts/up|doorman up)\b(?!.*--detach)|^doorman (scheduler|controllers|nodes)\b(?!.*--check-access)"
-    r"| -w$|^kubectl logs -f\b"
+    r" &$| -w$|^kubectl logs -f\b|^(scripts/up|doorman up)\b(?!.*--detach)"
+    r"|^doorman (scheduler|controllers|nodes)\b(?!.*--check-access)"
 )
 """What is not waited for, but read until as many lines have come as are shown."""
 PORTS = re.compile(r"\b(8888|2379|2380|10257|10259)\b")

@@ -71,7 +71,8 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
 
 def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> Any:  # any JSON value
     if patch.type == JSON_PATCH:
-        return json_patch(live, patch.body.value)
+        # Values go in as they were read, with what occurs twice in them.
+        return json_patch(live, patch.body.value if patch.body.typed is None else patch.body.typed)
     if patch.type == MERGE_PATCH:
         return merge_patch(live, patch.body.value)
     return strategic_merge(schema, kind.type_name, live, patch.body.value)
@@ -129,7 +130,8 @@ def _decoded(
     become others.
     """
     try:
-        cleaned, unknown = schema.clean(patched, kind.type_name, known=known)
+        is_converted = patch.type == STRATEGIC_MERGE_PATCH
+        cleaned, unknown = schema.clean(patched, kind.type_name, known=known, names_keys=not is_converted)
     except DecodeError:
         if patch.type == MERGE_PATCH:
             schema.clean(in_order(patched), kind.type_name)

@@ -124,9 +124,25 @@ def _update_priority_class(kind: Kind, new: Document, old: Document, now: Instan
     new["metadata"]["generation"] = old["metadata"].get("generation", 1)
 
 
+def _create_endpoint_slice(kind: Kind, doc: Document, now: Instant) -> None:
+    prepare_create(kind, doc, now)
+    _settle_endpoint_slice(doc)
+
+
+def _settle_endpoint_slice(doc: Document) -> None:
+    """Only the older version of the API has other topology than the zone. Empty lists are none."""
+    for name in ("endpoints", "ports"):
+        doc[name] = doc.get(name) or None
+    for endpoint in doc["endpoints"] or ():
+        endpoint.pop("deprecatedTopology", None)
+
+
 def _update_endpoint_slice(kind: Kind, new: Document, old: Document, now: Instant) -> None:
-    """Labels say which service it belongs to: they count too."""
+    """Labels say which service it belongs to: they count too. So does what is left out afterwards."""
+    for name in ("endpoints", "ports"):
+        new[name] = new.get(name) or None
     prepare_update(kind, new, old, now)
+    _settle_endpoint_slice(new)
     before, after = old["metadata"], new["metadata"]
     if before.get("labels", {}) != after.get("labels", {}):
         after["generation"] = before.get("generation", 0) + 1
@@ -138,6 +154,26 @@ def _update_csi_driver(kind: Kind, new: Document, old: Document, now: Instant) -
     if is_changed(kind, new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
+
+# Leases
+
+
+def _create_lease(kind: Kind, doc: Document, now: Instant) -> None:
+    """Elections that the server coordinates are a feature that is off."""
+    prepare_create(kind, doc, now)
+    for name in _OF_COORDINATED_ELECTIONS:
+        (doc.get("spec") or {}).pop(name, None)
+
+
+def _update_lease(kind: Kind, new: Document, old: Document, now: Instant) -> None:
+    prepare_update(kind, new, old, now)
+    before = old.get("spec") or {}
+    if not any(name in before for name in _OF_COORDINATED_ELECTIONS):
+        for name in _OF_COORDINATED_ELECTIONS:
+            (new.get("spec") or {}).pop(name, None)
+
+
+_OF_COORDINATED_ELECTIONS: Final = ("strategy", "preferredHolder")
 
 # Service accounts
 
@@ -298,7 +334,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
         create=_create_namespace, update=_update_namespace, subresources={"finalize": _finalize_namespace}
     ),
     "priorityclasses.scheduling.k8s.io": _strategy(update=_update_priority_class),
-    "endpointslices.discovery.k8s.io": _strategy(update=_update_endpoint_slice),
+    "endpointslices.discovery.k8s.io": _strategy(create=_create_endpoint_slice, update=_update_endpoint_slice),
+    "leases.coordination.k8s.io": _strategy(create=_create_lease, update=_update_lease),
     "csidrivers.storage.k8s.io": _strategy(update=_update_csi_driver),
     "serviceaccounts": _strategy(create=_create_account, update=_update_account),
     "services": _strategy(create=_create_service, update=_update_service),

@@ -21,7 +21,7 @@ from doorman.base.loop_turns import in_turn
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body
-from doorman.registry.object_identity import check_name, check_place, settle_namespace
+from doorman.registry.object_identity import check_name, check_place, drop_repeated_owners, settle_namespace
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, tell_duplicates, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry, Transform
@@ -83,7 +83,9 @@ class ResourceHandlers:
         if kind.namespaced and not info.namespace and info.verb not in ("list", "watch"):
             raise method_not_allowed()
         is_old_watch = info.verb == "watch" and bool(info.name)  # the prefix /watch/ takes a name too
-        if info.verb not in kind.verbs or (bool(info.name) is (info.verb in _ON_COLLECTIONS) and not is_old_watch):
+        is_named_create = info.verb == "create" and kind.is_custom  # those do not look at the rest of the path
+        is_placed = bool(info.name) is not (info.verb in _ON_COLLECTIONS) or is_old_watch or is_named_create
+        if info.verb not in kind.verbs or not is_placed:
             raise method_not_allowed()
         if info.verb == "watch" and call.request.method not in ("GET", "HEAD"):
             raise method_not_allowed()
@@ -155,8 +157,10 @@ class ResourceHandlers:
             return await self._bind(call, renderer)
         doc = await self._decode(call, "CreateOptions")
         if self._access.reviews.is_about(kind):
+            drop_repeated_owners(doc.setdefault("metadata", {}), call.warnings)
             answer = self._access.reviews.answer(kind, info.namespace, doc, call.user)
             answer["metadata"] |= self._registry.proposer.owners(kind, doc, caller)
+            self._registry.schema.complete(answer, kind.type_name)
             return renderer.document(answer, status=201)
         if self._access.guard.is_about(kind):
             self._access.guard.check(kind, info.namespace, doc, None, call.user)

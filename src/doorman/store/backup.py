@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from doorman.store.data_directory import DATABASE, MARK, PRIVATE_FILE, PRIVATE_FOLDER
-from doorman.store.database import FORMAT, look
+from doorman.store.database import FORMAT, WITHOUT_CHECKSUMS, look
 from doorman.store.store_contract import Unusable
 
 KEYS: Final = "pki"
@@ -98,7 +98,7 @@ def _check(database: Path) -> int:
     with closing(sqlite3.connect(database)) as connection:
         (state,) = connection.execute("PRAGMA integrity_check").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if state != "ok" or version != FORMAT:
+        if state != "ok" or version not in (WITHOUT_CHECKSUMS, FORMAT):
             raise sqlite3.DatabaseError(state if state != "ok" else f"format {version}, and not {FORMAT}")
         (newest,) = connection.execute("SELECT max(revision) FROM log").fetchone()
         counter = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()

@@ -2,13 +2,15 @@
 
 Its table is a log, one row a write:
 
-    revision | key            | created | value          (value NULL: the key was deleted)
-    ---------+----------------+---------+-------
-           7 | pods/default/a |       7 | {...}
-           8 | pods/default/a |       7 | {...}          supersedes 7
-           9 | pods/default/a |       7 | NULL           a deletion
+    revision | key            | created | value | checksum     (value NULL: the key was deleted)
+    ---------+----------------+---------+-------+---------
+           7 | pods/default/a |       7 | {...} | 2158094751
+           8 | pods/default/a |       7 | {...} | 3735928559   supersedes 7
+           9 | pods/default/a |       7 | NULL  | 1164713442   a deletion
 
-Reading it in order, the newest row of a key wins. Rows that are superseded are deleted later, a batch at a time.
+Reading it in order, the newest row of a key wins. Rows that are superseded are deleted later, a batch at a time. The
+checksum is of all the rest: SQLite does not notice when a disk gives back a page that is not what was written. Files of
+format 1 have none; they get the column when they are opened to be written.
 
 Whoever closes the last connection folds the write-ahead log into the file and removes it. So what a disk once gave back
 wrongly would be lost for good: it is looked at by connections that only read (`look`), which leave everything as it is,
@@ -17,20 +19,25 @@ before one that writes is opened.
 
 import contextlib
 import sqlite3
+import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
+from zlib import crc32
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+WITHOUT_CHECKSUMS: Final = 1
 ROWS_PER_STATEMENT_MAX: Final = 1024
+_NUMBERS: Final = struct.Struct("<QQ")
 
 Row: TypeAlias = tuple[int, str, int, bytes | None]
 FoundRow: TypeAlias = tuple[int, bytes, int, object]
 """As it was found: of a key nothing is known but its bytes, and of a value not even that it is bytes."""
 
 _SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS log (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB);
+CREATE TABLE IF NOT EXISTS log
+  (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB, checksum INTEGER);
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 
@@ -84,12 +91,39 @@ def make(file: str) -> None:
 def read(connection: sqlite3.Connection) -> tuple[list[FoundRow], int]:
     """All rows in order, and the last revision that is known of."""
     found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found not in (0, FORMAT):
+    if found not in (0, WITHOUT_CHECKSUMS, FORMAT):
         raise OtherFormat(found)
     if is_new(connection):
         return [], 0
-    rows = connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision").fetchall()
-    return rows, last_revision(connection)
+    checksum = "checksum" if _has_checksums(connection) else "NULL"
+    rows = connection.execute(f"SELECT revision, key, created, value, {checksum} FROM log ORDER BY revision").fetchall()
+    return [_checked(*row) for row in rows], last_revision(connection)
+
+
+def add_checksums(connection: sqlite3.Connection) -> None:
+    """To a file of the format before: rows that are there stay without."""
+    if not _has_checksums(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ALTER TABLE log ADD COLUMN checksum INTEGER")
+        connection.execute(f"PRAGMA user_version={FORMAT}")
+        connection.execute("COMMIT")
+
+
+def _has_checksums(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM pragma_table_info('log') WHERE name = 'checksum'").fetchone())
+
+
+def _checked(revision: int, key: bytes, created: int, value: object, checksum: int | None) -> FoundRow:
+    """A value that is not what was written is made one that nobody can read."""
+    if checksum is not None and (value is None or isinstance(value, bytes)):
+        found = checksum_of(revision, key, created, value)
+        if found != checksum:
+            value = b"not what was written: the checksum is %d, and was %d" % (found, checksum)
+    return revision, key, created, value
+
+
+def checksum_of(revision: int, key: bytes, created: int, value: bytes | None) -> int:
+    return crc32(value or b"", crc32(key, crc32(_NUMBERS.pack(revision, created))))
 
 
 def last_revision(connection: sqlite3.Connection) -> int:
@@ -123,12 +157,15 @@ def write(connection: sqlite3.Connection, rows: Sequence[Row], garbage: Sequence
 
 
 def _flat(rows: Sequence[Row]) -> list[object]:
-    return [value for row in rows for value in row]
+    flat: list[object] = []
+    for revision, key, created, value in rows:
+        flat += (revision, key, created, value, checksum_of(revision, key.encode(), created, value))
+    return flat
 
 
 @lru_cache(maxsize=ROWS_PER_STATEMENT_MAX)
 def _insert(rows: int) -> str:
-    return "INSERT INTO log VALUES " + ",".join(["(?,?,?,?)"] * rows)
+    return "INSERT INTO log VALUES " + ",".join(["(?,?,?,?,?)"] * rows)
 
 
 def _delete(rows: int) -> str:

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from doorman.store.data_directory import MARK, RevisionMark
-from doorman.store.database import Row, connect, last_revision, look, write
+from doorman.store.database import Row, add_checksums, connect, last_revision, look, write
 from doorman.store.store_contract import Unusable
 
 LENGTH: Final = struct.Struct("<I")
@@ -88,6 +88,7 @@ def open_to_write(file: Path, revision: int) -> sqlite3.Connection:
                 f"{file} ends at revision {found}, and ended at {revision} when it was read",
                 "start the server again; should it happen again, look after the disk",
             )
+        add_checksums(connection)
     return connection
 
 

@@ -93,9 +93,6 @@ def default_endpoints(doc: Document) -> None:
 
 
 def default_endpoint_slice(doc: Document) -> None:
-    for endpoint in doc.get("endpoints") or ():
-        # Only the older version of the API has other topology than the zone.
-        endpoint.pop("deprecatedTopology", None)
     for port in doc.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
@@ -183,7 +180,7 @@ def default_autoscaler(doc: Document) -> None:
 
 def _default_scaling(rules: _Json, policies: list[tuple[str, int]]) -> None:
     rules.setdefault("selectPolicy", "Max")
-    if not rules.get("policies"):
+    if rules.get("policies") is None:
         rules["policies"] = [
             {"type": kind, "value": value, "periodSeconds": _SCALING_PERIOD_SECONDS} for kind, value in policies
         ]
@@ -256,7 +253,7 @@ def default_priority_level(doc: Document) -> None:
 
 
 def default_api_service(doc: Document) -> None:
-    if service := (doc.get("spec") or {}).get("service"):
+    if (service := (doc.get("spec") or {}).get("service")) is not None:
         service.setdefault("port", 443)
 
 

@@ -111,3 +111,27 @@ def test_label_keys_of_a_pod_become_expressions_with_its_own_values() -> None:
         {"labelSelector": {"matchExpressions": [mine]}, "matchLabelKeys": ["hash"]},
         {"matchLabelKeys": ["hash"]},
     ]
+
+
+def test_endpoint_slice_counts_topology_it_does_not_keep() -> None:
+    kind = builtin_kinds().named("endpointslices.discovery.k8s.io")
+    old = {"metadata": {"generation": 1}, "endpoints": [{"addresses": ["a"]}], "ports": None}
+    new = {"metadata": {}, "endpoints": [{"addresses": ["a"], "deprecatedTopology": {"z": "1"}}], "ports": []}
+    strategy_of(kind).update(kind, new, old, 0.0)
+    assert new == {"metadata": {"generation": 2}, "endpoints": [{"addresses": ["a"]}], "ports": None}
+
+
+def test_elections_of_leases_are_off() -> None:
+    kind = builtin_kinds().named("leases.coordination.k8s.io")
+    doc = {"metadata": {}, "spec": {"holderIdentity": "h", "strategy": "x/y", "preferredHolder": "z"}}
+    strategy_of(kind).create(kind, doc, 0.0)
+    assert doc["spec"] == {"holderIdentity": "h"}
+
+
+def test_owners_see_what_cannot_be_written_as_it_was() -> None:
+    kind = builtin_kinds().named("deployments.apps")
+    old = {"metadata": {"labels": {"a": "1"}}, "spec": {"replicas": 1}, "status": {"replicas": 1}}
+    new = {"metadata": {"labels": {"a": "2"}}, "spec": {"replicas": 2}, "status": {"replicas": 2}}
+    assert strategy_of(kind).owned(kind, "", new, old) == {**new, "status": {"replicas": 1}}
+    assert strategy_of(kind).owned(kind, "status", new, old) == {**old, "status": {"replicas": 2}}
+    assert strategy_of(kind).owned(kind, "scale", new, old) is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from doorman.store.data_directory import MARK, RevisionMark, check_mark, make_private
+from doorman.store.database import FORMAT
 from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Unusable, Write
 from doorman.store.writer_process import open_to_write
@@ -121,6 +122,40 @@ async def test_damaged_row_is_left_and_the_others_are_taken(tmp_path: Path) -> N
     assert [entry.key for entry in store.entries()] == ["configmaps/default/0", "configmaps/default/2"]
     assert all(isinstance(entry.value, bytes) for entry in store.entries())
     assert [(one.key, one.revision) for one in store.faults.set_aside] == [("store.db row 2", 2)]
+    await store.close()
+
+
+async def test_value_that_is_not_what_was_written_is_unreadable(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    rows = sqlite3.connect(tmp_path / "store.db")
+    (value,) = rows.execute("SELECT value FROM log WHERE revision = 2").fetchone()
+    rows.execute("UPDATE log SET value = ? WHERE revision = 2", (value.replace(b'"', b"'", 1),))
+    rows.commit()
+    rows.close()
+    store = await SqliteStore.open(tmp_path)
+    found = [entry.value.startswith(b"not what was written") for entry in store.entries()]
+    assert found == [False, True, False]
+    await store.close()
+
+
+async def test_file_without_checksums_is_read_and_gets_them(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    rows = sqlite3.connect(tmp_path / "store.db")
+    rows.execute("ALTER TABLE log DROP COLUMN checksum")
+    rows.execute("PRAGMA user_version=1")
+    rows.commit()
+    rows.close()
+    store = await SqliteStore.open(tmp_path)
+    assert len(list(store.entries())) == 3
+    await store.commit(Write("configmaps/default/new", b"{}", ABSENT))
+    await store.close()
+    rows = sqlite3.connect(tmp_path / "store.db")
+    has_checksum = [each for (each,) in rows.execute("SELECT checksum IS NOT NULL FROM log ORDER BY revision")]
+    assert has_checksum == [0, 0, 0, 1]
+    assert rows.execute("PRAGMA user_version").fetchone() == (FORMAT,)
+    rows.close()
+    store = await SqliteStore.open(tmp_path)
+    assert len(list(store.entries())) == 4
     await store.close()
 
 

@@ -86,10 +86,12 @@ class Schema:
         type_name: str,
         *,
         known: Document | None = None,  # any JSON value
+        names_keys: bool = True,
     ) -> tuple[Document, list[str]]:
         """The document to store, and the strict problems found (`unknown field "spec.foo"`).
 
-        `known` is a clean document that this one was made from: members they share need no second look.
+        `known` is a clean document that this one was made from: members they share need no second look. `names_keys`:
+        whether problems name the keys of maps on the way.
         """
         if type_name in self._structural:
             return self._clean_custom(doc, self._structural[type_name])
@@ -97,7 +99,7 @@ class Schema:
             checked: Document = doc
             return checked, []
         problems: list[str] = []
-        return TypedDecoder(self.fields, problems).document(doc, type_name), problems
+        return TypedDecoder(self.fields, problems, names_keys=names_keys).document(doc, type_name), problems
 
     def _clean_custom(self, doc: Any, structural: Structural) -> tuple[Document, list[str]]:
         """Unknown members go; wrong types stay for validation to name, but for metadata, which every object shares."""

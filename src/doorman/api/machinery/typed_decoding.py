@@ -24,6 +24,22 @@ _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
 OR_STRUCT: Final = {f"{_SCHEMA}OrBool": _SCHEMA, f"{_SCHEMA}OrArray": _SCHEMA, f"{_SCHEMA}OrStringArray": _SCHEMA}
 """Types that are a struct or something else."""
 
+_KEPT_EMPTY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "autoscaling.v2.HorizontalPodAutoscaler": {"autoscaling.v2.HPAScalingRules": ("policies",)},
+    "discovery.v1.EndpointSlice": {"discovery.v1.EndpointSlice": ("endpoints", "ports")},
+    **{
+        f"resource.{version}.ResourceSlice": {
+            "core.v1.NodeSelector": ("nodeSelectorTerms",),
+            f"resource.{version}.{'BasicDevice' if version == 'v1beta1' else 'Device'}": (
+                "bindingConditions",
+                "bindingFailureConditions",
+            ),
+        }
+        for version in ("v1", "v1beta1", "v1beta2")
+    },
+}
+"""By kind and type: lists of which owners and validation tell an empty one from none. Strategies make them alike."""
+
 _NOTHING: Final = object()
 """What a value of the wrong type leaves."""
 
@@ -39,13 +55,19 @@ class RepeatedMembers(dict[str, Json]):
 class TypedDecoder:
     """One reading of one document."""
 
-    def __init__(self, fields: Callable[[str], Mapping[str, Expression]], problems: list[str]) -> None:
+    def __init__(
+        self, fields: Callable[[str], Mapping[str, Expression]], problems: list[str], *, names_keys: bool = True
+    ) -> None:
+        """`names_keys`: whether problems name the keys of maps on the way."""
         self._fields = fields
         self._problems = problems
+        self._names_keys = names_keys
         self._fault: str | None = None
+        self._kept_empty: Mapping[str, tuple[str, ...]] = {}
 
     def document(self, value: Json, type_name: str, path: str = "", place: str = "") -> Document:
         """The document to store; strict problems are told in the order they are met. Raises the fault found."""
+        self._kept_empty = _KEPT_EMPTY.get(type_name, {})
         cleaned = self._struct(value, type_name, path, place)
         if self._fault is not None:
             raise DecodeError(self._fault)
@@ -61,6 +83,7 @@ class TypedDecoder:
         if not isinstance(value, dict):
             return self._refuse(json_type(value), f"@{type_name}", place)
         fields = self._fields(type_name)
+        kept = self._kept_empty.get(type_name, ())
         out: Document = {}
         seen: set[str] = set()
         for name, member in _members(value):
@@ -73,6 +96,8 @@ class TypedDecoder:
                 self._problems.append(f'duplicate field "{here}"')
             seen.add(name)
             self._member(out, name, member, field, here, member_place(type_name, place, name))
+            if member == [] and name in kept:
+                out[name] = []
         return out
 
     def _member(self, out: Document, name: str, member: Json, field: Expression, path: str, place: str) -> None:
@@ -118,7 +143,7 @@ class TypedDecoder:
         out: Document = {}
         seen: set[str] = set()
         for name, item in _members(value):
-            here = f"{path}.{name}"
+            here = f"{path}.{name}" if self._names_keys else path
             if name in seen:
                 self._problems.append(f'duplicate field "{here}"')
             seen.add(name)

@@ -62,14 +62,6 @@ def _merge_label_keys(spec: Document, labels: Mapping[str, str]) -> None:
 def update_pod(kind: Kind, new: Document, old: Document, now: Instant) -> None:
     _keep_resources(new.get("spec", {}), old.get("spec", {}))
     prepare_update(kind, new, old, now)
-    if not new.get("spec", {}).get("schedulingGates") and old.get("spec", {}).get("schedulingGates"):
-        status = copy.deepcopy(new.get("status", {}))
-        kept = [c for c in status.get("conditions") or () if c.get("reason") != "SchedulingGated"]
-        if kept:
-            status["conditions"] = kept
-        else:
-            status.pop("conditions", None)
-        new["status"] = status
 
 
 def _keep_resources(after: Document, before: Document) -> None:

@@ -15,6 +15,7 @@ from doorman.registry.strategy import prepare_create, prepare_status, prepare_up
 Part = dict[str, Any]  # a part of a document, changed in place
 
 _SLICE_MEMBERS: Final = ("partitionTypeAttribute", "skipNodeOperations")
+_BINDINGS: Final = ("bindingConditions", "bindingFailureConditions")
 _ATTRIBUTE_LISTS: Final = ("bools", "ints", "strings", "versions")
 
 
@@ -44,6 +45,8 @@ def _drop_from_slice(doc: Document) -> None:
     _drop(doc.get("spec") or {}, _SLICE_MEMBERS)
     for device in _devices(doc):
         _drop(device, ("nodeAllocatableResources",))
+        if not any(device.get(name) for name in _BINDINGS):
+            _drop(device, _BINDINGS)  # that one of them alone is empty is for validation to say
         for attribute in (device.get("attributes") or {}).values():
             _drop(attribute, _ATTRIBUTE_LISTS)
         for consumption in device.get("consumesCounters") or ():

@@ -20,6 +20,15 @@ def complete_service(doc: Document) -> None:
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
     _complete_families(spec)
+    if spec.get("type") in _WITH_PORTS and spec.get("allocateLoadBalancerNodePorts", True) is not False:
+        for port in spec.get("ports") or ():
+            if not port.get("nodePort") and (twin := _twin(spec["ports"], port.get("port"))):
+                port["nodePort"] = twin
+
+
+def _twin(ports: list[_Spec], number: int | None) -> int:
+    """The node port that another port of the same number asks for."""
+    return next((port["nodePort"] for port in ports if port.get("port") == number and port.get("nodePort")), 0)
 
 
 def carry_over(new: Document, old: Document) -> None:
@@ -47,7 +56,7 @@ def _follow_address(after: _Spec, before: _Spec) -> None:
     """Whoever changes the one address without the list means the list too, and the other way round."""
     one, many = after.get("clusterIP", ""), after.get("clusterIPs") or []
     was_one, was_many = before.get("clusterIP", ""), before.get("clusterIPs") or []
-    if one != was_one and many == was_many:
+    if one != was_one and (many == was_many or not many):
         if one:
             after["clusterIPs"] = [one, *many[1:]]
         else:
@@ -58,6 +67,10 @@ def _follow_address(after: _Spec, before: _Spec) -> None:
 
 def _needs_address(spec: _Spec) -> bool:
     return spec.get("type") != "ExternalName"
+
+
+def _is_reached_from_outside(spec: _Spec) -> bool:
+    return spec.get("type") in _WITH_PORTS or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
 def _needs_health_port(spec: _Spec) -> bool:
@@ -89,8 +102,9 @@ def _drop_what_the_type_forbids(after: _Spec, before: _Spec) -> None:
         for port in after.get("ports") or ():
             if (port.get("name"), port.get("nodePort")) in held:
                 port.pop("nodePort", None)
-        if after.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
-            after.pop("externalTrafficPolicy", None)
+    is_hidden = _is_reached_from_outside(before) and not _is_reached_from_outside(after)
+    if is_hidden and after.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
+        after.pop("externalTrafficPolicy", None)
     if before.get("type") == "LoadBalancer" and after.get("type") != "LoadBalancer":
         for member in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
             if after.get(member) == before.get(member):

@@ -34,6 +34,10 @@ class TokenReader(Protocol):
         ...
 
 
+_WIPED: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+"""Of metadata: what nobody can say of something that is created."""
+
+
 class Reviews:
     def __init__(self, authorizer: Authorizer, rbac: RbacAuthorizer, tokens: TokenReader, clock: Clock) -> None:
         self._authorizer = authorizer
@@ -47,6 +51,9 @@ class Reviews:
     def answer(self, kind: Kind, namespace: str, doc: Document, user: User) -> Document:
         """The document with its status filled in."""
         spec = doc.get("spec") or {}
+        doc["metadata"] = {name: value for name, value in (doc.get("metadata") or {}).items() if name not in _WIPED}
+        if not kind.namespaced:
+            doc["metadata"].pop("namespace", None)
         answered: Document = {
             "kind": kind.kind,
             "apiVersion": kind.group_version,
@@ -59,6 +66,7 @@ class Reviews:
             case "TokenReview":
                 return {**answered, "spec": spec, "status": self._token(spec)}
             case "SelfSubjectRulesReview":
+                answered["metadata"] = {"creationTimestamp": None}
                 return {**answered, "spec": {}, "status": self._rules(spec, user)}
             case "SelfSubjectAccessReview":
                 _check(kind, [*_attribute_errors(spec), *_selector_errors(spec), *_metadata_errors(doc)])

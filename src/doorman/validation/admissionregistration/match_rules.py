@@ -116,7 +116,7 @@ def selector_errors(found: Mapping[str, Any], path: str) -> list[FieldError]:
 
 def choice_errors(found: Mapping[str, Any], field: str, supported: Sequence[str], path: str) -> list[FieldError]:
     value = found.get(field)
-    return [not_supported(f"{path}.{field}", value, supported)] if value and value not in supported else []
+    return [not_supported(f"{path}.{field}", value, supported)] if value is not None and value not in supported else []
 
 
 def as_validator(create: Create) -> Validator:

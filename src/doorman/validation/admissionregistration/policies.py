@@ -26,7 +26,7 @@ from doorman.validation.selectors import label_selector_errors
 
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
 _NOT_FOUND_ACTIONS: Final = ("Allow", "Deny")
-_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _PATCH_FIELDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED: Final = frozenset(

@@ -59,10 +59,10 @@ def _webhook_errors(hook: Mapping[str, Any], path: str, faults: Faults) -> list[
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         errors.append(invalid(f"{path}.timeoutSeconds", seconds, _TIMEOUT))
-    errors.extend(_review_version_errors(hook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions"))
     errors.extend(selector_errors(hook, path))
     errors.extend(_client_errors(hook.get("clientConfig") or {}, f"{path}.clientConfig"))
     errors.extend(condition_errors(hook.get("matchConditions") or (), f"{path}.matchConditions", faults))
+    errors.extend(_review_version_errors(hook.get("admissionReviewVersions") or (), f"{path}.admissionReviewVersions"))
     return errors
 
 

@@ -92,10 +92,21 @@ def _check(value: Json, source: Source, path: str, errors: list[FieldError]) -> 
     if value is None and (source.get("nullable") or not source.get("type")):
         return
     has_type = _has_type(value, source)
-    if not has_type:
+    if not has_type and source.get("type") == "string" and source.get("format", "") in FORMATS:
+        # Who checks the format also checks the type, and lets pass what holds others.
+        if not isinstance(value, list | dict):
+            shown = _FORMATTED.get(type(value), "")
+            errors.append(type_invalid(path, shown, f'{path} in body must be of type {source["format"]}: "{shown}"'))
+    elif not has_type:
         wanted = source.get("type") or "integer,string"
         shown = type_name(value)
+        if wanted == "integer" and shown == "number" and source.get("format"):
+            wanted, shown = source["format"], "float64"
         errors.append(type_invalid(path, shown, f'{path} in body must be of type {wanted}: "{shown}"'))
+    if source.get("type") == "integer" and not _is_within(value, source):
+        how = f"with format {source['format']}" if source.get("format") else "(default format)"
+        text = f"Checked value must be of type integer {how} in {path}"
+        errors.append(invalid("<nil>", "", text))
     if "enum" in source and value not in source["enum"]:
         errors.append(not_supported(path, value, [_enum_text(member) for member in source["enum"]]))
     if not has_type:
@@ -131,14 +142,24 @@ def _has_type(value: Json, source: Source) -> bool:
 
 
 def _is_integer(value: Json) -> bool:
+    """What 64 bits do not hold is read as a float that has no fraction, and is none either."""
     if isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, int) and not isinstance(value, bool)
+        return value.is_integer() and abs(value) < 2**63
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _is_within(value: Json, source: Source) -> bool:
+    """Of a number that is to be an integer: whether it is one that its format holds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return True
+    return _is_integer(value) and (source.get("format") != "int32" or -(2**31) <= value < 2**31)
 
 
 def type_name(value: Json) -> str:
     if isinstance(value, bool):
         return "boolean"
+    if isinstance(value, int) and not _is_integer(value):
+        return "number"
     names = {str: "string", int: "integer", float: "number", list: "array", dict: "object"}
     return names.get(type(value), "null")
 
@@ -181,8 +202,6 @@ def _check_number(value: float, source: Source, path: str, errors: list[FieldErr
         if sign * value < sign * limit or (is_strict and value == limit):
             text = words if is_strict else f"{words} or equal to"
             errors.append(invalid(path, value, f"{path} in body should be {text} {_number_text(limit)}"))
-    if source.get("format") == "int32" and not -(2**31) <= value < 2**31:
-        errors.append(invalid(path, value, f"{path} in body should be an int32"))
 
 
 def _number_text(value: float) -> str:
@@ -190,6 +209,10 @@ def _number_text(value: float) -> str:
 
 
 def _check_list(value: list[Json], source: Source, path: str, errors: list[FieldError]) -> None:
+    items = source.get("items")
+    if isinstance(items, dict):
+        for index, item in enumerate(value):
+            _check(item, items, f"{path}[{index}]", errors)
     most, least = source.get("maxItems"), source.get("minItems")
     if most is not None and len(value) > most:
         errors.append(too_many(path, len(value), most))
@@ -197,10 +220,6 @@ def _check_list(value: list[Json], source: Source, path: str, errors: list[Field
         errors.append(invalid(path, len(value), f"{path} in body should have at least {least} items"))
     if source.get("uniqueItems") and _repeated(value, lambda item: item):
         errors.append(invalid(path, value, f"{path} in body shouldn't contain duplicates"))
-    items = source.get("items")
-    if isinstance(items, dict):
-        for index, item in enumerate(value):
-            _check(item, items, f"{path}[{index}]", errors)
     match source.get("x-kubernetes-list-type"):
         case "set":
             errors += [duplicate(f"{path}[{i}]", item) for i, item in _repeated(value, lambda item: item)]
@@ -210,13 +229,12 @@ def _check_list(value: list[Json], source: Source, path: str, errors: list[Field
             def key(item: Json) -> Json:
                 return {n: item[n] for n in names if n in item} if isinstance(item, dict) else item
 
-            text = "must be an object for an array of list-type map"
-            errors += [
-                invalid(f"{path}[{i}]", item, text)
-                for i, item in enumerate(value)
-                if item is not None and not isinstance(item, dict)
-            ]
-            errors += [duplicate(f"{path}[{i}]", found) for i, found in _repeated(value, key)]
+            strange = [i for i, item in enumerate(value) if item is not None and not isinstance(item, dict)]
+            if strange:  # what comes after it is not looked at
+                text = "must be an object for an array of list-type map"
+                errors.append(invalid(f"{path}[{strange[0]}]", value[strange[0]], text))
+            else:
+                errors += [duplicate(f"{path}[{i}]", found) for i, found in _repeated(value, key)]
 
 
 def _repeated(value: list[Json], key: Callable[[Json], Json]) -> list[tuple[int, Json]]:
@@ -249,7 +267,6 @@ def _check_members(
         errors.append(invalid(path, value, f"{path} in body should have at least {least} properties"))
     properties = source.get("properties", {})
     missing = [name for name in source.get("required", ()) if name not in value and name not in hidden]
-    errors += [required(_joined(path, name)) for name in missing]
     additional = source.get("additionalProperties")
     for name, member in value.items():
         if name in hidden:
@@ -257,6 +274,7 @@ def _check_members(
         known = properties.get(name, additional)
         if isinstance(known, dict):
             _check(member, known, _joined(path, name), errors)
+    errors += [required(_joined(path, name)) for name in missing]
 
 
 def _joined(path: str, name: str) -> str:
@@ -311,6 +329,8 @@ def _is_uri(value: str) -> bool:
     parts = urlsplit(value)
     return bool(parts.scheme) or value.startswith("/")
 
+
+_FORMATTED: Final = {int: "int64", float: "float64"}
 
 FORMATS: Final[dict[str, Callable[[str], object]]] = {
     "date-time": from_time,

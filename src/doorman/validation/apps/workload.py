@@ -293,9 +293,16 @@ def _nothing_fixed(_new: _Spec, _old: _Spec) -> list[FieldError]:
 
 
 def workload_validator(
-    spec_errors: SpecErrors, fixed_errors: FixedErrors, status_rules: StatusRules | None = None
+    spec_errors: SpecErrors,
+    fixed_errors: FixedErrors,
+    status_rules: StatusRules | None = None,
+    *,
+    fixed_first: bool = False,
 ) -> Validator:
-    """A validator of metadata and spec; a write of the status looks at neither template nor selector."""
+    """A validator of metadata and spec; a write of the status looks at neither template nor selector.
+
+    `fixed_first`: whether an update tells what may not change before what is wrong.
+    """
 
     def create(doc: Document, context: Context) -> list[FieldError]:
         return [*validate_metadata(doc), *spec_errors(doc.get("spec") or {}, {}, context)]
@@ -308,8 +315,9 @@ def workload_validator(
             return errors
         after, before = new.get("spec") or {}, old.get("spec") or {}
         errors.extend(validate_metadata(new))
-        errors.extend(spec_errors(after, before, context))
-        errors.extend(fixed_errors(after, before))
+        found = [spec_errors(after, before, context), fixed_errors(after, before)]
+        for some in reversed(found) if fixed_first else found:
+            errors.extend(some)
         return distinct(errors)
 
     return Validator(create=create, update=update)
@@ -317,6 +325,6 @@ def workload_validator(
 
 DEPLOYMENT: Final = workload_validator(_deployment_errors, _fixed_selector_errors, DEPLOYMENT_STATUS)
 REPLICA_SET: Final = workload_validator(_replica_set_errors, _fixed_selector_errors, REPLICA_SET_STATUS)
-DAEMON_SET: Final = workload_validator(_daemon_set_errors, _fixed_selector_errors, DAEMON_SET_STATUS)
+DAEMON_SET: Final = workload_validator(_daemon_set_errors, _fixed_selector_errors, DAEMON_SET_STATUS, fixed_first=True)
 STATEFUL_SET: Final = workload_validator(_stateful_set_errors, _stateful_fixed_errors, STATEFUL_SET_STATUS)
 REPLICATION_CONTROLLER: Final = workload_validator(_replication_controller_errors, _nothing_fixed, REPLICA_SET_STATUS)

@@ -24,6 +24,7 @@ _FIXED: Final = {
 """What an update through events.k8s.io may not change, and what the API calls it."""
 
 
+_TEXTS: Final = ("reason", "message", "type", "action", "reportingComponent", "reportingInstance")
 EVENTS_V1: Final = "events.k8s.io/v1"
 _UNSET: Final = "needs to be unset"
 
@@ -40,7 +41,7 @@ def validate_event_update(new: Document, old: Document, context: Context) -> lis
     errors = [*validate_metadata_update(new, old), *_base_errors(new, context)]
     if context.group_version == EVENTS_V1:
         errors.extend(
-            invalid(shown, new.get(field), IMMUTABLE)
+            invalid(shown, new.get(field, "" if field in _TEXTS else None), IMMUTABLE)
             for field, shown in _FIXED.items()
             if new.get(field) != old.get(field)
         )

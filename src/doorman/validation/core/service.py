@@ -39,7 +39,25 @@ def _service_create(doc: Document, _context: Context) -> list[FieldError]:
 def _unassignable(doc: Document, old: Document) -> list[FieldError]:
     """Addresses are assigned before anything else is looked at: what is wrong with the wish for them comes alone."""
     spec = doc.get("spec") or {}
-    return _address_errors(spec, old.get("spec") or {}) if spec.get("type") != "ExternalName" else []
+    errors = _address_errors(spec, old.get("spec") or {}) if spec.get("type") != "ExternalName" else []
+    is_new = not old and spec.get("type") in ("NodePort", "LoadBalancer")
+    return errors or (_taken_port_errors(spec.get("ports") or ()) if is_new else [])
+
+
+def _taken_port_errors(ports: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+    """Ports of one number share a node port; that of another number is taken."""
+    given: dict[int, int] = {}
+    taken: set[int] = set()
+    for index, port in enumerate(ports):
+        number, asked = port.get("port", 0), port.get("nodePort", 0)
+        if not (held := given.get(number, 0)):
+            asked = next((p["nodePort"] for p in ports if p.get("port", 0) == number and p.get("nodePort")), 0)
+            given[number] = asked
+        if asked and asked != held:
+            if asked in taken:
+                return [invalid(f"spec.ports[{index}].nodePort", asked, "provided port is already allocated")]
+            taken.add(asked)
+    return []
 
 
 def _service_update(new: Document, old: Document, context: Context) -> list[FieldError]:

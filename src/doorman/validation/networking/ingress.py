@@ -171,5 +171,7 @@ def _parameter_errors(parameters: Part, path: str) -> list[FieldError]:
 INGRESS: Final = Validator(create=_create, update=_update)
 INGRESS_CLASS: Final = validator(
     _class_errors,
-    change=lambda new, old: fixed(new.get("spec") or {}, old.get("spec") or {}, "controller", "spec"),
+    change=lambda new, old: fixed(
+        {"controller": "", **(new.get("spec") or {})}, old.get("spec") or {}, "controller", "spec"
+    ),
 )

@@ -3,7 +3,7 @@
 from typing import Final
 
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
+from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 
@@ -28,7 +28,9 @@ def validate_priority_class_create(doc: Document, _context: Context) -> list[Fie
         text = f"maximum allowed value of a user defined priority is {USER_PRIORITY_MAX}"
         errors.append(forbidden("value", text))
     policy = doc.get("preemptionPolicy")
-    if policy is not None and policy not in _POLICIES:
+    if policy == "":
+        errors.append(required("preemptionPolicy"))
+    elif policy is not None and policy not in _POLICIES:
         errors.append(not_supported("preemptionPolicy", Json(policy), _POLICIES))
     return errors
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.api.machinery.structural_schema import compile_schema
-from doorman.validation.apiextensions.structural import custom_validator, validate_values
+from doorman.validation.apiextensions.structural import custom_validator, validate_values, value_errors
 from doorman.validation.context import Context
 from support.widgets import WIDGET_SCHEMA, widget
 
@@ -141,9 +141,9 @@ def test_missing_members_and_places_in_lists_are_named() -> None:
     doc = named(ports=[{"port": "x"}])
     del doc["spec"]["size"]
     assert [str(error) for error in VALIDATOR.create(doc, Context())] == [
-        "spec.size: Required value",
-        "spec.ports[0].name: Required value",
         'spec.ports[0].port: Invalid value: "string": spec.ports[0].port in body must be of type integer: "string"',
+        "spec.ports[0].name: Required value",
+        "spec.size: Required value",
     ]
 
 
@@ -153,3 +153,61 @@ def test_what_was_wrong_before_and_is_not_touched_is_let_be() -> None:
     assert [str(e) for e in VALIDATOR.update(named(replicas=98), old, Context())] == [
         "spec.replicas: Invalid value: 98: spec.replicas in body should be less than or equal to 9"
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "expected"),
+    [
+        pytest.param(
+            1.5,
+            {"type": "integer"},
+            [
+                'a: Invalid value: "number": a in body must be of type integer: "number"',
+                '<nil>: Invalid value: "": Checked value must be of type integer (default format) in a',
+            ],
+            id="fraction",
+        ),
+        pytest.param(
+            2**63,
+            {"type": "integer"},
+            [
+                'a: Invalid value: "number": a in body must be of type integer: "number"',
+                '<nil>: Invalid value: "": Checked value must be of type integer (default format) in a',
+            ],
+            id="more-than-64-bits",
+        ),
+        pytest.param(
+            1.5,
+            {"type": "integer", "format": "int32"},
+            [
+                'a: Invalid value: "float64": a in body must be of type int32: "float64"',
+                '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in a',
+            ],
+            id="fraction-with-a-format",
+        ),
+        pytest.param(
+            2**31,
+            {"type": "integer", "format": "int32"},
+            ['<nil>: Invalid value: "": Checked value must be of type integer with format int32 in a'],
+            id="more-than-the-format-holds",
+        ),
+        pytest.param(
+            5,
+            {"type": "string", "format": "date-time"},
+            ['a: Invalid value: "int64": a in body must be of type date-time: "int64"'],
+            id="number-with-a-format-of-text",
+        ),
+        pytest.param([], {"type": "string", "format": "date-time"}, [], id="list-with-a-format-of-text"),
+        pytest.param(
+            [1, {}, 2, {}],
+            {"type": "array", "maxItems": 3, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]},
+            [
+                "a: Too many: 4: must have at most 3 items",
+                "a[0]: Invalid value: 1: must be an object for an array of list-type map",
+            ],
+            id="first-strange-element-alone",
+        ),
+    ],
+)
+def test_values(value: Any, source: dict[str, Any], expected: list[str]) -> None:
+    assert [str(error) for error in value_errors(value, source, "a")] == expected

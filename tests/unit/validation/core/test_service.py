@@ -63,7 +63,7 @@ def service(**spec: Any) -> dict[str, Any]:
                 type="NodePort",
                 ports=[{**PORT, "name": "a", "nodePort": 30000}, {"port": 81, "name": "b", "nodePort": 30000}],
             ),
-            ["spec.ports[1].nodePort: Duplicate value: 30000"],
+            ["spec.ports[1].nodePort: Invalid value: 30000: provided port is already allocated"],
             id="node-port-twice",
         ),
         pytest.param(

@@ -190,8 +190,8 @@ def test_claim_spec_is_fixed() -> None:
         pytest.param(
             {"allocation": allocation({**RESULT, "shareID": "x"})},
             [
-                'status.allocation.devices.results[0].shareID: Invalid value: "x": uid must be in RFC 4122 normalized '
-                "form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters"
+                'status.allocation.devices.results[0].shareID: Invalid value: "x": must be a lowercase UUID in '
+                "8-4-4-4-12 format"
             ],
             id="share",
         ),

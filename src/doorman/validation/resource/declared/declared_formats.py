@@ -14,11 +14,12 @@ from doorman.semantics.name_syntax import (
     qualified_name_faults,
     subdomain_faults,
 )
-from doorman.validation.resource.device_names import DOMAIN_BYTES_MAX, NOT_FULLY_QUALIFIED, UID_FORM, identifier_errors
+from doorman.validation.resource.device_names import DOMAIN_BYTES_MAX, NOT_FULLY_QUALIFIED, identifier_errors
 
 Check = Callable[[Any, str], list[FieldError]]
 """From a value that is there and its place to what is wrong with it."""
 
+_UUID_FORM: Final = "must be a lowercase UUID in 8-4-4-4-12 format"
 _UID_RE: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _CASELESS_FAULT: Final = (
     "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an "
@@ -51,7 +52,7 @@ def label_key(key: str, path: str) -> list[FieldError]:
 
 
 def uuid(text: str, path: str) -> list[FieldError]:
-    return [] if _UID_RE.fullmatch(text) else [invalid(path, text, UID_FORM)]
+    return [] if _UID_RE.fullmatch(text) else [invalid(path, text, _UUID_FORM)]
 
 
 def pool_name(name: str, path: str) -> list[FieldError]:
