@@ -227,3 +227,18 @@ async def test_apply_to_an_object_whose_elements_nothing_tells_apart() -> None:
         "Kind=ServiceAccount) to smd typed: .secrets: element 1: associative list with keys has an element that "
         'omits all key fields ["name"] (and doesn\'t have default values for any key fields)'
     )
+
+
+async def test_owned_fields_are_written_in_order() -> None:
+    """Upstream's end-to-end test compares the text."""
+    path = "/api/v1/namespaces/default/pods/p?fieldManager=m"
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"b": "1", "a": "2"}}, "spec": spec}
+    async with running_api() as api:
+        await api.given_account("default")
+        _, answer = await api.call("PATCH", path, body, headers={"content-type": APPLY_PATCH})
+    fields = answer["metadata"]["managedFields"][0]["fieldsV1"]
+    labels = '"f:labels":{"f:a":{},"f:b":{}}'
+    container = '"f:containers":{"k:{\\"name\\":\\"c\\"}":{".":{},"f:image":{},"f:name":{}}}'
+    wanted = f'{{"f:metadata":{{{labels}}},"f:spec":{{{container}}}}}'
+    assert json.dumps(fields, separators=(",", ":")) == wanted

@@ -15,6 +15,7 @@ import msgspec
 
 FieldSet = dict[str, Any]  # nested: see above
 SELF: Final = "."
+ORDERED_MAX: Final = 10_000
 
 
 def is_member(node: FieldSet | None) -> bool:
@@ -115,6 +116,19 @@ def written(element: str) -> str:
         keys = msgspec.json.decode(element[2:])
         return "[" + ",".join(f"{name}={_shown(value)}" for name, value in keys.items()) + "]"
     return f"[{element[2:]}]"
+
+
+def ordered(node: FieldSet | None) -> FieldSet | None:
+    """The same set, in the order in which Kubernetes writes it: some clients compare the text. Of very many elements
+    the order is left as it is: sorting them would keep everybody else waiting.
+
+    >>> list(ordered({"f:name": {}, "f:image": {}, ".": {}}))
+    ['.', 'f:image', 'f:name']
+    """
+    if not node:
+        return node
+    names = sorted(node) if len(node) <= ORDERED_MAX else node
+    return {name: ordered(node[name]) for name in names}
 
 
 def _node(member: bool, children: FieldSet) -> FieldSet | None:

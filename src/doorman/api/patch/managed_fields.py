@@ -14,7 +14,7 @@ from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import Difference, FieldWalker, KeylessError
-from doorman.api.patch.field_set import FieldSet, difference, union, without_below
+from doorman.api.patch.field_set import FieldSet, difference, ordered, union, without_below
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
@@ -148,7 +148,7 @@ class ManagedFields:
             return
         if fields:
             doc["metadata"]["managedFields"] = [
-                _written(ManagedEntry(manager=manager, time=to_time(now), fields=fields))
+                _written(ManagedEntry(manager=manager, time=to_time(now), fields=ordered(fields)))
             ]
 
     def track_update(self, kind: Kind, new: Document, old: Document, manager: Manager, now: Instant) -> None:
@@ -183,6 +183,7 @@ class ManagedFields:
             entry.fields = union(left, found.changed) if entry is own else difference(left, found.changed)
         if written.changed is not None:
             own.time = to_time(now)
+            own.fields = ordered(own.fields)
         set_entries(new, entries)
 
 

@@ -21,6 +21,7 @@ from doorman.api.patch.field_set import (
     difference,
     intersection,
     is_member,
+    ordered,
     paths,
     with_named_fields,
     without_below,
@@ -61,13 +62,13 @@ class Applier:
         """
         unheeded = _unheeded(kind, manager.subresource)
         said = self._walker.held(_but(config, unheeded), kind.type_name)
-        wanted = recorded(said)
+        wanted = ordered(recorded(said))
         if live is not None:
             config = _but(config, unheeded)
         before = live or {"metadata": {}}
         entries = entries_of(before)
         if live is not None and not entries:
-            everything = recorded(self._walker.created(_unmanaged(live), kind.type_name).changed)
+            everything = ordered(recorded(self._walker.created(_unmanaged(live), kind.type_name).changed))
             first = Manager(name=BEFORE_FIRST_APPLY, operation="Update", api_version=kind.group_version)
             entries.append(ManagedEntry(manager=first, time=to_time(now), fields=everything))
         own = next((entry for entry in entries if entry.manager == manager), None)
