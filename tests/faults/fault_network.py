@@ -48,8 +48,16 @@ class Network:
         return asyncio.run_coroutine_threadsafe(self._listen(to_port, gates_of), self._loop).result()
 
     def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+        self._loop.close()
+
+    async def _end(self) -> None:
+        own = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in own:
+            task.cancel()
+        await asyncio.gather(*own, return_exceptions=True)
 
     async def _listen(self, to_port: int, gates_of: GatesOf) -> int:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -138,14 +138,16 @@ class Watch:
                     # A busy stream gathers: many events in one write cost little more than one.
                     await asyncio.sleep(next_write - loop.time())
                 events = stream.take()
+                # Whoever goes on from a bookmark has been told all until then: what comes while these are sent is not.
+                reached = self._registry.cache.revision
                 if events:
                     next_write = loop.time() + WRITE_PAUSE_SECONDS
                 for start in range(0, len(events), WRITE_EVENTS_MAX):
                     yield await self._written(events[start : start + WRITE_EVENTS_MAX])
                 if self._options.bookmarks and loop.time() >= min(next_bookmark, ends - BOOKMARK_BEFORE_END_SECONDS):
                     next_bookmark = loop.time() + BOOKMARK_SECONDS
-                    if self._registry.cache.revision > last_sent or next_bookmark > ends:
-                        last_sent = self._registry.cache.revision
+                    if reached > last_sent or next_bookmark > ends:
+                        last_sent = reached
                         yield self._renderer.bookmark(self._kind, last_sent)
                 if not events:
                     alarm.set(min(ends, next_bookmark) if self._options.bookmarks else ends)
