@@ -13,6 +13,9 @@ Claims and volumes are there, and bound, before the clock starts. As upstream's,
     .venv/bin/python bench/volumes.py in-tree --nodes 5000 --initial 1000 --pods 2000
     .venv/bin/python bench/volumes.py migrated csi --nodes 5000 --initial 5000 --pods 5000
     .venv/bin/python bench/volumes.py secrets plain --nodes 5000 --initial 1000 --pods 10000
+
+With --kubeconfig another server is measured, a Kubernetes say, whose controller manager must leave nodes alone that
+nobody speaks for (--node-monitor-grace-period=24h). It must be empty, so there is one workload a run.
 """
 
 import argparse
@@ -119,7 +122,7 @@ def prepare(api, kubeconfig: str, workload: str, options: argparse.Namespace) ->
         create_all(api, "/api/v1/namespaces/bench/secrets", [{"metadata": {"name": "secret"}}])
 
 
-def measure(workload: str, options: argparse.Namespace, api, kubeconfig: str, pid: int) -> dict:
+def measure(workload: str, options: argparse.Namespace, api, kubeconfig: str, pid: int | None) -> dict:
     prepare(api, kubeconfig, workload, options)
     threading.excepthook = lambda _: None  # the counter's watch ends with the server
     counter = burst.Counter(api, NAMESPACE)
@@ -128,15 +131,20 @@ def measure(workload: str, options: argparse.Namespace, api, kubeconfig: str, pi
     send_all(kubeconfig, NAMESPACE, [pod(number, workload) for number in range(options.initial)])
     burst.wait(lambda: len(counter.bound) >= options.initial, 1200, "the first pods bound")
     bodies = [pod(options.initial + number, workload) for number in range(options.pods)]
-    began, worked = time.monotonic(), cpu_seconds(pid)
+    began, worked = time.monotonic(), cpu_seconds(pid) if pid is not None else 0.0
     send_all(kubeconfig, NAMESPACE, bodies)
     posted = time.monotonic()
     burst.wait(lambda: len(counter.bound) >= options.initial + options.pods, 1200, "all pods bound")
-    metrics = api.request("GET", "/metrics")[2]
-    return {
+    figures = {
         "workload": workload, "nodes": options.nodes, "initial": options.initial, "pods": options.pods,
         "create_per_s": round(options.pods / (posted - began)),
         "bound_per_s": round(options.pods / (counter.last_bound - began)),
+    }  # fmt: skip
+    if pid is None:
+        return figures
+    metrics = api.request("GET", "/metrics")[2]
+    return {
+        **figures,
         "p99_cycle_us": round(1e6 * quantile(metrics, "scheduler_scheduling_algorithm_duration_seconds", 0.99)),
         "server_cpu_us_per_pod": round((cpu_seconds(pid) - worked) / options.pods * 1e6),
         "memory_mb": memory_mb(pid),
@@ -166,7 +174,14 @@ def main() -> int:
     parser.add_argument("--initial", type=int, default=500, help="Pods that are there when the clock starts.")
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--in-memory", action="store_true")
+    parser.add_argument("--kubeconfig", help="Of a server that is there already.")
     options = parser.parse_args()
+    if options.kubeconfig:
+        if len(options.workloads) != 1:
+            parser.error("one workload with --kubeconfig")
+        api = burst.Api.from_kubeconfig(options.kubeconfig)
+        print(json.dumps(measure(options.workloads[0], options, api, options.kubeconfig, None)), flush=True)
+        return 0
     for workload in options.workloads:
         print(json.dumps(run(workload, options)), flush=True)
     return 0

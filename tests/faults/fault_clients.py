@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 import urllib.parse
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -140,6 +141,8 @@ class Key:
         self.is_known = True
         self.created: set[int] = set()
         """Creations that were not answered: they may come whenever there is nothing."""
+        self.log: deque[str] = deque(maxlen=12)
+        """What was asked and answered last, to be told when something is wrong."""
 
 
 class Writer(Client):
@@ -179,7 +182,9 @@ class Writer(Client):
             key.created.add(self._count)
         key.open.add(self._count)
         key.is_known = False
+        key.log.append(f"{method} {self._count} upon {key.revision}")
         status, doc = self.connection.ask(method, path, {"metadata": metadata, "data": {"n": str(self._count)}})
+        key.log.append(f"{status}")
         if status in (200, 201):
             key.value, key.revision, key.is_known = self._count, int(doc["metadata"]["resourceVersion"]), True
             key.open.clear()
@@ -193,7 +198,9 @@ class Writer(Client):
         key.is_known = False
         key.open.add(GONE)
         options = {"preconditions": {"resourceVersion": str(key.revision)}}
+        key.log.append(f"DELETE upon {key.revision}")
         status, _ = self.connection.ask("DELETE", f"{MAPS}/{key.name}", options)
+        key.log.append(f"{status}")
         if status == 200:
             key.value = GONE
             self._retire(index)
@@ -204,7 +211,9 @@ class Writer(Client):
 
     def _read(self, key: Key) -> None:
         """What is there is what was acknowledged last, or something that was asked for after it."""
+        key.log.append("GET")
         status, doc = self.connection.ask("GET", f"{MAPS}/{key.name}")
+        key.log.append(f"{status} {(doc.get('data') or {}).get('n', '')}")
         if status == 404:
             if key.revision and GONE not in key.open:
                 self.faults.append(f"LOST {key.name}: {key.value} was acknowledged, and nothing is there")

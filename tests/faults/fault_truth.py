@@ -93,7 +93,11 @@ class History:
         for key in keys:
             found = self._values.get(key.name, GONE)
             if found != key.value and found not in key.open and found not in key.created:
-                yield f"LOST {key.name}: {key.value} was acknowledged, {key.open} is open, {found} is there"
+                told = [one for one in self.told if one.name == key.name][-4:]
+                yield (
+                    f"LOST {key.name}: {key.value} was acknowledged, {key.open} is open, {found} is there; "
+                    f"asked: {', '.join(key.log)}; true: {told}"
+                )
 
     def _wrongly_told(self, segment: Segment) -> Iterable[str]:
         revisions = [one.revision for one in self.told]

@@ -8,8 +8,8 @@ import msgspec
 from doorman.api.views.nodes import Node
 from doorman.api.views.resource.devices import DeviceClass, ResourceSlice
 from doorman.api.views.resource.resource_claims import ResourceClaim
-from doorman.scheduler.devices.allocated_devices import AllocatedDevices
-from doorman.scheduler.devices.allocator import Allocator
+from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices
+from doorman.scheduler.devices.allocation.allocator import Allocator
 from doorman.scheduler.devices.device_pools import DevicePools
 from support.devices import Json, claim_spec, slice_manifest
 

@@ -6,7 +6,9 @@ Rules
    change, by time that has passed here: clocks of others are not believed, and neither is one's own, which may be set.
 2. A record that is empty, expired or one's own may be taken. It is written upon the version that was read: of two who
    try at once one is told of the conflict.
-3. The holder renews it every `retry_seconds`. Who has not succeeded for `renew_seconds` has lost it, and stops.
+   It was seen when the answer had come, which may be long after it was asked for: until then it may have been renewed.
+3. The holder renews it every `retry_seconds`. Who has not succeeded for `renew_seconds` has lost it, and stops; so has
+   who sees that another holds it.
 4. Whoever stops gives it back, so that nobody has to wait for it to expire.
 5. Nothing is written by a holder whose last renewal is older than `renew_seconds`: it may have slept, and another may
    hold the lease by now.
@@ -156,12 +158,14 @@ class LeaderElector:
         if lease is None:
             self._note(await self._leases.create(self._wanted(None)), now)
             return True
-        self._note(lease, now)
+        self._note(lease, self._clock.steady())
         if lease["spec"].get("strategy"):
             _log.warning("%s is managed by coordinated leader election: it is left alone", self.name)
             return False
-        if self.holder and self.holder != self._identity and not self._is_expired(now):
-            return False
+        if self.holder and self.holder != self._identity:
+            self._renewed_at = float("-inf")
+            if not self._is_expired(now):
+                return False
         self._note(await self._leases.update(self._wanted(lease)), now)
         return True
 

@@ -3,7 +3,7 @@
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.storage_keys import storage_key
-from doorman.base.errors import ApiError, bad_request, conflict, invalid, invalid_object, stale
+from doorman.base.errors import ApiError, GroupResource, bad_request, conflict, invalid, invalid_object, stale
 from doorman.base.go_format import quote
 
 _TWICE = (
@@ -68,6 +68,15 @@ def check_identity(
         raise ApiError(500, "", f"strconv.ParseUint: parsing {quote(version)}: value out of range")
     elif version != before["resourceVersion"]:
         raise stale(kind.named, name)
+
+
+def check_part_uid(kind: Kind, subresource: str, name: str, metadata: Document, before: Document) -> None:
+    """The same of a part of an object that is patched: who makes a whole of it again looks whether it is this one's."""
+    uid = metadata.get("uid", "")
+    if uid and uid != before["uid"]:
+        resource = GroupResource(kind.named.group, f"{kind.named.resource}/{subresource}")
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
+        raise conflict(resource, name, why)
 
 
 def precondition_failed(key: str, why: str) -> str:

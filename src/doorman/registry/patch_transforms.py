@@ -210,8 +210,7 @@ class ApplyPlan:
                 self._kind, shown, self.config, self._manager, force=self._force, now=now, where=self._where
             )
         except KeylessError as error:
-            text = f"associative list with keys has an element that omits key field {quote(str(error))}"
-            raise ApiError(500, "", f"failed to create typed live object: {text}") from error
+            raise self._untyped_live(shown or {}) from error
         annotations = merged["metadata"].get("annotations") or {}
         if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
             applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}
@@ -224,6 +223,15 @@ class ApplyPlan:
             to_typed(self._schema, self._kind, {"metadata": {}, **unheeded}, self._where)
         self._told()
         return to_stored(conversion, typed)
+
+    def _untyped_live(self, live: Document) -> ApiError:
+        """The object has lists whose elements nothing tells apart: whose field is whose cannot be said."""
+        faults = " ".join(config_faults(self._schema, FieldWalker(self._schema), live, self._kind.type_name))
+        where = _named(self._kind, live)
+        if live.get("metadata", {}).get("managedFields"):
+            return ApiError(500, "", f"failed to create typed live object ({where}): {faults}")
+        text = f"failed to convert new object ({where}) to smd typed: {faults}"
+        return ApiError(500, "", f"failed to create manager for existing fields: {text}")
 
 
 def _untyped(where: str, faults: list[str]) -> ApiError:

@@ -32,7 +32,7 @@ from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.job_strategy import forget_selector
 from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
-from doorman.registry.object_identity import check_identity, drop_repeated_owners, settle_namespace
+from doorman.registry.object_identity import check_identity, check_part_uid, drop_repeated_owners, settle_namespace
 from doorman.registry.object_size import kept_within_bounds
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.semantics.name_syntax import subdomain_faults
@@ -212,6 +212,8 @@ class Proposer:
         asked_for = subresource if part is None else part.subresource
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
         is_patched = (caller.options or {}).get("kind") == "PatchOptions"
+        if part is not None and is_patched:
+            check_part_uid(kind, part.subresource, name, metadata, before)
         check_identity(
             kind, namespace, name, metadata, before, is_unconditional=is_unconditional, is_patched=is_patched
         )

@@ -50,6 +50,8 @@ def _update_node(kind: Kind, new: Document, old: Document, now: Instant) -> None
 
 def _node_status(kind: Kind, new: Document, old: Document, now: Instant) -> None:  # noqa: ARG001
     restore(new, old, "spec")
+    if "config" not in old.get("status", {}):
+        new.get("status", {}).pop("config", None)
 
 
 # Namespaces

@@ -25,15 +25,15 @@ from doorman.scheduler.plugins.node_affinity import NodeAffinityPlugin
 from doorman.scheduler.plugins.node_name import NodeName
 from doorman.scheduler.plugins.node_ports import NodePorts
 from doorman.scheduler.plugins.node_unschedulable import NodeUnschedulable
-from doorman.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from doorman.scheduler.plugins.pod_affinity import InterPodAffinity
 from doorman.scheduler.plugins.resources_fit import NodeResourcesFit
 from doorman.scheduler.plugins.scheduling_gates import SchedulingGates
 from doorman.scheduler.plugins.taint_toleration import TaintToleration
 from doorman.scheduler.plugins.topology_spread import PodTopologySpread
-from doorman.scheduler.plugins.volume_binding import VolumeBinding
-from doorman.scheduler.plugins.volume_restrictions import VolumeRestrictions
-from doorman.scheduler.plugins.volume_zone import VolumeZone
+from doorman.scheduler.plugins.volumes.node_volume_limits import NodeVolumeLimits
+from doorman.scheduler.plugins.volumes.volume_binding import VolumeBinding
+from doorman.scheduler.plugins.volumes.volume_restrictions import VolumeRestrictions
+from doorman.scheduler.plugins.volumes.volume_zone import VolumeZone
 from doorman.scheduler.volumes.volume_state import VolumeState
 
 

@@ -209,7 +209,14 @@ class ResourceHandlers:
             transform = transform_of(self._registry.schema, kind, patch, validation, call.warnings)
             transform = self._access.guard.on(kind, info.namespace, transform, call.user)
             written = await self._registry.update(
-                kind, info.namespace, info.name, transform, caller, subresource=subresource, is_pure=is_pure
+                kind,
+                info.namespace,
+                info.name,
+                transform,
+                caller,
+                subresource=subresource,
+                is_pure=is_pure,
+                is_unconditional=bool(subresource),
             )
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 

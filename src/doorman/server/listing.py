@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from doorman.api.kinds import Kind
+from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.field_selectors import FieldSelectorError, parse_field_selector, resolve_terms
 from doorman.api.machinery.label_selectors import parse_selector
 from doorman.api.machinery.schema import Document
@@ -21,12 +22,12 @@ from doorman.base.errors import (
     not_supported,
     timeout,
 )
-from doorman.base.go_format import quote
 from doorman.base.loop_turns import Turn
 from doorman.registry.cache.collection import Collection, TooOld
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.registry import Registry
+from doorman.server.codec.request_bodies import read_json
 from doorman.server.request import Query
 
 _CONTINUE_TOO_OLD: Final = (
@@ -249,11 +250,14 @@ def _read_token(text: str) -> _Token:
         raise _bad_token(f"illegal base64 data at input byte {len(text) - 1}")
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        token = msgspec.json.decode(raw, type=_Token)
-    except (ValueError, msgspec.DecodeError) as error:
+        found = read_json(raw).value
+        if found is not None and not isinstance(found, dict):
+            raise _bad_token(f"json: cannot unmarshal {json_type(found)} into Go value of type storage.continueToken")
+        token = msgspec.convert(found or {}, _Token)
+    except (ValueError, msgspec.ValidationError) as error:
         raise _bad_token(str(error)) from error
     if token.v != META_V1:
-        raise _bad_token(f"server does not recognize this encoded version {quote(token.v)}")
+        raise _bad_token(f"server does not recognize this encoded version {token.v}")
     if not token.rv:
         raise _bad_token(f"incorrect encoded start resourceVersion (version {META_V1})")
     if not token.start:

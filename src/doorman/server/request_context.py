@@ -8,7 +8,7 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
-from doorman.api.machinery.decode_errors import DecodeError
+from doorman.api.machinery.decode_errors import DecodeError, json_type
 from doorman.api.machinery.schema import Schema
 from doorman.base.bounds import PATCH_COPY_BYTES_MAX, YAML_WEIGHT
 from doorman.base.errors import (
@@ -26,7 +26,7 @@ from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.server.codec.decoding import FIELD_VALIDATIONS
-from doorman.server.codec.request_bodies import BodyError, read_body
+from doorman.server.codec.request_bodies import BodyError, YamlBodyError, read_body
 from doorman.server.request import Query, Request, RequestInfo
 
 MANAGER_BYTES_MAX: Final = 128
@@ -109,14 +109,31 @@ def _given_delete_options(call: RequestContext, schema: Schema) -> DeleteOptions
         )
     try:
         body = read_body(request.body, request.headers.get("content-type", ""))
-        if isinstance(body.value, dict) and body.value.get("kind") not in (None, "", "DeleteOptions"):
-            raise bad_request(_unregistered(body.value))
-        doc, _ = schema.clean(body.value, "meta.v1.DeleteOptions")
-        if body.value.get("propagationPolicy") == "":
+        given = {} if body.value is None else body.value
+        if fault := _head_fault(given):
+            raise bad_request(f"couldn't get version/kind; json parse error: json: cannot unmarshal {fault}")
+        if given.get("kind") not in (None, "", "DeleteOptions"):
+            raise bad_request(_unregistered(given))
+        doc, _ = schema.clean(given, "meta.v1.DeleteOptions")
+        if given.get("propagationPolicy") == "":
             doc = {**doc, "propagationPolicy": ""}  # an empty one is one, and wrong
         return msgspec.convert(doc, DeleteOptions)
-    except (BodyError, DecodeError, msgspec.ValidationError) as error:
+    except YamlBodyError as error:
         raise bad_request(str(error)) from error
+    except BodyError as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+    except (DecodeError, msgspec.ValidationError) as error:
+        raise bad_request(str(error)) from error
+
+
+def _head_fault(given: Any) -> str:  # any JSON value
+    """Why nobody can tell what kind of options these are."""
+    if not isinstance(given, dict):
+        return f"{json_type(given)} into Go value of type struct"
+    for name in ("apiVersion", "kind"):
+        if given.get(name) is not None and not isinstance(given[name], str):
+            return f"{json_type(given[name])} into Go struct field .{name} of type string"
+    return ""
 
 
 def _unregistered(body: Mapping[str, Any]) -> str:

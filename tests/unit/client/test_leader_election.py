@@ -148,6 +148,55 @@ def test_lease_that_was_given_back_is_taken_at_the_next_try() -> None:
     in_virtual_time(story)
 
 
+class SlowLease(OneLease):
+    """A read that takes long shows what there is when it ends."""
+
+    seconds = 0.0
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    async def get(self, name: str) -> dict[str, Any] | None:
+        if self.seconds:
+            await sleep(self._clock, self.seconds)
+        return await super().get(name)
+
+
+def test_lease_is_as_old_as_the_answer_and_not_as_the_question() -> None:
+    """Who slept while it asked has seen a lease that was renewed meanwhile; it does not take it before its time."""
+
+    async def story(clock: ManualClock, _: OneLease) -> None:
+        leases = SlowLease(clock)
+        first, second = elector(clock, leases, "a"), elector(clock, leases, "b")
+        await first.acquire()
+        leases.seconds = 20.0
+        asking = asyncio.create_task(second._try())
+        await sleep(clock, 19.0)
+        leases.seconds = 0.0
+        assert await first._try(), "it is renewed while the other waits for its answer"
+        assert not await asking
+        await sleep(clock, 4.0)
+        assert first.may_act
+        assert not await second._try(), "it was renewed five seconds ago"
+        assert leases.spec["holderIdentity"] == "a"
+
+    in_virtual_time(story)
+
+
+def test_holder_who_sees_another_stops_at_once() -> None:
+    async def story(clock: ManualClock, leases: OneLease) -> None:
+        first = elector(clock, leases, "a")
+        await first.acquire()
+        assert leases.lease is not None
+        leases._put({**leases.lease, "spec": {**leases.spec, "holderIdentity": "b"}})
+        assert first.may_act, "it cannot know"
+        assert not await first._try()
+        assert not first.may_act
+
+    in_virtual_time(story)
+
+
 def test_clocks_of_others_are_not_believed() -> None:
     async def story(clock: ManualClock, leases: OneLease) -> None:
         long_ago = {"holderIdentity": "x", "leaseDurationSeconds": 15, "renewTime": "1999-01-01T00:00:00.000000Z"}

@@ -22,6 +22,7 @@ from doorman.registry.patch_transforms import (
     transform_of,
 )
 from doorman.server.codec.patch_bodies import read_patch
+from support.api import running_api
 
 SCHEMA = Schema(type_table())
 WALKER = FieldWalker(SCHEMA)
@@ -212,3 +213,17 @@ def test_duplicates_in_an_applied_configuration_are_told_last() -> None:
     assert warnings == ['line 1: key "kind" already set in map']
     with pytest.raises(ApiError, match=r"error strict decoding patch: error converting YAML to JSON: yaml: unmarshal"):
         tell_duplicates(patch, "Strict", warnings)
+
+
+async def test_apply_to_an_object_whose_elements_nothing_tells_apart() -> None:
+    path, headers = "/api/v1/namespaces/default/serviceaccounts", {"content-type": APPLY_PATCH}
+    body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "f"}}
+    async with running_api() as api:
+        assert (await api.call("POST", path, {**body, "secrets": [{"name": "a"}, {"kind": "b"}]}))[0] == 201
+        status, answer = await api.call("PATCH", f"{path}/f?fieldManager=m", body, headers=headers)
+    assert status == 500
+    assert answer["message"] == (
+        "failed to create manager for existing fields: failed to convert new object (default/f; /v1, "
+        "Kind=ServiceAccount) to smd typed: .secrets: element 1: associative list with keys has an element that "
+        'omits all key fields ["name"] (and doesn\'t have default values for any key fields)'
+    )

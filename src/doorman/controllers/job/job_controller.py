@@ -7,7 +7,9 @@ computed from, because a count made from an older one would be lost. See `job_po
 A Job that ends says why in two steps: first that it will (SuccessCriteriaMet or FailureTarget), and when its last pod
 has ended that it has (Complete or Failed). See `job_indexes` for indexes that fail or succeed on their own.
 
-Keys: `job/<namespace>/<name>`, and those of `pod_control`.
+A pod whose Job is gone is nobody's to count: its finalizer is taken off, or it would never go.
+
+Keys: `job/<namespace>/<name>`, `orphan/<namespace>/<pod>`, and those of `pod_control`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,10 +66,14 @@ def job_keys(change: ObjectChange) -> Iterable[str]:
 
 
 def pod_keys(change: ObjectChange) -> Iterable[str]:
-    owner = controller_of(change.newest.metadata)
-    if owner is None or owner.kind != KIND:
-        return ()
-    return (f"job/{change.newest.metadata.namespace}/{owner.name}",)
+    pod: Pod = change.newest
+    owner = controller_of(pod.metadata)
+    if owner is not None and owner.kind != KIND:
+        return
+    if owner is not None:
+        yield f"job/{pod.metadata.namespace}/{owner.name}"
+    if _is_tracked(pod) and (owner is None or pod.metadata.deletion_timestamp):
+        yield f"orphan/{pod.metadata.key}"
 
 
 SOURCES: Final = (Source(JOBS, job_keys), Source("pods", pod_keys))
@@ -177,6 +183,8 @@ class JobController:
         kind, _, rest = key.partition("/")
         if kind in ("create", "delete"):
             return self._control.reconcile(key, now)
+        if kind == "orphan":
+            return self._sync_orphan(rest)
         assert kind == "job", f"unknown key {key}"
         return self._sync(rest, now)
 
@@ -187,10 +195,11 @@ class JobController:
     def _sync(self, key: str, now: Instant) -> Result:
         job = self._jobs.get(key)
         if job is None or self._uids.get(key, job.metadata.uid) != job.metadata.uid:
-            self._backoffs.pop(self._uids.pop(key, ""), None)
+            gone = self._uids.pop(key, "")
+            self._backoffs.pop(gone, None)
             self._control.forget(f"job/{key}")
-        if job is None:
-            return DONE
+            orphans = [(f"orphan/{pod.metadata.key}", now) for pod in self._pods.by(BY_OWNER, gone)] if gone else []
+            return Result(wakes=[*orphans, (f"job/{key}", now)] if job is not None else orphans)
         self._uids[key] = job.metadata.uid
         pods = [
             self._control.seen_as_deleting(pod)
@@ -200,6 +209,16 @@ class JobController:
         if job.metadata.deletion_timestamp or job.status.is_finished:
             return Result(actions=[_release(pod) for pod in pods if _is_tracked(pod)])
         return self._control.with_late(self._run(key, job, pods, now), f"job/{key}", now)
+
+    def _sync_orphan(self, key: str) -> Result:
+        pod = self._pods.get(key)
+        if pod is None or not _is_tracked(pod):
+            return DONE
+        owner = controller_of(pod.metadata)
+        job = self._jobs.get(f"{pod.metadata.namespace}/{owner.name}") if owner is not None else None
+        if owner is not None and job is not None and job.metadata.uid == owner.uid:
+            return DONE
+        return Result(actions=(_release(pod),))
 
     def _run(self, key: str, job: Job, pods: Sequence[Pod], now: Instant) -> Result:
         ended = sort_ended(job, pods)

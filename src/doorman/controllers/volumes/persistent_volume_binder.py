@@ -30,6 +30,13 @@ from doorman.base.clock import Instant
 from doorman.client.actions import Action
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
+from doorman.controllers.volumes.volume_indexes import (
+    ANY_CLASS,
+    BY_CLAIM_REFERENCE,
+    BY_VOLUME_NAME,
+    FREE_BY_CLASS,
+    UNBOUND_BY_CLASS,
+)
 from doorman.controllers.volumes.volume_reclaim import decide_reclaim
 from doorman.controllers.volumes.volume_writes import (
     bind_writes,
@@ -270,17 +277,17 @@ class PersistentVolumeBinderController:
             # What was its own is released, or free for others.
             return Result(wakes=[(f"volume/{name}", now) for name in self._volumes_for(key)])
         waiting = [pod.metadata.name for pod in self._pods.by(BY_CLAIM, key) if not pod.spec.node_name]
-        volumes = sorted(self._volumes.list(), key=lambda volume: volume.metadata.name)
         classes = {one.metadata.name: one for one in self._classes.list()}
-        actions = decide_claim(claim, KnownVolumes(volumes=volumes, classes=classes, waiting_pods=sorted(waiting)))
+        around = KnownVolumes(volumes=self._candidates(claim), classes=classes, waiting_pods=sorted(waiting))
+        actions = decide_claim(claim, around)
         others = [(f"volume/{name}", now) for name in self._volumes_for(key) if name != claim.spec.volume_name]
         return Result(actions=actions, wakes=others if claim.spec.volume_name else ())
 
     def _sync_volume(self, name: str, now: Instant) -> Result:
         volume = self._volumes.get(name)
         if volume is None:
-            lost = [claim.metadata.key for claim in self._claims.list() if claim.spec.volume_name == name]
-            return Result(wakes=[(f"claim/{key}", now) for key in lost])
+            lost = self._claims.by(BY_VOLUME_NAME, name)
+            return Result(wakes=[(f"claim/{claim.metadata.key}", now) for claim in lost])
         reference = volume.spec.claim_ref
         found = self._claims.get(reference.key) if reference is not None else None
         claim = found if found is not None and reference is not None and reference.uid == found.metadata.uid else None
@@ -288,23 +295,25 @@ class PersistentVolumeBinderController:
         if found is not None and is_bound_to(volume, found) and BIND_COMPLETED not in found.metadata.annotations:
             return Result(actions=actions, wakes=((f"claim/{found.metadata.key}", now),))
         if volume.status.phase == "Available" and reference is None:
-            named = [each.metadata.key for each in self._claims.list() if each.spec.volume_name == name]
+            named = [each.metadata.key for each in self._claims.by(BY_VOLUME_NAME, name)]
             keys = dict.fromkeys((*named, *self._unbound(class_of_volume(volume))))
             return Result(actions=actions, wakes=[(f"claim/{key}", now) for key in keys])
         return Result(actions=actions)
 
+    def _candidates(self, claim: PersistentVolumeClaim) -> Sequence[PersistentVolume]:
+        """The volume that it names; or else those that are kept for it, and those that anybody may have."""
+        if claim.spec.volume_name:
+            named = self._volumes.get(claim.spec.volume_name)
+            return () if named is None else (named,)
+        kept = self._volumes.by(BY_CLAIM_REFERENCE, claim.metadata.key)
+        return sorted(
+            (*kept, *self._volumes.by(FREE_BY_CLASS, class_of_claim(claim))), key=lambda volume: volume.metadata.name
+        )
+
     def _volumes_for(self, claim_key: str) -> list[str]:
-        return [
-            volume.metadata.name
-            for volume in self._volumes.list()
-            if volume.spec.claim_ref is not None and volume.spec.claim_ref.key == claim_key
-        ]
+        return [volume.metadata.name for volume in self._volumes.by(BY_CLAIM_REFERENCE, claim_key)]
 
     def _unbound(self, class_name: str) -> list[str]:
         """Claims that wait for volumes of a class; those that name none may get the default one."""
-        return [
-            claim.metadata.key
-            for claim in self._claims.list()
-            if not claim.spec.volume_name
-            and (class_of_claim(claim) == class_name or claim.spec.storage_class_name is None)
-        ]
+        found = (*self._claims.by(UNBOUND_BY_CLASS, class_name), *self._claims.by(UNBOUND_BY_CLASS, ANY_CLASS))
+        return sorted({claim.metadata.key for claim in found})

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.views.meta import has_same_owners, orphanage_of, owner_uids
+from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.persistent_volumes import VOLUMES
 from doorman.api.views.pod_indexes import POD_INDEXERS, is_filed_alike
 from doorman.api.views.resource.devices import SLICES
 from doorman.api.views.resource.resource_claims import CLAIMS
@@ -18,6 +20,7 @@ from doorman.api.views.storage.csi import (
 from doorman.client.informer_cache import Indexer, InformerCache
 from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
 from doorman.controllers.devices.resource_claim_controller import BY_CLAIM, BY_TEMPLATE, templates_of
+from doorman.controllers.volumes.volume_indexes import CLAIM_INDEXERS, VOLUME_INDEXERS
 from doorman.semantics.devices.pod_claims import claim_keys_of
 
 INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
@@ -25,6 +28,8 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
     SLICES: {BY_POOL: slice_pools},
     CLAIMS: {BY_POOL: claim_pools},
     ATTACHMENTS: {BY_ATTACHED_NODE: attached_node_of, BY_ATTACHED_VOLUME: attached_volume_of},
+    VOLUMES: VOLUME_INDEXERS,
+    VOLUME_CLAIMS: CLAIM_INDEXERS,
     "replicasets.apps": {"orphan": orphanage_of},
     "controllerrevisions.apps": {"orphan": orphanage_of},
     "services": {"address": addresses_of, "selecting": selecting_in},
@@ -37,6 +42,8 @@ ALIKE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     SLICES: lambda _one, _other: False,
     CLAIMS: lambda _one, _other: False,
     ATTACHMENTS: lambda _one, _other: False,
+    VOLUMES: lambda _one, _other: False,
+    VOLUME_CLAIMS: lambda _one, _other: False,
 }
 """Whether it is certain that no index tells two versions apart. All others ask for nothing but the owners."""
 

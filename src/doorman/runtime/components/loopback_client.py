@@ -1,5 +1,6 @@
 """The client in process: the same registry and rules as over HTTP, without the bytes in between."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Self, TypeVar
@@ -13,7 +14,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Clock, Instant
-from doorman.base.errors import ApiError
+from doorman.base.errors import ApiError, timeout
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
@@ -30,6 +31,9 @@ from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.scale import scale_part, with_scale
 
 T = TypeVar("T")
+
+LED_SECONDS_MAX: Final = 5.0
+"""How much longer a lease lasts than its holder may begin to write under it."""
 
 _log: Final = logging.getLogger("doorman.runtime")
 
@@ -83,6 +87,18 @@ class LoopbackClient:
         self._may_act = may_act
         return self
 
+    async def _counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> T:
+        """Where there is a lease, for as long only as nobody else can have taken it: what is written later, by a store
+        that did not answer before, would be written beside another's writes.
+        """
+        if self._may_act is None:
+            return await self._requests.counted(info, code, work)
+        try:
+            async with asyncio.timeout(LED_SECONDS_MAX):
+                return await self._requests.counted(info, code, work)
+        except TimeoutError:
+            raise timeout("request did not complete within the allotted timeout") from None
+
     @property
     def user(self) -> User:
         return self._caller.user
@@ -96,7 +112,7 @@ class LoopbackClient:
     async def create(self, action: Create) -> Stored:
         kind = self._kind(action.resource)
         info = self._authorize("create", kind, action.namespace)
-        return await self._requests.counted(info, 201, self._create(kind, action))
+        return await self._counted(info, 201, self._create(kind, action))
 
     async def _create(self, kind: Kind, action: Create) -> Stored:
         if action.is_given_away:
@@ -114,7 +130,7 @@ class LoopbackClient:
     async def update(self, action: Update) -> Stored:
         kind = self._kind(action.resource)
         info = self._authorize("update", kind, action.namespace, action.name, action.subresource)
-        return await self._requests.counted(info, 200, self._update(kind, action))
+        return await self._counted(info, 200, self._update(kind, action))
 
     async def _update(self, kind: Kind, action: Update) -> Stored:
         doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
@@ -132,7 +148,7 @@ class LoopbackClient:
     async def patch(self, action: Patch) -> Stored:
         kind = self._kind(action.resource)
         info = self._authorize("patch", kind, action.namespace, action.name, action.subresource)
-        return await self._requests.counted(info, 200, self._patch(kind, action))
+        return await self._counted(info, 200, self._patch(kind, action))
 
     async def _patch(self, kind: Kind, action: Patch) -> Stored:
         if action.subresource == "scale":
@@ -197,7 +213,7 @@ class LoopbackClient:
         caller = msgspec.structs.replace(self._caller, is_apply=True)
         transform = self._guard.on(kind, namespace, merged, caller.user)
         work = self._registry.update(kind, namespace, name, transform, caller, create=created)
-        return (await self._requests.counted(info, 200, work)).stored
+        return (await self._counted(info, 200, work)).stored
 
     def _apply_plan(
         self,
@@ -225,7 +241,7 @@ class LoopbackClient:
         """As `kubectl drain` asks for it: a budget may refuse with 429."""
         info = self._authorize("create", self._kind("pods"), namespace, name, "eviction")
         eviction: Document = {"metadata": {"name": name, "namespace": namespace}}
-        await self._requests.counted(info, 201, self._pods.evict(namespace, name, eviction, self._caller))
+        await self._counted(info, 201, self._pods.evict(namespace, name, eviction, self._caller))
 
     async def delete(self, action: Delete) -> None:
         kind = self._kind(action.resource)
@@ -237,7 +253,7 @@ class LoopbackClient:
             propagation_policy=action.propagation or None,
         )
         work = self._registry.delete(kind, action.namespace, action.name, options, self._caller)
-        await self._requests.counted(info, 200, work)
+        await self._counted(info, 200, work)
 
     async def bind(self, action: Bind) -> None:
         info = self._authorize("create", self._kind("pods"), action.namespace, action.name, "binding")
@@ -246,7 +262,7 @@ class LoopbackClient:
             "target": {"kind": "Node", "name": action.node},
         }
         work = self._pods.bind(action.namespace, action.name, binding, self._caller)
-        await self._requests.counted(info, 201, work)
+        await self._counted(info, 201, work)
 
     def _kind(self, resource: str) -> Kind:
         return self._registry.kinds.named(resource)

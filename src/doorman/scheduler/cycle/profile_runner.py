@@ -17,7 +17,7 @@ from doorman.scheduler.framework import Plugin
 from doorman.scheduler.plugin_registry import PluginContext, make_plugins
 from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
-from doorman.scheduler.plugins.volume_binding import VolumeBinding
+from doorman.scheduler.plugins.volumes.volume_binding import VolumeBinding
 from doorman.scheduler.preemption.budgets import Budgets
 from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions

@@ -15,7 +15,7 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column
-from doorman.scheduler.devices.allocator import Allocator
+from doorman.scheduler.devices.allocation.allocator import Allocator
 from doorman.scheduler.devices.device_requests import AllocationError, ContradictoryPool, NodeAllocation
 from doorman.scheduler.devices.device_state import DeviceState
 from doorman.scheduler.framework import FINAL

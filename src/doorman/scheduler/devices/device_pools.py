@@ -22,7 +22,7 @@ import msgspec
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import NodeSelector
 from doorman.api.views.resource.devices import CounterSet, DeviceTaintRule, ResourceSlice
-from doorman.scheduler.devices.allocated_devices import PoolId
+from doorman.scheduler.devices.allocation.allocated_devices import PoolId
 from doorman.scheduler.devices.published_devices import PublishedDevice
 from doorman.semantics.pods.node_selectors import term_matches
 

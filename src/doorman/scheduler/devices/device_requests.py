@@ -7,7 +7,7 @@ import msgspec
 
 from doorman.api.views.resource.devices import DeviceClass, DeviceSelector
 from doorman.api.views.resource.resource_claims import ExactDeviceRequest, ResourceClaim
-from doorman.scheduler.devices.capacity_consumption import Consumption, consumption_or_none
+from doorman.scheduler.devices.allocation.capacity_consumption import Consumption, consumption_or_none
 from doorman.scheduler.devices.device_pools import NodePool
 from doorman.scheduler.devices.published_devices import PublishedDevice, SelectorError
 

@@ -22,7 +22,7 @@ from doorman.api.views.resource.resource_claims import CLAIMS, AllocatedDevice, 
 from doorman.scheduler.cache.claim_users import ClaimUsers
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.row_changes import RowChanges
-from doorman.scheduler.devices.allocated_devices import AllocatedDevices
+from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices
 from doorman.scheduler.devices.device_classes import DeviceClasses
 from doorman.scheduler.devices.device_pools import DevicePools, NodePool
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource

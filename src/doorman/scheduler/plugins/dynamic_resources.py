@@ -20,7 +20,7 @@ from doorman.api.views.pods import Pod
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
-from doorman.scheduler.devices.allocation_result import allocated_devices, allocation_document
+from doorman.scheduler.devices.allocation.allocation_result import allocated_devices, allocation_document
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.devices.device_fits import FIRST_FAILURE, NOT_AVAILABLE, REASONS, DeviceFits, KeptFits
 from doorman.scheduler.devices.device_objections import device_objections

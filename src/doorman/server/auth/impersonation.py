@@ -6,7 +6,8 @@ from urllib.parse import unquote
 
 from doorman.api.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 from doorman.api.well_known import AUTHENTICATION_GROUP, SERVICE_ACCOUNT_PREFIX
-from doorman.base.errors import ApiError, internal
+from doorman.base.errors import ApiError, bad_request, internal
+from doorman.base.go_format import quote
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
 
@@ -34,7 +35,7 @@ def target_of(headers: Mapping[str, str]) -> User:
     uid = _first(headers, "impersonate-uid")
     if not name:
         if groups or extra or uid:
-            raise _incomplete()
+            raise _incomplete(headers)
         raise internal("an empty user cannot be impersonated")
     if not groups:
         groups = account_groups(name)
@@ -110,5 +111,14 @@ def _extra(headers: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _incomplete() -> ApiError:
-    return internal("groups, a uid or extras were to be impersonated without a user")
+def _incomplete(headers: Mapping[str, str]) -> ApiError:
+    groups, extra = _lines(headers.get("impersonate-group", "")), _extra(headers)
+    listed = _go_texts(groups) if groups else "[]string(nil)"
+    said = ", ".join(f"{quote(name)}:{_go_texts(extra[name])}" for name in sorted(extra))
+    more = f"map[string][]string{{{said}}}" if extra else "map[string][]string(nil)"
+    who = f'Name:"", UID:{quote(_first(headers, "impersonate-uid"))}, Groups:{listed}, Extra:{more}'
+    return bad_request(f"requested &user.DefaultInfo{{{who}}} without impersonating a user name")
+
+
+def _go_texts(texts: tuple[str, ...]) -> str:
+    return f"[]string{{{', '.join(map(quote, texts))}}}"

@@ -19,6 +19,9 @@ _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 Bound = dict[str, tuple[str, str]]
 
 
+_ATTESTED: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+
 class TokenRequests:
     def __init__(self, registry: Registry, tokens: ServiceAccountTokens, clock: Clock) -> None:
         self._registry = registry
@@ -28,9 +31,8 @@ class TokenRequests:
     async def answer(self, namespace: str, name: str, request: Document, caller: Caller) -> Document:
         metadata = request.get("metadata") or {}
         if metadata.get("name", name) != name:
-            raise bad_request(
-                f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})"
-            )
+            errors = [invalid("metadata.name", metadata["name"], "must match the service account name if specified")]
+            raise invalid_object("TokenRequest", AUTHENTICATION_GROUP, name, errors)
         if metadata.get("namespace", namespace) != namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         accounts = self._registry.kinds.named("serviceaccounts")
@@ -41,6 +43,9 @@ class TokenRequests:
         given = spec.get("expirationSeconds")
         seconds = SECONDS_DEFAULT if given is None else given
         errors = _errors(seconds)
+        if spec.get("attestations") and (spec.get("boundObjectRef") or {}).get("kind") not in _ATTESTED:
+            text = "attestations may only be specified with a webhook bound object reference"
+            errors.append(invalid("spec.attestations", spec["attestations"], text))
         if errors:
             raise invalid_object("TokenRequest", AUTHENTICATION_GROUP, "", errors)
         bound_ref = spec.get("boundObjectRef")

@@ -37,6 +37,10 @@ _OWN_POOL: Final = ("grpc.use_local_subchannel_pool", 1)
 _ELSEWHERE: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 """What another member may answer. A call that ended so may have been done all the same."""
 
+_OF_ANOTHER: Final = "a member of another cluster: "
+_UNSENT: Final = ("failed to connect to all addresses", "errors resolving ", _OF_ANOTHER)
+"""What an error says when nothing was sent."""
+
 _log: Final = logging.getLogger("doorman.etcd")
 
 Message = Any
@@ -54,6 +58,11 @@ class EtcdError(Exception):
     def is_undecided(self) -> bool:
         """Whether what was asked may have been done, or may be done elsewhere."""
         return self.code in (code.name for code in _ELSEWHERE)
+
+    @property
+    def is_unsent(self) -> bool:
+        """Whether it was not done for certain: there was nobody to send it to."""
+        return self.code == grpc.StatusCode.UNAVAILABLE.name and str(self.args[0]).startswith(_UNSENT)
 
     def __str__(self) -> str:
         return f"rpc error: code = {_go_name(self.code)} desc = {self.args[0]}"
@@ -218,7 +227,7 @@ class EtcdClient:
             found = (await self._status(member)).header.cluster_id
             if found != self._cluster_id:
                 _log.error("etcd member %s is of another cluster, and is not asked", member.address)
-                raise EtcdError("UNAVAILABLE", f"{member.address} is of another cluster")
+                raise EtcdError("UNAVAILABLE", _OF_ANOTHER + member.address)
             member.is_ours = True
 
     async def _once(self, method: str, request: Message, answer: str, seconds: float) -> Message:

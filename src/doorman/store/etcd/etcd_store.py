@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from doorman.base.errors import timeout
 from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
 from doorman.store.etcd.etcd_compaction import EtcdCompaction
 from doorman.store.etcd.etcd_leases import EtcdLeases
@@ -22,6 +23,8 @@ SEEN_SECONDS_MAX: Final = 1.0
 """How long an answer waits for its own event."""
 UNDECIDED_SECONDS_MAX: Final = 30.0
 BACKOFF_SECONDS_MAX: Final = 1.0
+CREATED_SECONDS_MAX: Final = 5.0
+"""How long what became of a creation is looked for."""
 
 
 class _UnderWay:
@@ -108,7 +111,9 @@ class EtcdStore(EtcdReader):
                     raise refusal_of(error) from error
                 if asyncio.get_running_loop().time() >= ends:
                     raise refusal_of(error) from error
-                is_doubtful = is_doubtful or error.is_undecided
+                is_doubtful = is_doubtful or (error.is_undecided and not error.is_unsent)
+                if is_doubtful and write.expected == ABSENT:
+                    return await self._created(write, key, value)
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, BACKOFF_SECONDS_MAX)
                 continue
@@ -124,6 +129,31 @@ class EtcdStore(EtcdReader):
             current = self._entry(write.key, kv) if kv is not None else None
             self._note(write.key, kv.mod_revision if kv is not None else answer.header.revision, current)
             raise Conflict(write.key, write.expected, current)
+
+    async def _created(self, write: Write, key: bytes, value: bytes | None) -> tuple[int, int]:
+        """What became of a creation that nobody answered. It is not tried again: the first may yet be done by a member
+        that hangs, and would bring back what the second made and somebody has deleted meanwhile. What replaces or
+        deletes a version may be tried again, as that version never comes back.
+        """
+        ends = asyncio.get_running_loop().time() + CREATED_SECONDS_MAX
+        wait = RETRY_SECONDS
+        while True:
+            try:
+                found = (await self._client.range(key, limit=1)).kvs
+            except EtcdError as error:
+                if not error.is_undecided:
+                    raise refusal_of(error) from error
+                found = ()
+            if found and found[0].value == value:
+                return found[0].mod_revision, found[0].create_revision
+            if found:
+                current = self._entry(write.key, found[0])
+                self._note(write.key, found[0].mod_revision, current)
+                raise Conflict(write.key, ABSENT, current)
+            if asyncio.get_running_loop().time() >= ends:
+                raise timeout("request did not complete within the allotted timeout")
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, BACKOFF_SECONDS_MAX)
 
     async def _lease(self, key: str) -> int:
         seconds = self._codec.seconds_to_live(key)

@@ -266,7 +266,7 @@ def _replication_controller_errors(spec: _Spec, old: _Spec, context: Context) ->
         return [*errors, required("spec.template")]
     labels = (template.get("metadata") or {}).get("labels") or {}
     if any(labels.get(key) != value for key, value in selector.items()):
-        errors.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
+        errors.append(invalid("spec.template.metadata.labels", labels or None, _MISMATCH))
     errors.extend(plain_template_errors(spec, old, context))
     policy = (template.get("spec") or {}).get("restartPolicy", "")
     if policy != "Always":

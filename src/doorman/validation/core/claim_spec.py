@@ -60,9 +60,9 @@ def _source_errors(spec: Part, path: str, *, any_group: bool) -> list[FieldError
         return errors
     if reference.get("namespace"):
         text = "may not be specified when dataSourceRef.namespace is specified"
-        errors.append(invalid(path, f"{path}.dataSource", text))
+        errors.append(invalid(path, {}, text))
     elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
-        errors.append(invalid(path, f"{path}.dataSource", "must match dataSourceRef"))
+        errors.append(invalid(path, {}, "must match dataSourceRef"))
     return errors
 
 

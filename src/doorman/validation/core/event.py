@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
-from doorman.semantics.name_syntax import qualified_name_faults
+from doorman.semantics.name_syntax import path_segment_faults, qualified_name_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 
@@ -31,22 +31,22 @@ _UNSET: Final = "needs to be unset"
 
 def validate_event_create(doc: Document, context: Context) -> list[FieldError]:
     """The core group lets through what old clients send; the other one, written through, is strict."""
-    errors = [*_base_errors(doc, context), *validate_metadata(doc)]
+    errors = _base_errors(doc, context)
     if context.group_version == EVENTS_V1:
-        errors.extend(_strict_errors(doc))
-    return errors
+        return [*errors, *validate_metadata(doc), *_strict_errors(doc)]
+    return errors or validate_metadata(doc, path_segment_faults)
 
 
 def validate_event_update(new: Document, old: Document, context: Context) -> list[FieldError]:
     errors = [*validate_metadata_update(new, old), *_base_errors(new, context)]
     if context.group_version == EVENTS_V1:
+        if new.get("series") != old.get("series"):
+            errors.extend(_series_errors(new.get("series")))
         errors.extend(
             invalid(shown, new.get(field, "" if field in _TEXTS else None), IMMUTABLE)
             for field, shown in _FIXED.items()
             if new.get(field) != old.get(field)
         )
-        if new.get("series") != old.get("series"):
-            errors.extend(_series_errors(new.get("series")))
     return distinct(errors)
 
 

@@ -8,6 +8,7 @@ from doorman.api.views.batch import Job
 from doorman.api.views.coordination import Lease
 from doorman.client.actions import Create
 from doorman.controllers.job.job_controller import JobController
+from doorman.controllers.job.job_pods import TRACKING
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import simulated_node
@@ -203,3 +204,42 @@ def test_job_that_is_deleted_lets_its_pods_go_and_is_forgotten() -> None:
     controller = stage._controllers[0]
     assert isinstance(controller, JobController)
     assert (controller._uids, controller._backoffs) == ({}, {})
+
+
+def test_pods_whose_job_is_gone_can_go() -> None:
+    stage = stage_with("n1")
+    stage.create(JOBS, job("1h"))
+    stage.at(5)
+    stage.delete(JOBS, "a/j")
+    stage.at(6)
+    assert next(iter(stage.documents["pods"].values()))["metadata"]["finalizers"] == []
+
+
+def test_pods_of_a_namesake_that_is_gone_can_go() -> None:
+    stage = stage_with("n1")
+    stage.create(JOBS, job("1h"))
+    stage.at(5)
+    (first,) = stage.documents["pods"]
+    stage.delete(JOBS, "a/j")
+    stage.create(JOBS, job("1h"))
+    stage.at(10)
+    finalizers = {name: pod["metadata"]["finalizers"] for name, pod in stage.documents["pods"].items()}
+    assert finalizers.pop(first) == []
+    assert list(finalizers.values()) == [[TRACKING]]
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_tracked_pod_that_nobody_counts_can_go(owned: bool) -> None:
+    """Also when its Job went while nobody looked."""
+    stage = stage_with("n1")
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "past", "uid": "past", "controller": True}
+    meta = {
+        "name": "p",
+        "namespace": "a",
+        "uid": "p",
+        "finalizers": [TRACKING],
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+    }
+    stage.create("pods", {"metadata": {**meta, "ownerReferences": [owner] if owned else []}, "spec": {}, "status": {}})
+    stage.at(1)
+    assert "a/p" not in stage.documents["pods"], "nothing holds it any more"

@@ -250,7 +250,7 @@ def test_every_event_is_checked() -> None:
         with pytest.raises(ApiError, match="already exists"):
             await tell(cluster, "a")
         with pytest.raises(ApiError, match="is invalid"):
-            await tell(cluster, "Not_A_Name")
+            await tell(cluster, "no/name")
         with pytest.raises(ApiError, match="does not match event"):
             await tell(cluster, "c", involvedObject={"kind": "Pod", "namespace": "x", "name": "p", "apiVersion": "v1"})
         await cluster.client.create(Create(resource="namespaces", body={"metadata": {"name": "brief"}}))

@@ -4,12 +4,14 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance_store import StoreSuite
 from doorman.base.clock import ManualClock
-from doorman.store.etcd.etcd_client import EtcdClient
+from doorman.base.errors import ApiError
+from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
 from doorman.store.etcd.etcd_leases import EtcdLeases
 from doorman.store.etcd.etcd_messages import MESSAGES
 from doorman.store.etcd.etcd_store import EtcdStore, ObjectCodec
@@ -215,3 +217,75 @@ async def test_everything_is_read_anew_when_another_cluster_answers(tmp_path: Pa
         await store.close()
     finally:
         second.stop()
+
+
+class SilentClient(EtcdClient):
+    """Some transactions are not answered: before they were done, or after; or nobody was there to take them."""
+
+    silence = ""
+
+    async def swap(self, key: bytes, value: bytes | None, expected: int, lease: int = 0) -> Any:
+        silence, self.silence = self.silence, ""
+        if silence == "after":
+            await super().swap(key, value, expected, lease)
+        if silence in ("before", "after"):
+            raise EtcdError("DEADLINE_EXCEEDED", "nobody answered")
+        if silence == "unsent":
+            raise EtcdError("UNAVAILABLE", "failed to connect to all addresses; last error: refused")
+        return await super().swap(key, value, expected, lease)
+
+
+@pytest.fixture
+async def silent(
+    member: EtcdMember, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[EtcdStore, SilentClient]]:
+    monkeypatch.setattr("doorman.store.etcd.etcd_store.CREATED_SECONDS_MAX", 0.0)
+    client = SilentClient([member.url])
+    one = await EtcdStore.open(client, PlainCodec(), prefix, EtcdLeases(client, ManualClock(0.0)))
+    yield one, client
+    await one.close()
+
+
+@pytest.mark.parametrize("silence", ["after", "unsent"])
+async def test_creation_is_acknowledged_when_it_was_done(silent: tuple[EtcdStore, SilentClient], silence: str) -> None:
+    store, client = silent
+    client.silence = silence
+    event = await store.commit(Write("k", b"1", ABSENT))
+    found = store.peek("k")
+    assert found is not None
+    assert (found.value, found.revision) == (b"1", event.revision)
+
+
+async def test_creation_that_may_yet_be_done_is_not_tried_again(silent: tuple[EtcdStore, SilentClient]) -> None:
+    """The member that has it may do it after somebody has deleted what a second try made."""
+    store, client = silent
+    client.silence = "before"
+    with pytest.raises(ApiError) as caught:
+        await store.commit(Write("k", b"1", ABSENT))
+    assert caught.value.code == 504
+    assert await store.refresh("k") is None
+
+
+async def test_creation_that_another_was_faster_with_is_a_conflict(
+    silent: tuple[EtcdStore, SilentClient], other: EtcdStore
+) -> None:
+    store, client = silent
+    await other.commit(Write("k", b"another's", ABSENT))
+    client.silence = "before"
+    with pytest.raises(Conflict) as caught:
+        await store.commit(Write("k", b"1", ABSENT))
+    assert caught.value.current is not None
+    assert caught.value.current.value == b"another's"
+
+
+@pytest.mark.parametrize("silence", ["before", "after"])
+@pytest.mark.parametrize("value", [b"2", None])
+async def test_change_that_nobody_answered_is_tried_again(
+    silent: tuple[EtcdStore, SilentClient], silence: str, value: bytes | None
+) -> None:
+    store, client = silent
+    made = await store.commit(Write("k", b"1", ABSENT))
+    client.silence = silence
+    await store.commit(Write("k", value, made.revision))
+    found = await store.refresh("k")
+    assert (found.value if found is not None else None) == value

@@ -19,7 +19,7 @@ from doorman.scheduler.framework import (
     PreFilterReject,
     always,
 )
-from doorman.scheduler.plugins.volume_binding import is_own_claim
+from doorman.scheduler.plugins.volumes.volume_binding import is_own_claim
 from doorman.scheduler.volumes.pod_volume_claims import not_found
 from doorman.scheduler.volumes.volume_state import VolumeState
 from doorman.scheduler.volumes.volume_users import pods_using

@@ -10,10 +10,10 @@ from typing import Final
 
 from doorman.api.views.resource.devices import DeviceId
 from doorman.api.views.resource.resource_claims import ResourceClaim
-from doorman.scheduler.devices.allocated_devices import AllocatedDevices, PoolId
-from doorman.scheduler.devices.capacity_consumption import Consumption, has_room
-from doorman.scheduler.devices.device_constraints import ConstraintState
-from doorman.scheduler.devices.device_counters import PoolCounters
+from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices, PoolId
+from doorman.scheduler.devices.allocation.capacity_consumption import Consumption, has_room
+from doorman.scheduler.devices.allocation.device_constraints import ConstraintState
+from doorman.scheduler.devices.allocation.device_counters import PoolCounters
 from doorman.scheduler.devices.device_pools import NodePool
 from doorman.scheduler.devices.device_requests import (
     RESULTS_MAX,

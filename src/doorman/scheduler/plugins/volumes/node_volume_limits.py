@@ -21,7 +21,7 @@ from doorman.scheduler.framework import (
     NodeFilter,
     always,
 )
-from doorman.scheduler.plugins.volume_binding import is_own_claim
+from doorman.scheduler.plugins.volumes.volume_binding import is_own_claim
 from doorman.scheduler.volumes.attach_limits import AttachLimits, limits_of
 from doorman.scheduler.volumes.row_volumes import RowVolumes
 from doorman.scheduler.volumes.volume_state import VolumeState

@@ -3,9 +3,9 @@
 import pytest
 
 from doorman.api.views.resource.devices import DeviceClass
-from doorman.scheduler.devices import allocation_search
-from doorman.scheduler.devices.allocated_devices import AllocatedDevices
-from doorman.scheduler.devices.allocation_search import AllocationSearch, SearchTooLong
+from doorman.scheduler.devices.allocation import allocation_search
+from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices
+from doorman.scheduler.devices.allocation.allocation_search import AllocationSearch, SearchTooLong
 from doorman.scheduler.devices.device_requests import RequestForDevices
 from support.claims import a_claim, a_node, a_slice, pools_of
 from support.devices import DRIVER, device, request

@@ -38,9 +38,9 @@ from collections.abc import Mapping, Sequence
 from doorman.api.views.nodes import Node
 from doorman.api.views.resource.devices import DeviceClass
 from doorman.api.views.resource.resource_claims import ExactDeviceRequest, ResourceClaim
-from doorman.scheduler.devices.allocated_devices import AllocatedDevices
-from doorman.scheduler.devices.allocation_search import AllocationSearch, SearchTooLong
-from doorman.scheduler.devices.capacity_consumption import has_room
+from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices
+from doorman.scheduler.devices.allocation.allocation_search import AllocationSearch, SearchTooLong
+from doorman.scheduler.devices.allocation.capacity_consumption import has_room
 from doorman.scheduler.devices.device_pools import NodePool
 from doorman.scheduler.devices.device_requests import (
     RESULTS_MAX,

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from doorman.scheduler.devices.allocated_devices import AllocatedDevices
-from doorman.scheduler.devices.allocation_result import allocated_devices, allocation_document
-from doorman.scheduler.devices.allocator import Allocator
+from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices
+from doorman.scheduler.devices.allocation.allocation_result import allocated_devices, allocation_document
+from doorman.scheduler.devices.allocation.allocator import Allocator
 from support.claims import a_claim, a_class, a_node, a_slice, pools_of
 from support.devices import DRIVER, device, request
 

@@ -3,7 +3,7 @@
 import pytest
 
 from doorman.scheduler.framework import PreFilterReject
-from doorman.scheduler.plugins.volume_zone import VolumeZone
+from doorman.scheduler.plugins.volumes.volume_zone import VolumeZone
 from support.scheduling import make_node, make_pod
 from support.volume_desk import VolumeDesk
 from support.volumes import ZONE, bound_claim_view, uses, volume_view

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.api.views.resource.resource_claims import AllocatedDevice
-from doorman.scheduler.devices.allocated_devices import AllocatedDevices
+from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices
 from doorman.scheduler.devices.device_requests import AllocationError, ContradictoryPool
 from support.claims import a_claim, a_class, a_node, a_slice, allocated_names
 from support.devices import DRIVER, device, request, taint

@@ -1,0 +1,1 @@
+"""Plugins about volumes: where a pod may go because of its claims."""

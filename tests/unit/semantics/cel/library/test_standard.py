@@ -1,0 +1,54 @@
+"""Conversions and times."""
+
+import pytest
+
+from doorman.semantics.cel.cel_errors import CelError
+from doorman.semantics.cel.expression import evaluate
+from support.cel import evaluated
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("int('12') + int(3.9) + int(4u)", 19),
+        ("double('1.5')", 1.5),
+        ("string(1.0) + string(0.5) + string(true)", "10.5true"),
+        ("string(b'ab')", "ab"),
+        ("bool('true')", True),
+        ("type(1) == int && type('') == string && type(null) == null_type", True),
+        ("string(duration('90m'))", "5400s"),
+        ("duration('1h30m').getMinutes()", 90),
+        ("timestamp('2024-01-01T10:00:00Z') + duration('1h') == timestamp('2024-01-01T11:00:00Z')", True),
+        ("string(timestamp('2024-01-01T10:00:00.5+02:00'))", "2024-01-01T08:00:00.5Z"),
+        ("timestamp('2024-01-07T10:00:00Z').getDayOfWeek()", 0),
+        ("timestamp('2024-01-01T10:00:00Z').getHours('America/New_York')", 5),
+        ("timestamp('2024-01-01T10:00:00Z').getHours('+02:00')", 12),
+        ("timestamp('2024-01-02T00:00:00Z') - timestamp('2024-01-01T00:00:00Z') == duration('24h')", True),
+        ("timestamp('2024-01-02T00:00:00Z') > timestamp('2024-01-01T00:00:00Z')", True),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "(" in value else "",
+)  # fmt: skip
+def test_function(expression: str, expected: object) -> None:
+    found = evaluated(expression)
+    assert (found, type(found)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "int('a')",
+        "int('1' + '0' + '99999999999999999999')",
+        "int(1e300)",
+        "double('x')",
+        "bool('maybe')",
+        "timestamp('yesterday')",
+        "timestamp('2024-13-01T00:00:00Z')",
+        "duration('1')",
+        "duration('1x')",
+        "timestamp('2024-01-01T00:00:00Z').getHours('Nowhere/City')",
+        "string(b'\\xff')",
+    ],
+)
+def test_function_fails(expression: str) -> None:
+    with pytest.raises(CelError):
+        evaluate(expression, {"s": "("})
