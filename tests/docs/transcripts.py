@@ -50,6 +50,8 @@ GOES_ON = re.compile(
 """What is not waited for, but read until as many lines have come as are shown."""
 PORTS = re.compile(r"\b(8888|2379|2380|10257|10259)\b")
 """What a page may name although another session may have it: each session has others in their stead."""
+LOGGED = re.compile(r"(WARNING|ERROR) doorman\.")
+"""A server's log, on a machine that is slow."""
 READY = re.compile(r"ready https://\S+ kubeconfig=(?P<kubeconfig>.*)")
 
 
@@ -231,7 +233,8 @@ class Lines:
     def take(self, count: int) -> list[str]:
         found = []
         while len(found) < count and (line := self._queue.get(timeout=SECONDS_MAX)) is not None:
-            found.append(line)
+            if LOGGED.match(line) is None:
+                found.append(line)
         return found
 
     def rest(self) -> None:

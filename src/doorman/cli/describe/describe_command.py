@@ -11,6 +11,7 @@ from doorman.cli.describe.described_events import describe_events
 from doorman.cli.describe.described_node import describe_node
 from doorman.cli.describe.described_object import describe_object
 from doorman.cli.describe.described_pod import describe_pod
+from doorman.cli.describe.described_workload import DESCRIBERS
 from doorman.cli.describe.description import Description
 from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.object_arguments import ObjectArgument, find_objects
@@ -100,6 +101,9 @@ class _Describing:
             query = {"fieldSelector": f"spec.nodeName={name},{_FINISHED}"}
             pods = self._client.request("GET", "/api/v1/pods", query=query)["items"]
             describe_node(out, doc, self._lease(name), pods, now)
+        elif (resource.group, resource.kind) in DESCRIBERS:
+            path, describe = DESCRIBERS[resource.group, resource.kind]
+            describe(out, doc, self._owned(path, doc))
         else:
             describe_object(out, doc)
         if self._show_events:
@@ -109,6 +113,18 @@ class _Describing:
     def _listed(self, resource: ServedResource) -> list[dict[str, Any]]:
         items = self._client.request("GET", resource.path(self._space), query=self._query)["items"]
         return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+
+    def _owned(self, path: str, doc: dict[str, Any]) -> list[dict[str, Any]]:
+        """What it controls, of one kind."""
+        if not path:
+            return []
+        metadata = doc["metadata"]
+        return [
+            item
+            for item in self._client.request("GET", path.format(metadata["namespace"]))["items"]
+            for owner in item["metadata"].get("ownerReferences") or ()
+            if owner.get("controller") and owner["uid"] == metadata["uid"]
+        ]
 
     def _lease(self, name: str) -> dict[str, Any] | None:
         path = f"/apis/coordination.k8s.io/v1/namespaces/{NODE_LEASE_NAMESPACE}/leases/{name}"

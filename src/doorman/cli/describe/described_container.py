@@ -10,13 +10,20 @@ _STATES: Final = ("running", "waiting", "terminated")
 
 
 def describe_containers(
-    out: Description, title: str, containers: Sequence[dict[str, Any]], statuses: Sequence[dict[str, Any]], pod: Any
+    out: Description,
+    title: str,
+    containers: Sequence[dict[str, Any]],
+    statuses: Sequence[dict[str, Any]],
+    pod: Any,
+    *,
+    name_indent: str = "",
 ) -> None:
+    """`pod` is None for a template: what a field of it will be is not known."""
     known = {status["name"]: status for status in statuses}
     out.line(f"{title}:")
     for container in containers:
         status = known.get(container["name"])
-        out.line(f"{container['name']}:", 1)
+        out.line(f"{name_indent}{container['name']}:", 1)
         _describe_basics(out, container, status)
         for title_, words in (("Command", container.get("command")), ("Args", container.get("args"))):
             if words:
@@ -119,7 +126,7 @@ def _describe_environment(out: Description, container: Mapping[str, Any], pod: A
 
 
 def _describe_variable(
-    out: Description, variable: Mapping[str, Any], container: Mapping[str, Any], pod: Mapping[str, Any]
+    out: Description, variable: Mapping[str, Any], container: Mapping[str, Any], pod: Mapping[str, Any] | None
 ) -> None:
     name, source = variable["name"], variable.get("valueFrom")
     if source is None:
@@ -142,9 +149,9 @@ def _describe_variable(
         out.pair(name, f"<set to the key '{found.get('key')}' {whence}>\tOptional: {_truth(found.get('optional'))}", 3)
 
 
-def _field(pod: Mapping[str, Any], path: str) -> str:
+def _field(pod: Mapping[str, Any] | None, path: str) -> str:
     """What a container is told of its pod, where that is known before it runs."""
-    if path in _FIELDS:
+    if pod is not None and path in _FIELDS:
         return str(pod["metadata"].get(_FIELDS[path], ""))
     return ""
 

@@ -43,7 +43,7 @@ def describe_pod(out: Description, pod: dict[str, Any], now: Instant) -> None:
     out.labels("Node-Selectors", spec.get("nodeSelector"))
     tolerations = sorted(spec.get("tolerations") or (), key=lambda one: str(one.get("key", "")))
     out.several("Tolerations", [toleration_text(one) for one in tolerations])
-    _describe_spread(out, spec)
+    describe_spread(out, spec)
 
 
 def toleration_text(toleration: Mapping[str, Any]) -> str:
@@ -108,7 +108,7 @@ def _describe_conditions(out: Description, spec: Mapping[str, Any], status: Mapp
             out.line(f"{one['type']} \t{one['status']} ", 1)
 
 
-def _describe_spread(out: Description, spec: Mapping[str, Any]) -> None:
+def describe_spread(out: Description, spec: Mapping[str, Any], space: str = "") -> None:
     constraints = []
     for one in sorted(spec.get("topologySpreadConstraints") or (), key=lambda one: str(one["topologyKey"])):
         text = f"{one['topologyKey']}:{one['whenUnsatisfiable']} when max skew {one['maxSkew']} is exceeded"
@@ -117,4 +117,4 @@ def _describe_spread(out: Description, spec: Mapping[str, Any]) -> None:
             text += f" for selector {','.join(f'{key}={value}' for key, value in sorted(labels.items()))}"
         constraints.append(text)
     if constraints:
-        out.several("Topology Spread Constraints", constraints)
+        out.several(f"{space}Topology Spread Constraints", constraints)

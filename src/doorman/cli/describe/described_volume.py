@@ -9,13 +9,14 @@ Source = Mapping[str, Any]
 """A volume's source as JSON."""
 
 
-def describe_volumes(out: Description, volumes: Sequence[Mapping[str, Any]]) -> None:
+def describe_volumes(out: Description, volumes: Sequence[Mapping[str, Any]], space: str = "") -> None:
+    """`space`: how much further in than a pod's."""
     if not volumes:
-        out.pair("Volumes", "<none>")
+        out.pair(f"{space}Volumes", "<none>")
         return
-    out.line("Volumes:")
+    out.line(f"{space}Volumes:")
     for volume in volumes:
-        out.line(f"{volume['name']}:", 1)
+        out.line(f"{' ' if space else ''}{volume['name']}:", 1)
         kind = next((kind for kind in volume if kind != "name"), "")
         shown = _KINDS.get(kind)
         pairs = shown(volume[kind] or {}) if shown is not None else [("Type", kind or "<unknown>")]

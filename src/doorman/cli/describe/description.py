@@ -35,7 +35,7 @@ class Description:
         for value in others:
             self.line(f"\t{value}", level)
 
-    def annotations(self, annotations: Mapping[str, str] | None) -> None:
+    def annotations(self, annotations: Mapping[str, str] | None, name: str = "Annotations") -> None:
         shown: list[str] = []
         for key, value in sorted((annotations or {}).items()):
             if key == LAST_APPLIED:
@@ -46,7 +46,7 @@ class Description:
                 continue
             shown.append(f"{key}:")
             shown += [f"  {_shortened(line)}" for line in value.split("\n")]
-        self.several("Annotations", shown)
+        self.several(name, shown)
 
     def text(self) -> str:
         return "".join(line + "\n" for line in aligned(self._lines))
