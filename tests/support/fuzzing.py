@@ -28,13 +28,12 @@ FAULT = b"the server could not handle the request"
 SAID_ABOVE_500 = tuple(
     re.compile(pattern)
     for pattern in (
-        rb"were to be impersonated without a user",
         rb"failed calling webhook|failed to call webhook",
         rb"cannot merge lists without merge key|The order in patch list",
         rb"Too large resource version",
         rb"failed to create typed patch object|failed to convert (new|old) object",
         rb"unknown patch type: |does not contain declared merge key",
-        rb"merging lists not supported|list element types are not identical",
+        rb"merging lists cannot yet be specified|list element types are not identical",
         rb"target\.(kind|name): ",  # a binding is validated where refusals have no code of their own
     )
 )

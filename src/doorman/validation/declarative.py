@@ -61,9 +61,9 @@ DECLARED: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         ("spec.validationActions", "required"),
     ),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": (
+        ("spec.exempt", "forbidden"),
         ("spec.limited", "forbidden"),
         ("spec.limited", "required"),
-        ("spec.exempt", "forbidden"),
         ("spec.type", "required"),
         ("spec.limited.limitResponse.queuing", "forbidden"),
         ("spec.limited.limitResponse.queuing", "required"),

@@ -108,7 +108,7 @@ class _Merger:
         touched: list[Json] = []
         for item in patch:
             if item.get(PATCH) == "merge":
-                raise _fault("merging lists not supported")
+                raise _fault("merging lists cannot yet be specified in the patch")
             if item.get(PATCH) not in (None, "delete"):
                 raise _fault(f"unknown patch type: {go_value(item[PATCH])} in map: {go_value(item)}")
             if isinstance(item.get(merge_key, {}), dict | list):

@@ -15,7 +15,7 @@ def default_pod_level_resources(spec: _Json) -> None:
     resources = spec.get("resources")
     if not resources or not (resources.get("requests") or resources.get("limits")):
         return
-    alone: _Json = {group: spec[group] for group in ("initContainers", "containers") if group in spec}
+    alone: _Json = {group: spec.get(group) or [] for group in ("initContainers", "containers")}
     limits_together = pod_amounts(alone, "limits")
     _default_huge_pages(resources, alone, limits_together)
     _default_requests(resources, alone)

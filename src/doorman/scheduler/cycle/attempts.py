@@ -31,6 +31,8 @@ class FitError(msgspec.Struct, frozen=True, kw_only=True):
     """By row."""
     counts: Mapping[int, int]
     """Rows by verdict."""
+    is_before_devices: bool = False
+    """Whether a PreFilter said no before devices were looked at: then PostFilter fails at what was found of them."""
 
 
 Attempt: TypeAlias = Fit | FitError

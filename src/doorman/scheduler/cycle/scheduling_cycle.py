@@ -33,6 +33,7 @@ EVALUATIONS_MAX: Final = 64
 
 NO_NODES: Final = "no nodes available to schedule pods"
 
+DEVICES: Final = "DynamicResources"
 _OUTSIDE: Final = (1 << (CODE_BITS + 16)) | FINAL
 """The verdict on a node that no PreFilter named: it comes after all plugins and is final."""
 
@@ -382,8 +383,15 @@ class Cycle:
         verdict = _OUTSIDE if rejected.reject.final else _OUTSIDE & ~FINAL
         verdicts: Column = np.where(cluster.present[: cluster.size], np.int64(verdict), np.int64(ABSENT))
         message = f"0/{cluster.node_count} nodes are available: {rejected.reject.message}."
-        rejectors = frozenset({rejected.plugin})
-        return FitError(message=message, rejectors=rejectors, verdicts=verdicts, counts=counted(verdicts))
+        names = [plugin.name for plugin in self._plugins.filters]
+        order = [names.index(name) for name in (rejected.plugin, DEVICES) if name in names]
+        return FitError(
+            message=message,
+            rejectors=frozenset({rejected.plugin}),
+            verdicts=verdicts,
+            counts=counted(verdicts),
+            is_before_devices=len(order) == 2 and order[0] < order[1],
+        )
 
 
 def _outside_reason(by: Sequence[str]) -> str:

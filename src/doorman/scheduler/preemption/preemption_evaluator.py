@@ -130,6 +130,8 @@ class PreemptionEvaluator:
         self, pod: Pod, attempted: AttemptedPod, fit_error: FitError
     ) -> PostFilterResult | tuple[RowArray, int, Counter[str]]:
         """Rows worth a look in turn, how many are curable, and the reasons of the others; or why there are none."""
+        if fit_error.is_before_devices:
+            return PostFilterResult(message="not found", nominated=None)
         refusal = self._refusal(pod, attempted, fit_error)
         if refusal:
             return PostFilterResult(message=f"preemption: not eligible due to {refusal}.", nominated=None)

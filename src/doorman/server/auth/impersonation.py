@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from doorman.api.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 from doorman.api.well_known import AUTHENTICATION_GROUP, SERVICE_ACCOUNT_PREFIX
-from doorman.base.errors import ApiError, bad_request, internal
+from doorman.base.errors import ApiError, bad_request
 from doorman.base.go_format import quote
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
@@ -23,12 +23,15 @@ def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer)
     else:
         return None
     target = target_of(headers)
+    if target is None:
+        return None
     for info in rights_needed(headers):
         authorizer.check(user, info)
     return target
 
 
-def target_of(headers: Mapping[str, str]) -> User:
+def target_of(headers: Mapping[str, str]) -> User | None:
+    """None when nothing is said of anybody."""
     name = _first(headers, "impersonate-user")
     groups = _lines(headers.get("impersonate-group", ""))
     extra = _extra(headers)
@@ -36,7 +39,7 @@ def target_of(headers: Mapping[str, str]) -> User:
     if not name:
         if groups or extra or uid:
             raise _incomplete(headers)
-        raise internal("an empty user cannot be impersonated")
+        return None
     if not groups:
         groups = account_groups(name)
     # Who is impersonated counts as logged in, but for the one who by his name is not.

@@ -172,7 +172,7 @@ def _daemon_strategy_errors(strategy: Mapping[str, Any]) -> list[FieldError]:
     if kind == "OnDelete":
         return []
     if kind != "RollingUpdate":
-        return [not_supported(f"{path}.type", Json(kind), ("RollingUpdate", "OnDelete"))]
+        return [not_supported(path, dict(strategy), ("RollingUpdate", "OnDelete"))]
     rolling = strategy.get("rollingUpdate")
     if rolling is None:
         return [required(f"{path}.rollingUpdate")]

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, invalid, not_supported, required
+from doorman.base.errors import FieldError, Json, invalid, not_supported, required, too_long
 from doorman.semantics.cron_schedule import ScheduleError, parse_schedule, zone_fault
 from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
 from doorman.validation.apps.workload import non_negative_errors, plain_template_errors, workload_validator
 from doorman.validation.batch.job_policies import policy_errors
 from doorman.validation.batch.job_status import job_status_errors
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.document_paths import domain_path_errors
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 from doorman.validation.pods.pod import allows_comparison_operators, template_errors
 from doorman.validation.selectors import label_selector_errors, selector_matches
@@ -19,6 +20,7 @@ from doorman.validation.selectors import label_selector_errors, selector_matches
 CRON_NAME_CHARACTERS_MAX: Final = 52
 _JOB_RESTART_POLICIES: Final = ("OnFailure", "Never")
 _CONCURRENCY_POLICIES: Final = ("Allow", "Forbid", "Replace")
+_MANAGER_BYTES_MAX: Final = 63
 _ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 _COMPLETION_MODES: Final = ("NonIndexed", "Indexed")
 _JOB_FIXED: Final = (
@@ -42,6 +44,10 @@ def _job_errors(spec: _Spec, old: _Spec, context: Context, path: str = "spec") -
     )  # fmt: skip
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    if (manager := spec.get("managedBy")) is not None:
+        errors.extend(domain_path_errors(manager, f"{path}.managedBy"))
+        if len(manager.encode()) > _MANAGER_BYTES_MAX:
+            errors.append(too_long(f"{path}.managedBy", _MANAGER_BYTES_MAX))
     mode = spec.get("completionMode")
     if mode is not None and mode not in _COMPLETION_MODES:
         errors.append(not_supported(f"{path}.completionMode", Json(mode), _COMPLETION_MODES))
@@ -180,7 +186,11 @@ JOB: Final = Validator(create=validate_job_create, update=validate_job_update)
 
 
 def validate_cron_job_create(doc: Document, context: Context) -> list[FieldError]:
-    return _cron_job_errors(doc, {}, context)
+    errors = validate_metadata(doc)
+    name = doc["metadata"].get("name", "")
+    if len(name) > CRON_NAME_CHARACTERS_MAX and not subdomain_faults(name):
+        errors.append(invalid("metadata.name", name, f"must be no more than {CRON_NAME_CHARACTERS_MAX} characters"))
+    return [*errors, *_cron_job_errors(doc, {}, context)]
 
 
 def validate_cron_job_update(new: Document, old: Document, context: Context) -> list[FieldError]:
@@ -191,12 +201,8 @@ def validate_cron_job_update(new: Document, old: Document, context: Context) -> 
 
 
 def _cron_job_errors(doc: Document, old: _Spec, context: Context) -> list[FieldError]:
-    errors = validate_metadata(doc)
-    name = doc["metadata"].get("name", "")
-    if len(name) > CRON_NAME_CHARACTERS_MAX and not subdomain_faults(name):
-        errors.append(invalid("metadata.name", name, f"must be no more than {CRON_NAME_CHARACTERS_MAX} characters"))
     spec: _Spec = doc.get("spec") or {}
-    errors.extend(_schedule_errors(spec, old))
+    errors = _schedule_errors(spec, old)
     errors.extend(non_negative_errors(spec, "spec", "startingDeadlineSeconds"))
     if not old or old.get("timeZone") != spec.get("timeZone"):
         errors.extend(_time_zone_errors(spec.get("timeZone"), "spec.timeZone"))
@@ -207,6 +213,10 @@ def _cron_job_errors(doc: Document, old: _Spec, context: Context) -> list[FieldE
     job = (spec.get("jobTemplate") or {}).get("spec") or {}
     before = (old.get("jobTemplate") or {}).get("spec") or {}
     errors.extend(_job_errors(job, before, context, "spec.jobTemplate.spec"))
+    if (selector := job.get("selector")) is not None:
+        errors.append(invalid("spec.jobTemplate.spec.selector", selector, "`selector` will be auto-generated"))
+    if job.get("manualSelector"):
+        errors.append(not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false")))
     errors.extend(non_negative_errors(spec, "spec", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
     return errors
 

@@ -59,6 +59,7 @@ def _is_plain(new: Document, old: Document) -> bool:
         new.get("status") is not old.get("status")
         or after.get("podCIDRs") != before.get("podCIDRs")
         or new["metadata"].get("finalizers") != old["metadata"].get("finalizers")
+        or new["metadata"].get("generateName") != old["metadata"].get("generateName")
     ):
         return False
     errors = [*validate_metadata_update(new, old), *_annotation_errors(new), *_taint_errors(new)]
@@ -80,7 +81,16 @@ def _taint_errors(doc: Document) -> list[FieldError]:
 
 
 def _status_errors(doc: Document) -> list[FieldError]:
-    return [*_resource_errors(doc, "capacity"), *_resource_errors(doc, "allocatable"), *_feature_errors(doc)]
+    resources = [*_resource_errors(doc, "capacity"), *_resource_errors(doc, "allocatable")]
+    return [*resources, *_swap_errors(doc), *_feature_errors(doc)]
+
+
+def _swap_errors(doc: Document) -> list[FieldError]:
+    swap = ((doc.get("status") or {}).get("nodeInfo") or {}).get("swap") or {}
+    capacity = swap.get("capacity")
+    if capacity is None or capacity > 0:
+        return []
+    return [invalid("metadata.nodeSwapStatus.capacity", capacity, "must be greater than zero")]
 
 
 def _address_errors(doc: Document) -> list[FieldError]:

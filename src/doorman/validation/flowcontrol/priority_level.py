@@ -46,7 +46,7 @@ def _spec_errors(name: str, spec: Part) -> list[FieldError]:
         errors.append(forbidden("spec.limited"))
     if kind == "Limited" and limited is None:
         errors.append(required("spec.limited"))
-    if kind == "Limited" and exempt is not None:
+    if kind != "Exempt" and exempt is not None:
         errors.append(forbidden("spec.exempt"))
     return errors
 

@@ -136,7 +136,10 @@ def test_worked_example(type_name: str, live: Any, patch: Any, expected: Any) ->
             id="no-key",
         ),
         pytest.param(
-            {"containers": [{"$patch": "merge", "name": "a"}]}, 500, "^merging lists not supported$", id="merge-a-list"
+            {"containers": [{"$patch": "merge", "name": "a"}]},
+            500,
+            "^merging lists cannot yet be specified in the patch$",
+            id="merge-a-list",
         ),
         pytest.param(
             {"containers": [{"$patch": "turn", "name": "a"}]}, 500, "^unknown patch type: turn in map", id="in-a-list"

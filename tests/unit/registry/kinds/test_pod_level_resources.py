@@ -39,3 +39,9 @@ def _defaulted(whole: Any, container: Any) -> Any:
     spec = {"resources": whole, "containers": [{"resources": container}]}
     default_pod_level_resources(spec)
     return spec["resources"]
+
+
+def test_pod_without_containers_is_for_validation_to_refuse() -> None:
+    spec = {"containers": None, "resources": {"limits": {"cpu": "1"}}}
+    default_pod_level_resources(spec)
+    assert spec["containers"] is None

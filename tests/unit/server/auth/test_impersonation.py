@@ -38,13 +38,17 @@ def test_target_has_name_and_groups(headers: Mapping[str, str], name: str, group
 
 @pytest.mark.parametrize(
     "headers",
-    [{"impersonate-group": "a"}, {"impersonate-uid": "1"}, {"impersonate-extra-scopes": "x"}, {"impersonate-user": ""}],
+    [{"impersonate-group": "a"}, {"impersonate-uid": "1"}, {"impersonate-extra-scopes": "x"}],
     ids=lambda headers: next(iter(headers)),
 )
 def test_without_a_user_there_is_nobody_to_be(headers: Mapping[str, str]) -> None:
     with pytest.raises(ApiError) as caught:
         target_of(headers)
-    assert caught.value.code == (500 if headers == {"impersonate-user": ""} else 400)
+    assert caught.value.code == 400
+
+
+def test_who_names_nobody_stays_who_he_is() -> None:
+    assert target_of({"impersonate-user": ""}) is None
 
 
 def test_everything_taken_on_is_a_right_of_its_own() -> None:

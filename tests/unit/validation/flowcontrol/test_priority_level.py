@@ -18,6 +18,7 @@ LIMITED = {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Queue", "qu
         pytest.param({}, ["spec.type"], id="no-type"),
         pytest.param({"type": "Limited"}, ["spec.limited"], id="nothing-limited"),
         pytest.param({"type": "Limited", "limited": LIMITED, "exempt": {}}, ["spec.exempt"], id="both"),
+        pytest.param({"type": "x", "exempt": {}}, ["spec.type", "spec.exempt"], id="exempt-of-no-type"),
         pytest.param({"type": "Exempt"}, ["spec.type"], id="exempt-by-name"),
         pytest.param(
             {"type": "Limited", "limited": {**LIMITED, "borrowingLimitPercent": -1, "lendablePercent": 101}},
