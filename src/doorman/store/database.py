@@ -41,6 +41,9 @@ CREATE TABLE IF NOT EXISTS log
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 
+_SELECT: Final = "SELECT revision, key, created, value, checksum FROM log ORDER BY revision"
+_SELECT_WITHOUT_CHECKSUMS: Final = "SELECT revision, key, created, value, NULL FROM log ORDER BY revision"
+
 
 class OtherFormat(Exception):
     """The file was written by another version."""
@@ -95,8 +98,7 @@ def read(connection: sqlite3.Connection) -> tuple[list[FoundRow], int]:
         raise OtherFormat(found)
     if is_new(connection):
         return [], 0
-    checksum = "checksum" if _has_checksums(connection) else "NULL"
-    rows = connection.execute(f"SELECT revision, key, created, value, {checksum} FROM log ORDER BY revision").fetchall()
+    rows = connection.execute(_SELECT if _has_checksums(connection) else _SELECT_WITHOUT_CHECKSUMS).fetchall()
     return [_checked(*row) for row in rows], last_revision(connection)
 
 
