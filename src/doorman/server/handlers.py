@@ -208,15 +208,9 @@ class ResourceHandlers:
             validation = field_validation(query, "PatchOptions")
             transform = transform_of(self._registry.schema, kind, patch, validation, call.warnings)
             transform = self._access.guard.on(kind, info.namespace, transform, call.user)
+            place, is_part = (kind, info.namespace, info.name), bool(subresource)
             written = await self._registry.update(
-                kind,
-                info.namespace,
-                info.name,
-                transform,
-                caller,
-                subresource=subresource,
-                is_pure=is_pure,
-                is_unconditional=bool(subresource),
+                *place, transform, caller, subresource=subresource, is_pure=is_pure, is_unconditional=is_part
             )
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 

@@ -1,6 +1,7 @@
 """The plugins of one profile at their extension points, bound to a shape."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_shapes import Shape
@@ -28,6 +29,7 @@ from doorman.scheduler.framework import (
 from doorman.scheduler.out_of_tree_plugins import any_event_hints
 from doorman.scheduler.plugin_registry import INERT
 
+_DEVICES: Final = "DynamicResources"
 FilterBinder = Callable[[AttemptedPod, ClusterState], NodeFilter | PreFilterReject | None]
 """Asks a plugin for a filter, by the pod's shape or by the pod."""
 ScoreBinder = Callable[[AttemptedPod, ClusterState], NodeScorer | None]
@@ -99,6 +101,12 @@ class ProfilePlugins:
             plugin.name: plugin.hints() if isinstance(plugin, HintPlugin) else any_event_hints() for plugin in rejecting
         }
         return {**hints, EXTENDER: any_event_hints()}
+
+    def is_before_devices(self, plugin: str) -> bool:
+        """Whether a plugin is asked before the one that allocates devices, which is asked too."""
+        names = [one.name for one in self.filters]
+        order = [names.index(name) for name in (plugin, _DEVICES) if name in names]
+        return len(order) == 2 and order[0] < order[1]
 
     def bound_plugins(self, shape: Shape, cluster: ClusterState) -> BoundPlugins:
         """Filters and scorers by node and by row. Raises PluginReject."""

@@ -33,7 +33,6 @@ EVALUATIONS_MAX: Final = 64
 
 NO_NODES: Final = "no nodes available to schedule pods"
 
-DEVICES: Final = "DynamicResources"
 _OUTSIDE: Final = (1 << (CODE_BITS + 16)) | FINAL
 """The verdict on a node that no PreFilter named: it comes after all plugins and is final."""
 
@@ -382,16 +381,9 @@ class Cycle:
         cluster = self._cluster
         verdict = _OUTSIDE if rejected.reject.final else _OUTSIDE & ~FINAL
         verdicts: Column = np.where(cluster.present[: cluster.size], np.int64(verdict), np.int64(ABSENT))
-        message = f"0/{cluster.node_count} nodes are available: {rejected.reject.message}."
-        names = [plugin.name for plugin in self._plugins.filters]
-        order = [names.index(name) for name in (rejected.plugin, DEVICES) if name in names]
-        return FitError(
-            message=message,
-            rejectors=frozenset({rejected.plugin}),
-            verdicts=verdicts,
-            counts=counted(verdicts),
-            is_before_devices=len(order) == 2 and order[0] < order[1],
-        )
+        message, found = f"0/{cluster.node_count} nodes are available: {rejected.reject.message}.", counted(verdicts)
+        rejectors, before = frozenset({rejected.plugin}), self._plugins.is_before_devices(rejected.plugin)
+        return FitError(message=message, rejectors=rejectors, verdicts=verdicts, counts=found, is_before_devices=before)
 
 
 def _outside_reason(by: Sequence[str]) -> str:

@@ -125,8 +125,8 @@ def _default_probe(probe: _Json) -> None:
             probe[field] = value
     if "httpGet" in probe:
         _default_http_get(probe["httpGet"])
-    if "grpc" in probe:
-        probe["grpc"].setdefault("service", "")
+    if "grpc" in probe and probe["grpc"].get("service") is None:
+        probe["grpc"]["service"] = ""
 
 
 def _default_http_get(action: _Json) -> None:
