@@ -4,13 +4,12 @@ import base64
 import binascii
 from typing import Any
 
-import jsonpatch
-import jsonpointer
 import msgspec
 
 from doorman.admission.plugin_contract import Attributes, GroupVersionForm
 from doorman.api.identity import User
 from doorman.api.machinery.schema import Document
+from doorman.api.patch.json_patch import json_patch
 from doorman.api.views.meta import View
 from doorman.base.errors import ApiError
 
@@ -97,9 +96,9 @@ def verdict_of(answer: bytes, uid: str, hook: str) -> Verdict:
 def patched(doc: Document, operations: list[dict[str, Any]]) -> Document:
     """Raises BadAnswer when the patch does not fit."""
     try:
-        found = jsonpatch.JsonPatch(operations).apply(doc)
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, KeyError) as error:
-        raise BadAnswer(f"unable to apply the patch: {error}") from error
+        found = json_patch(doc, operations)
+    except ApiError as error:
+        raise BadAnswer(f"unable to apply the patch: {error.message}") from error
     if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
         raise BadAnswer("unable to apply the patch: what is left is no object")
     return found

@@ -10,13 +10,13 @@ import msgspec
 
 from doorman.api.machinery.label_selectors import format_selector
 from doorman.api.views.meta import LabelSelector
+from doorman.api.well_known import POD_TEMPLATE_HASH_LABEL
 from doorman.cli.describe.described_container import describe_containers
 from doorman.cli.describe.described_pod import describe_spread, toleration_text
 from doorman.cli.describe.described_volume import describe_volumes
 from doorman.cli.describe.description import Description, date
 
 Doc = Mapping[str, Any]
-_HASH: Final = "pod-template-hash"
 _SPACE: Final = "  "
 """A template's parts stand two spaces further in, but what is below them does not."""
 
@@ -169,7 +169,7 @@ def _template_of(doc: Doc) -> Doc:
     """Without the label by which ReplicaSets of one Deployment are told apart."""
     template = doc["spec"]["template"]
     metadata = template.get("metadata") or {}
-    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != _HASH}
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != POD_TEMPLATE_HASH_LABEL}
     return {**template, "metadata": {**metadata, "labels": labels}}
 
 

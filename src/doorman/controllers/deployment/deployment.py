@@ -16,7 +16,7 @@ from doorman.api.views.apps import Deployment, DeploymentStatus, ReplicaSet, Tem
 from doorman.api.views.meta import controller_of
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.views.pods import Pod
-from doorman.api.well_known import APPS_V1
+from doorman.api.well_known import APPS_V1, POD_TEMPLATE_HASH_LABEL
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.base.go_format import quote
@@ -49,7 +49,6 @@ from doorman.controllers.deployment.deployment_status import (
     with_condition,
 )
 from doorman.controllers.deployment.replica_set_writes import (
-    HASH_LABEL,
     KIND,
     NAME,
     REPLICA_SETS,
@@ -109,7 +108,7 @@ def find_new(deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> Repl
 
 def without_hash(template: Template) -> Template:
     metadata = dict(template.get("metadata") or {})
-    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != HASH_LABEL}
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != POD_TEMPLATE_HASH_LABEL}
     metadata.pop("creationTimestamp", None)
     return {**template, "metadata": {**metadata, "labels": labels}}
 

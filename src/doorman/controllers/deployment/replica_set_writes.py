@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from doorman.api.views.apps import Deployment, ReplicaSet
 from doorman.api.views.meta import ObjectMeta
-from doorman.api.well_known import APPS_V1, LAST_APPLIED
+from doorman.api.well_known import APPS_V1, LAST_APPLIED, POD_TEMPLATE_HASH_LABEL
 from doorman.client.actions import Action, Delete, Patch, PatchType, RecordEvent
 from doorman.controllers.deployment.deployment_sizes import (
     DESIRED,
@@ -22,7 +22,6 @@ from doorman.controllers.pods.status_reports import reference_to
 NAME: Final = "deployment-controller"
 KIND: Final = "Deployment"
 REPLICA_SETS: Final = "replicasets.apps"
-HASH_LABEL: Final = "pod-template-hash"
 NOT_COPIED: Final = frozenset(
     {
         LAST_APPLIED,
@@ -50,11 +49,11 @@ def replica_set_body(
     deployment: Deployment, claimant: Claimant, name: str, hash_: str, size: int, revision: int
 ) -> dict[str, Any]:
     template = deployment.spec.template
-    labels = {**((template.get("metadata") or {}).get("labels") or {}), HASH_LABEL: hash_}
+    labels = {**((template.get("metadata") or {}).get("labels") or {}), POD_TEMPLATE_HASH_LABEL: hash_}
     annotations = wanted_annotations(deployment, None, revision) | _sizes(deployment)
     selector = deployment.spec.selector
     assert selector is not None, "a Deployment has a selector"
-    chosen: dict[str, Any] = {"matchLabels": {**selector.match_labels, HASH_LABEL: hash_}}  # JSON
+    chosen: dict[str, Any] = {"matchLabels": {**selector.match_labels, POD_TEMPLATE_HASH_LABEL: hash_}}  # JSON
     if selector.match_expressions:
         chosen["matchExpressions"] = [
             {"key": one.key, "operator": one.operator, **({"values": list(one.values)} if one.values else {})}
