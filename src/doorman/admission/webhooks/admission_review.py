@@ -98,10 +98,20 @@ def patched(doc: Document, operations: list[dict[str, Any]]) -> Document:
     try:
         found = json_patch(doc, operations)
     except ApiError as error:
-        raise BadAnswer(f"unable to apply the patch: {error.message}") from error
+        raise BadAnswer(f"unable to apply the patch: {_obstacle(doc, operations)}") from error
     if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
         raise BadAnswer("unable to apply the patch: what is left is no object")
     return found
+
+
+def _obstacle(doc: Document, operations: list[dict[str, Any]]) -> str:
+    """The first operation that cannot be done."""
+    for count, operation in enumerate(operations, start=1):
+        try:
+            json_patch(doc, operations[:count])
+        except ApiError:
+            return f"{operation.get('op')} {operation.get('path')} cannot be done"
+    raise AssertionError("all of them together could not be done")
 
 
 def _operations(response: _Response) -> list[dict[str, Any]] | None:
