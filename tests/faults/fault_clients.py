@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 import urllib.parse
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -94,7 +95,7 @@ class Connection:
         return self._open
 
 
-class Client(threading.Thread):
+class Client(threading.Thread, ABC):
     """Does its work again and again until it is told to end."""
 
     def __init__(self, doormen: Sequence[Server], number: int, seed: object, pause_seconds: float) -> None:
@@ -119,8 +120,9 @@ class Client(threading.Thread):
         self._ends.set()
         self.join()
 
+    @abstractmethod
     def work(self) -> None:
-        raise NotImplementedError
+        """One step. Raises `Away` when nobody answers."""
 
 
 class Acknowledged(NamedTuple):

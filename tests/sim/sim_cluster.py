@@ -170,8 +170,10 @@ class SimCluster:
             self.server = None
             self.is_announced = False
         if loop is self.front:
-            self.front = self.accepting = None
+            self.front = None
             self.front_deaths += 1
+        if self.accepting is not None and self.accepting._loop is loop:
+            self.accepting = None
         writer = getattr(loop, "writer", None)
         if writer is not None:
             self.disk.let_die()
@@ -197,11 +199,12 @@ class SimCluster:
 
     def connect(self, protocol: asyncio.Protocol, loop: SimLoop) -> SimSocket:
         """A client's connection. Raises ConnectionRefusedError."""
-        if self.accepting is None or self.front is None:
+        if self.accepting is None:
             raise ConnectionRefusedError
         ours, theirs = socket_pair(self.world, self.conditions, "client")
         self._sockets.append(theirs)
-        theirs.attach(Connection(self.accepting), self.front)
+        # Who accepts may be the front of a server that is gone, until it hears of that: what it accepts ends with it.
+        theirs.attach(Connection(self.accepting), cast(SimLoop, self.accepting._loop))
         ours.attach(protocol, loop)
         return ours
 
@@ -289,7 +292,9 @@ class SimCluster:
             """Accepts connections of the simulated network."""
 
             async def _begin(self, folder: Path) -> None:
-                cluster.accepting = self
+                # One whose server is gone may hear this late: nobody finds the socket that it listens on any more.
+                if self._loop is cluster.front:
+                    cluster.accepting = self
                 self._sweep()
                 self.tell(Word.READY, 0)
 

@@ -2,35 +2,28 @@
 
 import pytest
 
-from doorman.semantics.cel.cel_errors import CelError
-from doorman.semantics.cel.expression import evaluate
-from support.cel import evaluated
+from support.cel import check_fails, check_value, values
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("[1, 2, 2].isSorted() && !['b', 'a'].isSorted()", True),
-        ("[1, 2, 3].sum() + [4, 5].max() + [4, 5].min()", 15),
-        ("[].sum()", 0),
-        ("[duration('1m'), duration('1s')].sum() == duration('61s')", True),
-        ("['a', 'b', 'a'].indexOf('a') + ['a', 'b', 'a'].lastIndexOf('a')", 2),
-        ("[1, 2, 3].slice(1, 3)", [2, 3]),
-        ("[1, [2, [3]]].flatten()", [1, 2, [3]]),
-        ("[3, 1, 2].sort()", [1, 2, 3]),
-        ("[1, 1.0, 2].distinct()", [1, 2]),
-        ("[1, 2].reverse()", [2, 1]),
-        ("[1, 2].first().value() + [1, 2].last().value()", 3),
-        ("sets.contains([1, 2], [2]) && sets.equivalent([1, 1], [1]) && sets.intersects([1], [1, 2])", True),
-        ("[[1, [2]], [3]].flatten(2) == [1, 2, 3]", True),
-        ("lists.range(3)", [0, 1, 2]),
-        ("[].first().hasValue()", False),
-    ],
-    ids=lambda value: value if isinstance(value, str) and "(" in value else "",
+@values(
+    ("[1, 2, 2].isSorted() && !['b', 'a'].isSorted()", True),
+    ("[1, 2, 3].sum() + [4, 5].max() + [4, 5].min()", 15),
+    ("[].sum()", 0),
+    ("[duration('1m'), duration('1s')].sum() == duration('61s')", True),
+    ("['a', 'b', 'a'].indexOf('a') + ['a', 'b', 'a'].lastIndexOf('a')", 2),
+    ("[1, 2, 3].slice(1, 3)", [2, 3]),
+    ("[1, [2, [3]]].flatten()", [1, 2, [3]]),
+    ("[3, 1, 2].sort()", [1, 2, 3]),
+    ("[1, 1.0, 2].distinct()", [1, 2]),
+    ("[1, 2].reverse()", [2, 1]),
+    ("[1, 2].first().value() + [1, 2].last().value()", 3),
+    ("sets.contains([1, 2], [2]) && sets.equivalent([1, 1], [1]) && sets.intersects([1], [1, 2])", True),
+    ("[[1, [2]], [3]].flatten(2) == [1, 2, 3]", True),
+    ("lists.range(3)", [0, 1, 2]),
+    ("[].first().hasValue()", False),
 )  # fmt: skip
 def test_function(expression: str, expected: object) -> None:
-    found = evaluated(expression)
-    assert (found, type(found)) == (expected, type(expected))
+    check_value(expression, expected)
 
 
 @pytest.mark.parametrize(
@@ -44,5 +37,4 @@ def test_function(expression: str, expected: object) -> None:
     ],
 )
 def test_function_fails(expression: str) -> None:
-    with pytest.raises(CelError):
-        evaluate(expression, {"s": "("})
+    check_fails(expression)

@@ -2,40 +2,33 @@
 
 import pytest
 
-from doorman.semantics.cel.cel_errors import CelError
-from doorman.semantics.cel.expression import evaluate
-from support.cel import evaluated
+from support.cel import check_fails, check_value, values
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("'tacocat'.charAt(3)", "o"),
-        ("'tacocat'.indexOf('a', 3)", 5),
-        ("'tacocat'.lastIndexOf('a')", 5),
-        ("'TacoCÆt'.lowerAscii() + 'aé'.upperAscii()", "tacocÆtAé"),
-        ("'hello hello'.replace('he', 'we', 1)", "wello hello"),
-        ("'a,b,c'.split(',', 2)", ["a", "b,c"]),
-        ("'abc'.split('')", ["a", "b", "c"]),
-        ("'tacocat'.substring(1, 3)", "ac"),
-        ("'  a '.trim()", "a"),
-        ("['a', 'b'].join('-')", "a-b"),
-        ("'abc'.reverse()", "cba"),
-        ("'%s %d %.1f %x %X %b'.format(['a', 5, 1.25, 255, 'k', true])", "a 5 1.2 ff 6B 1"),
-        ("'%o %e %%'.format([8, 1.0])", "10 1.000000e+00 %"),
-        ("'%s'.format([[1, 'a', {'k': null}]])", '[1, "a", {"k": null}]'),
-        ("strings.quote('a\"b')", '"a\\"b"'),
-        ("'abc'.size() + size('é')", 4),
-        ("'abc'.contains('b') && 'abc'.startsWith('a') && 'abc'.endsWith('c')", True),
-        ("'abc 123'.find('[0-9]+')", "123"),
-        ("'1 22 333'.findAll('[0-9]+', 2)", ["1", "22"]),
-        ("'abc'.matches('b') && matches('abc', '^a')", True),
-    ],
-    ids=lambda value: value if isinstance(value, str) and "(" in value else "",
+@values(
+    ("'tacocat'.charAt(3)", "o"),
+    ("'tacocat'.indexOf('a', 3)", 5),
+    ("'tacocat'.lastIndexOf('a')", 5),
+    ("'TacoCÆt'.lowerAscii() + 'aé'.upperAscii()", "tacocÆtAé"),
+    ("'hello hello'.replace('he', 'we', 1)", "wello hello"),
+    ("'a,b,c'.split(',', 2)", ["a", "b,c"]),
+    ("'abc'.split('')", ["a", "b", "c"]),
+    ("'tacocat'.substring(1, 3)", "ac"),
+    ("'  a '.trim()", "a"),
+    ("['a', 'b'].join('-')", "a-b"),
+    ("'abc'.reverse()", "cba"),
+    ("'%s %d %.1f %x %X %b'.format(['a', 5, 1.25, 255, 'k', true])", "a 5 1.2 ff 6B 1"),
+    ("'%o %e %%'.format([8, 1.0])", "10 1.000000e+00 %"),
+    ("'%s'.format([[1, 'a', {'k': null}]])", '[1, "a", {"k": null}]'),
+    ("strings.quote('a\"b')", '"a\\"b"'),
+    ("'abc'.size() + size('é')", 4),
+    ("'abc'.contains('b') && 'abc'.startsWith('a') && 'abc'.endsWith('c')", True),
+    ("'abc 123'.find('[0-9]+')", "123"),
+    ("'1 22 333'.findAll('[0-9]+', 2)", ["1", "22"]),
+    ("'abc'.matches('b') && matches('abc', '^a')", True),
 )  # fmt: skip
 def test_function(expression: str, expected: object) -> None:
-    found = evaluated(expression)
-    assert (found, type(found)) == (expected, type(expected))
+    check_value(expression, expected)
 
 
 @pytest.mark.parametrize(
@@ -52,5 +45,4 @@ def test_function(expression: str, expected: object) -> None:
     ],
 )
 def test_function_fails(expression: str) -> None:
-    with pytest.raises(CelError):
-        evaluate(expression, {"s": "("})
+    check_fails(expression)
