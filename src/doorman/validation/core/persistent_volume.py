@@ -14,7 +14,7 @@ from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.claim_spec import VOLUME_MODES, access_mode_errors, claim_spec_errors
 from doorman.validation.faults import POSITIVE, Part, badly, maybe
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
-from doorman.validation.pods.volume_sources import (
+from doorman.validation.pods.volume.volume_sources import (
     VOLUME_SOURCES,
     iscsi_volume_errors,
     long_portal_errors,

@@ -10,22 +10,27 @@ from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid,
 from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
-from doorman.validation.pods.containers import (
+from doorman.validation.pods.container.containers import (
     container_errors,
     ephemeral_container_errors,
     image_errors,
     init_container_errors,
 )
-from doorman.validation.pods.environment import file_key_volume_errors
+from doorman.validation.pods.container.environment import file_key_volume_errors
+from doorman.validation.pods.container.security_context import (
+    host_user_errors,
+    linux_errors,
+    pod_security_errors,
+    windows_errors,
+)
+from doorman.validation.pods.container.windows_options import host_process_errors
 from doorman.validation.pods.pod_network import dns_config_errors, host_alias_errors
-from doorman.validation.pods.security_context import host_user_errors, linux_errors, pod_security_errors, windows_errors
 from doorman.validation.pods.tolerations import (
     toleration_annotation_errors,
     toleration_errors,
     uses_comparison_operators,
 )
-from doorman.validation.pods.volumes import Volumes, volume_errors
-from doorman.validation.pods.windows_options import host_process_errors
+from doorman.validation.pods.volume.volumes import Volumes, volume_errors
 from doorman.validation.resources import pod_requirement_errors, requirement_errors
 from doorman.validation.selectors import affinity_errors, topology_spread_errors
 

@@ -18,7 +18,7 @@ from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.persistent_volume import inline_volume_errors
 from doorman.validation.faults import Part, badly, fixed, not_negative, one_of
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
-from doorman.validation.pods.volume_sources import driver_name_errors
+from doorman.validation.pods.volume.volume_sources import driver_name_errors
 from doorman.validation.resource.declared.declared_formats import long_name_caseless
 
 _GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.validation.context import Context
-from doorman.validation.pods.volumes import device_errors, mount_errors, volume_errors
+from doorman.validation.pods.volume.volumes import device_errors, mount_errors, volume_errors
 from doorman.validation.validators import validator_of
 
 KEY = {"key": "k", "path": "p"}

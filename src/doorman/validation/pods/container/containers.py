@@ -16,10 +16,10 @@ from doorman.base.errors import (
 )
 from doorman.semantics.name_syntax import dns_label_faults, port_name_faults
 from doorman.validation.context import distinct
-from doorman.validation.pods.container_handlers import PORT_RANGE, PROBES, handler_errors
-from doorman.validation.pods.environment import env_errors, env_from_errors
-from doorman.validation.pods.security_context import container_security_errors
-from doorman.validation.pods.volumes import Volumes, device_errors, mount_errors
+from doorman.validation.pods.container.container_handlers import PORT_RANGE, PROBES, handler_errors
+from doorman.validation.pods.container.environment import env_errors, env_from_errors
+from doorman.validation.pods.container.security_context import container_security_errors
+from doorman.validation.pods.volume.volumes import Volumes, device_errors, mount_errors
 from doorman.validation.resources import requirement_errors
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")

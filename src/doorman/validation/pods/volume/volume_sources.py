@@ -11,7 +11,12 @@ from doorman.base.errors import FieldError, forbidden, invalid, not_supported, r
 from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
 from doorman.validation.document_paths import backstep_errors, descending_path_errors
 from doorman.validation.faults import Part, badly, maybe, named, needed, one_of
-from doorman.validation.pods.volume_files import config_map_errors, downward_errors, projected_errors, secret_errors
+from doorman.validation.pods.volume.volume_files import (
+    config_map_errors,
+    downward_errors,
+    projected_errors,
+    secret_errors,
+)
 
 Check = Callable[[Part, str], list[FieldError]]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.validation.pods.windows_options import host_process_errors, windows_option_errors
+from doorman.validation.pods.container.windows_options import host_process_errors, windows_option_errors
 
 
 @pytest.mark.parametrize(

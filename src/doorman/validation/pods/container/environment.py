@@ -7,7 +7,7 @@ from doorman.base.errors import FieldError, field_not_found, invalid, required
 from doorman.semantics.name_syntax import config_key_faults, dns_label_faults, env_name_faults, subdomain_faults
 from doorman.validation.document_paths import backstep_errors
 from doorman.validation.faults import Part, badly, maybe, named
-from doorman.validation.pods.field_references import field_errors, resource_field_errors
+from doorman.validation.pods.container.field_references import field_errors, resource_field_errors
 
 _FIELDS: Final = (
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP",

@@ -6,7 +6,7 @@ from doorman.base.errors import FieldError, forbidden, invalid, not_supported, r
 from doorman.validation.certificates.signers import is_kubernetes_signer, signer_name_errors, trust_bundle_name_faults
 from doorman.validation.document_paths import domain_key_errors, local_path_errors
 from doorman.validation.faults import Part, each, needed
-from doorman.validation.pods.field_references import field_errors, resource_field_errors
+from doorman.validation.pods.container.field_references import field_errors, resource_field_errors
 from doorman.validation.selectors import label_selector_errors
 
 FILE_MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"

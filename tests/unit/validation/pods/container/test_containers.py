@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.validation.pods.containers import (
+from doorman.validation.pods.container.containers import (
     container_errors,
     ephemeral_container_errors,
     image_errors,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required, too_long
-from doorman.validation.pods.windows_options import windows_option_errors
+from doorman.validation.pods.container.windows_options import windows_option_errors
 
 _Context = Mapping[str, Any]  # a security context as JSON
 

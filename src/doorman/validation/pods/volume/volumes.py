@@ -18,7 +18,7 @@ from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
 from doorman.validation.core.claim_spec import claim_template_errors
 from doorman.validation.document_paths import backstep_errors, descending_path_errors
 from doorman.validation.faults import Part, badly
-from doorman.validation.pods.volume_sources import POD_SOURCES, long_portal_errors, source_errors
+from doorman.validation.pods.volume.volume_sources import POD_SOURCES, long_portal_errors, source_errors
 
 Volumes = Mapping[str, Part]
 """The volumes that mounts may use, by name."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.validation.pods.container_handlers import handler_errors
+from doorman.validation.pods.container.container_handlers import handler_errors
 
 HTTP = {"path": "/", "port": 80, "scheme": "HTTP"}
 

@@ -1,0 +1,1 @@
+"""What a container of a pod may say."""

@@ -1,0 +1,1 @@
+"""What a volume of a pod may say."""
