@@ -16,7 +16,6 @@ import concurrent.futures
 import importlib.machinery
 import importlib.util
 import json
-import os
 import pathlib
 import signal
 import subprocess
@@ -31,7 +30,7 @@ spec = importlib.util.spec_from_loader("burst", loader)
 burst = importlib.util.module_from_spec(spec)
 loader.exec_module(burst)
 sys.path.insert(0, str(ROOT / "bench"))
-from run import memory_mb, processes  # noqa: E402
+from run import cpu_seconds, memory_mb  # noqa: E402
 
 NAMESPACE = "/api/v1/namespaces/bench/pods"
 LOW_PODS_PER_NODE = 4
@@ -148,15 +147,6 @@ def quantile(metrics: str, name: str, share: float) -> float:
             return below if limit == float("inf") else below + (limit - below) * (wanted - seen) / (count - seen)
         below, seen = limit, count
     return 0.0
-
-
-def cpu_seconds(pid: int) -> float:
-    """What the server's processes have worked, whatever else the machine did."""
-    worked = 0
-    for each in processes(pid):
-        fields = pathlib.Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        worked += int(fields[11]) + int(fields[12])
-    return worked / os.sysconf("SC_CLK_TCK")
 
 
 def post(api, body: dict, count: int, clients: int) -> int:

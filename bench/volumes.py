@@ -109,7 +109,7 @@ def prepare(api, kubeconfig: str, workload: str, options: argparse.Namespace) ->
     if workload in ("migrated", "csi"):
         send_all(kubeconfig, CSI_NODES, [csi_node(number, workload) for number in range(options.nodes)])
     clean = lambda: b"not-ready" not in json.dumps(api.request("GET", "/api/v1/nodes")[2]).encode()  # noqa: E731
-    burst.wait(clean, 300, "nodes without the not-ready taint")
+    burst.wait(clean, 1200, "nodes without the not-ready taint")
     if workload in WITH_CLAIMS:
         numbers = range(options.initial + options.pods)
         send_all(kubeconfig, VOLUMES, [volume(number, workload) for number in numbers])
@@ -117,7 +117,7 @@ def prepare(api, kubeconfig: str, workload: str, options: argparse.Namespace) ->
         bound = lambda: all(  # noqa: E731
             item.get("status", {}).get("phase") == "Bound" for item in api.request("GET", CLAIMS)[2]["items"]
         )
-        burst.wait(bound, 600, "all claims bound")
+        burst.wait(bound, 1200, "all claims bound")
     if workload == "secrets":
         create_all(api, "/api/v1/namespaces/bench/secrets", [{"metadata": {"name": "secret"}}])
 

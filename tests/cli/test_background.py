@@ -39,7 +39,7 @@ def test_clusters_run_beside_each_other_and_are_stopped_by_name(run: Run) -> Non
     file = run("kubeconfig", "--name", "a", "--path").stdout.strip()
     nodes = run("get", "nodes", "-o", "name", "--kubeconfig", file)
     assert nodes.stdout == "node/node-1\n", nodes.stderr
-    assert "current-context: doorman" in run("kubeconfig", "--name", "a").stdout
+    assert "current-context: doorman-a\n" in run("kubeconfig", "--name", "a").stdout
     assert "kubectl get nodes" in run("logs", "--name", "a").stdout
     assert run("down", "--name", "a").stdout == 'cluster "a" stopped\n'
     assert [line.split()[:2] for line in run("status").stdout.splitlines()[1:]] == [["a", "Stopped"], ["b", "Running"]]
@@ -49,6 +49,18 @@ def test_clusters_run_beside_each_other_and_are_stopped_by_name(run: Run) -> Non
     assert run("get", "nodes", "-o", "name", "--kubeconfig", file).stdout == "node/node-1\n", (
         "it goes on with what it had"
     )
+
+
+def test_clusters_share_a_kubeconfig_under_names_of_their_own(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text("current-context: prod\ncontexts: [{name: prod, context: {cluster: prod, user: prod}}]\n")
+    first = run("up", "-d", "--name", "a", "--nodes", "1", "--kubeconfig-out", str(file))
+    note = 'note: the current context is "doorman-a" now; `kubectl config use-context prod` goes back\n'
+    assert (first.returncode, first.stderr.startswith(note)) == (0, True), first.stderr
+    assert run("up", "-d", "--name", "b", "--nodes", "0", "--kubeconfig-out", str(file)).returncode == 0
+    assert "current-context: doorman-b\n" in file.read_text()
+    nodes = run("get", "nodes", "-o", "name", "--kubeconfig", str(file), "--context", "doorman-a")
+    assert nodes.stdout == "node/node-1\n", nodes.stderr
 
 
 def test_server_that_does_not_start_says_why(run: Run) -> None:

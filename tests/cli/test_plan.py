@@ -176,6 +176,11 @@ steps: [{at: 5m, drain: {all: true}}, {drain: {all: true}}]
         pytest.param(["plan", "drain", "node-1", "--horizon", "0s"], "horizon must be more than nothing", id="horizon"),
         pytest.param(["plan", "script", "@backwards"], "time goes backwards", id="backwards"),
         pytest.param(["plan", "script", "nope.yaml"], "cannot be read", id="no-script"),
+        pytest.param(["plan", "script", "@binary"], "is no YAML", id="script-that-is-no-text"),
+        pytest.param(["plan", "apply", "-f", "nope.yaml"], 'the path "nope.yaml" does not exist', id="no-manifest"),
+        pytest.param(["plan", "apply", "-f", "@binary"], "error parsing", id="manifest-that-is-no-text"),
+        pytest.param(["plan", "apply", "-f", "@words"], "without kind and apiVersion", id="no-object"),
+        pytest.param(["plan", "apply", "-f", "@list"], "something else than objects", id="list-of-words"),
         pytest.param(["plan", "drain", "node-1", "--fail-on", "rain"], "nothing to fail on", id="fail-on"),
         pytest.param(
             ["plan", "drain", "node-1", "--compare", "-o", "html"], "--compare has no page", id="compare-html"
@@ -187,9 +192,15 @@ steps: [{at: 5m, drain: {all: true}}, {drain: {all: true}}]
 def test_bad_input_is_one_line_with_a_hint_and_status_2(
     arguments: list[str], message: str, file: Path, tmp_path: Path
 ) -> None:
-    script = tmp_path / "backwards.yaml"
-    script.write_text(BACKWARDS)
-    given = [str(script) if argument == "@backwards" else argument for argument in arguments]
+    texts = {
+        "@backwards": BACKWARDS.encode(),
+        "@binary": b"\x1f\x8b\xff",
+        "@words": b"hello",
+        "@list": b"{kind: List, apiVersion: v1, items: [hello]}",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text)
+    given = [str(tmp_path / argument) if argument in texts else argument for argument in arguments]
     done = run(*given, "--from", str(file))
     assert done.exit_code == 2
     lines = [line for line in done.output.splitlines() if not line.startswith(("Usage:", "Try "))]

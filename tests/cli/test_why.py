@@ -23,7 +23,7 @@ def test_pod_may_be_named_with_its_type(server: Server) -> None:
     (name, *_) = server.kubectl("get", "pods", "-o", "name").stdout.split()
     by_type, plain = server.doorman("why", name), server.doorman("why", name.removeprefix("pod/"))
     assert by_type.returncode == 0, by_type.stderr
-    assert by_type.stdout == plain.stdout
+    assert by_type.stdout == plain.stdout == server.doorman("why", *name.split("/")).stdout
     assert f"{name.removeprefix('pod/')}: bound to node-1" in plain.stdout
 
 
@@ -53,9 +53,11 @@ def test_node_tells_what_a_taint_would_mean_for_who_is_there(server: Server) -> 
     [
         (("node/node-1", "--if", "k:Never"), "invalid taint effect: Never"),
         (("web", "--if", "k:NoExecute"), "plan taint"),
+        (("pod", "web", "api"), "one object at a time"),
+        (("pod/web", "pod/api"), "one object at a time"),
     ],
 )
-def test_taint_that_cannot_be_supposed_is_refused(server: Server, what: tuple[str, ...], words: str) -> None:
+def test_what_cannot_be_meant_is_refused(server: Server, what: tuple[str, ...], words: str) -> None:
     told = server.doorman("why", *what)
     assert (told.returncode, words in told.stderr) == (2, True), told.stderr
 

@@ -61,6 +61,11 @@ class Network:
 
     async def _listen(self, to_port: int, gates_of: GatesOf) -> int:
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            # Cancelled when the run ends; what asyncio makes of that in a connection's callback is noise.
+            with contextlib.suppress(asyncio.CancelledError):
+                await passed_on(reader, writer)
+
+        async def passed_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             gates = gates_of(writer.get_extra_info("peername")[1])
             try:
                 for gate in gates:

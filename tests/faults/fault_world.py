@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from faults.fault_network import Gate, Network, owner_of
-from support.etcd import EtcdMember, free_ports
+from support.etcd import BINARY, EtcdMember, free_ports
 from support.server import Server
 
 MEMBERS, DOORMEN = 3, 2
@@ -23,6 +24,9 @@ NODES = 4
 TOLERATION_SECONDS = (301, 302)
 """By Doorman: what its admission gives to pods that do not say."""
 READY_SECONDS_MAX = 60.0
+_FLAGS_OF_ETCD = subprocess.run(
+    [BINARY, "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+).stdout
 
 
 class World:
@@ -57,7 +61,9 @@ class World:
         folder = self._folder / "etcd"
         folder.mkdir(exist_ok=True)
         flags = ("--listen-peer-urls", f"http://127.0.0.1:{peer}", "--quota-backend-bytes", str(6 * 1024**3))
-        member = EtcdMember(folder, "--unsafe-no-fsync", *flags, name=f"m{number}", ports=(client, peer))
+        if "--unsafe-no-fsync" in _FLAGS_OF_ETCD:
+            flags = ("--unsafe-no-fsync", *flags)
+        member = EtcdMember(folder, *flags, name=f"m{number}", ports=(client, peer))
 
         def gates_of(port: int) -> list[Gate]:
             pids = [one.process.pid for one in self.members if one.process is not None]

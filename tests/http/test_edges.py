@@ -340,7 +340,12 @@ def test_conflicts_with_several(server: Server) -> None:
 
 
 def test_element_without_its_key(server: Server) -> None:
-    config = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"image": "i"}]}}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "keyless"},
+        "spec": {"containers": [{"image": "i"}]},
+    }
     status, answer = ask(server, "PATCH", f"{PODS}/keyless?fieldManager=m", config, APPLY)
     assert status == 422
     assert answer["message"] == 'Pod "keyless" is invalid: spec.containers[0].name: Required value'

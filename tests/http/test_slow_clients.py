@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from doorman.front.connection_limits import ConnectionLimits
-from doorman.runtime.credentials import Credentials
+from doorman.runtime.access.credentials import Credentials
 from support.api import running_api
 from support.front import listening as front_listening
 

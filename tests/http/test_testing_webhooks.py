@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from doorman.base.clock import SystemClock
-from doorman.runtime.credentials import load_or_make
+from doorman.runtime.access.credentials import load_or_make
 from doorman.testing import Cluster
 
 

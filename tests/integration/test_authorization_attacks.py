@@ -156,3 +156,18 @@ async def test_node_gets_tokens_for_the_pods_it_runs_only(ref: dict[str, str] | 
         assert status == 403, answer
         assert why in answer["message"]
         assert "status" not in answer or answer["status"] == "Failure"
+
+
+@pytest.mark.parametrize(
+    ("ref", "why"),
+    [
+        pytest.param({}, "cannot bind token to object of type /, Kind=", id="nothing"),
+        pytest.param({"apiVersion": "v1", "kind": "Pod"}, "Name parameter required.", id="no-name"),
+    ],
+)
+async def test_token_is_bound_to_something_that_has_a_name(ref: dict[str, str], why: str) -> None:
+    async with running_api() as api:
+        await api.given_account("robot")
+        path = "/api/v1/namespaces/default/serviceaccounts/robot/token"
+        status, answer = await api.call("POST", path, {"spec": {"boundObjectRef": ref}})
+        assert (status, answer["message"]) == (400, why)

@@ -48,7 +48,7 @@ def test_claim_is_allocated_reserved_and_protected_before_the_pod_runs() -> None
         pytest.param("NoSchedule", [{"operator": "Exists", "effect": "NoExecute"}], False, id="another effect"),
     ],
 )
-def test_tainted_device_is_given_only_to_who_tolerates_it(effect: str, tolerations: list[Any], runs: bool) -> None:
+def test_row_17_tainted_device_is_given_to_who_tolerates_it(effect: str, tolerations: list[Any], runs: bool) -> None:
     async def story(cluster: Story) -> None:
         devices = DeviceStory(cluster)
         await devices.given_class()
@@ -60,7 +60,7 @@ def test_tainted_device_is_given_only_to_who_tolerates_it(effect: str, toleratio
     run_story(story, nodes=1)
 
 
-def test_sub_requests_are_held_against_their_own_tolerations() -> None:
+def test_row_17_sub_requests_are_held_against_their_own_tolerations() -> None:
     async def story(cluster: Story) -> None:
         devices = DeviceStory(cluster)
         await devices.given_class()
@@ -204,10 +204,29 @@ def test_selector_that_fails_on_a_device_is_told_as_an_error() -> None:
         assert condition.reason == "SchedulerError"
         assert condition.message.startswith(
             'running "DynamicResources" filter plugin: claim default/c: selector #0 on device '
-            f"{DRIVER}/node-1/gpu-0: CEL runtime error: no such key: model"
+            f"{DRIVER}/node-1/gpu-0: CEL runtime error: no such key: model. "
+            "consider using CEL optional chaining (.? followed by orValue()) or "
+            "guarding the check with has() for optional fields"
         )
 
     run_story(story, nodes=1)
+
+
+def test_failure_on_a_node_that_has_gone_is_forgotten() -> None:
+    async def story(cluster: Story) -> None:
+        devices = DeviceStory(cluster)
+        await devices.given_class()
+        await devices.given_slice("node-1", "gpu-0")
+        selector = {"cel": {"expression": f"device.attributes['{DRIVER}'].model == 'a100'"}}
+        await devices.given_claim("c", request(selectors=[selector]))
+        await devices.given_pod("p", claim="c")
+        assert cluster.pod("p").status.condition("PodScheduled").reason == "SchedulerError"
+        await devices.delete("nodes", "node-1")
+        await devices.given_slice("node-2", {"name": "gpu-0", "attributes": {"model": {"string": "a100"}}})
+        await cluster.advance(seconds=120)
+        assert cluster.pod("p").spec.node_name == "node-2"
+
+    run_story(story, nodes=2)
 
 
 def test_claim_that_keeps_its_pod_from_every_node_is_given_up() -> None:
@@ -243,6 +262,22 @@ def test_extended_resource_that_a_class_stands_for_is_given_as_devices() -> None
         await cluster.delete_pod("p")
         await cluster.advance(60)
         cluster.expect_running("q", on="node-1")
+
+    run_story(story, nodes=1)
+
+
+def test_resource_that_names_a_class_is_given_as_devices_and_the_kubelet_takes_the_pod() -> None:
+    async def story(cluster: Story) -> None:
+        devices = DeviceStory(cluster)
+        await devices.given_class()
+        await devices.given_slice("node-1", "gpu-0")
+        amount = {"deviceclass.resource.kubernetes.io/gpu": "1"}
+        resources = {"requests": amount, "limits": amount}
+        await cluster.given_pod("p", containers=[{"name": "c", "image": "app", "resources": resources}])
+        await cluster.advance(10)
+        cluster.expect_running("p", on="node-1")
+        [claim] = devices.claims()
+        assert [result.device for result in claim.status.allocation.devices.results] == ["gpu-0"]
 
     run_story(story, nodes=1)
 

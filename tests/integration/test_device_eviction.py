@@ -226,7 +226,8 @@ def test_row_11_namesake_of_an_evicted_pod_is_another() -> None:
     run_story(story, nodes=1)
 
 
-def test_row_12_claim_without_its_allocation_evicts_nobody() -> None:
+@pytest.mark.parametrize("how", ["deallocated", "deleted"])
+def test_row_12_claim_without_its_allocation_evicts_nobody(how: str) -> None:
     async def story(cluster: Story) -> None:
         devices = await running(cluster, tolerates(60))
         await devices.given_rule("rule", taint(), {"driver": DRIVER})
@@ -236,6 +237,13 @@ def test_row_12_claim_without_its_allocation_evicts_nobody() -> None:
             resource=CLAIMS, namespace="default", name="c", subresource="status", body=nothing, type=PatchType.MERGE
         )
         await cluster.client.patch(patch)
+        if how == "deleted":
+            without = {"metadata": {"finalizers": None}}
+            await cluster.client.patch(
+                Patch(resource=CLAIMS, namespace="default", name="c", body=without, type=PatchType.MERGE)
+            )
+            await devices.delete(CLAIMS, "c", "default")
+            assert devices.claim("c") is None
         await cluster.settle()
         assert await devices.events("p") == ["Cancelling deletion"]
         await cluster.advance(600)

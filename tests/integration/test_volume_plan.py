@@ -7,7 +7,7 @@ from doorman.plan.plan_actions import DrainNodes, LoseNodes, NodeChoice, Step, T
 from doorman.plan.plan_options import PlanOptions
 from doorman.plan.plan_result import Plan
 from doorman.plan.planner import plan
-from doorman.runtime.bootstrap import standard_class
+from doorman.runtime.defaults.default_objects import standard_class
 from doorman.semantics.taints.taint_spec import parse_taint_change
 from doorman.snapshot.snapshot_format import Snapshot, snapshot_of
 from support.planning import Original, run_original

@@ -85,3 +85,11 @@ def test_load_balancer_has_an_address_and_goes(server: Server) -> None:
     assert server.kubectl("get", "service", "web", "--no-headers").stdout.split()[3].startswith("198.18.")
     gone = server.kubectl("delete", "service", "web", "--timeout=20s")
     assert (gone.returncode, gone.stdout) == (0, 'service "web" deleted\n'), gone.stderr
+
+
+def test_run_with_input_ends_and_is_removed(server: Server) -> None:
+    ran = server.kubectl("run", "-i", "--rm", "asked", "--image=busybox", "--restart=Never", "--", "sh")
+    assert "no input: nobody can attach to a simulated container" in ran.stdout
+    assert 'pod "asked" deleted' in ran.stdout
+    assert ran.returncode == 0
+    assert "not found" in server.kubectl("get", "pod", "asked").stderr

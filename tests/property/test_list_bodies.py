@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorman.registry.cache.stored_object import Stored
@@ -18,6 +18,7 @@ from doorman.store.store_contract import Entry
 HEAD = b'{"items":['
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 5000)), max_size=30),
     st.integers(1, 2000),
@@ -45,6 +46,7 @@ JSON = st.recursive(
 HEADS = st.dictionaries(st.sampled_from(("kind", "apiVersion", "metadata")), JSON, min_size=1, max_size=3)
 
 
+@settings(deadline=None)
 @given(HEADS, st.lists(st.dictionaries(st.text(max_size=4), JSON, max_size=3), max_size=5))
 def test_list_made_piece_by_piece_is_the_list_made_at_once(head: dict[str, Any], items: list[dict[str, Any]]) -> None:
     whole = {**head, "items": items}

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorman.admission.chain import ORDER
+from doorman.api.views.resource.resource_claims import CLAIMS, FINALIZER
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Renew
@@ -25,8 +26,9 @@ from support.api import Api, running_api
 
 Step = Callable[[Api, list[str]], Awaitable[Any]]
 PODS = "/api/v1/namespaces/default/pods"
+MAPPING = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
 NODES = ("n1", "n2")
-WATCHED = ("pods", "events", LEASES)
+WATCHED = ("pods", "events", LEASES, CLAIMS)
 RANDOM = re.compile(r"kube-api-access-[a-z0-9]{5}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 POLICY = {
     "matchConstraints": {
@@ -67,6 +69,39 @@ def _patched(who: str, index: int, status: dict[str, Any]) -> Step:
         patch = Patch(resource="pods", namespace="default", name=_name(names, index), subresource="status",
                       body={"status": status}, type=PatchType.STRATEGIC)  # fmt: skip
         return (await client.patch(patch)).document()
+
+    return step
+
+
+def _applied(who: str, index: int, claims: list[dict[str, str]]) -> Step:
+    async def step(api: Api, names: list[str]) -> Any:
+        client = api.cluster.client_as("admin", "m", "system:masters")
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": {"resourceClaimStatuses": claims}}
+        patch = Patch(resource="pods", namespace="default", name=_name(names, index), subresource="status",
+                      body=body, type=PatchType.APPLY, manager=who)  # fmt: skip
+        return (await client.patch(patch)).document()
+
+    return step
+
+
+def _allocated(who: str, index: int, subresource: str, metadata: dict[str, Any], given: dict[str, Any]) -> Step:
+    async def step(api: Api, names: list[str]) -> Any:
+        client = api.cluster.client_as(who, "m", "system:masters")
+        body = {"metadata": metadata} if not subresource else {"metadata": {}, "status": given}
+        patch = Patch(resource=CLAIMS, namespace="default", name=f"claim-{index}", subresource=subresource, body=body)
+        return (await client.patch(patch)).document()
+
+    return step
+
+
+def _claimed(name: str, owner: dict[str, Any], spec: dict[str, Any], labels: dict[str, str] | None) -> Step:
+    async def step(api: Api, names: list[str]) -> Any:
+        head = {"generateName": name} if name.endswith("-") else {"name": name}
+        metadata = {**head, "ownerReferences": [owner], **({"labels": labels} if labels is not None else {})}
+        body = {"metadata": metadata, "spec": spec}
+        stored = await api.admin.create(Create(resource=CLAIMS, namespace="default", body=body))
+        names.append(stored.view.metadata.name)
+        return stored.document()
 
     return step
 
@@ -127,6 +162,53 @@ _CONDITIONS = st.sampled_from(
         {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "B", "message": "m"}]},
         {"phase": "Running", "podIP": "10.0.0.9", "podIPs": [{"ip": "10.0.0.9"}]},
         {"phase": "nonsense"},
+        {"resourceClaimStatuses": [{"name": "a", "resourceClaimName": "x"}]},
+        {"resourceClaimStatuses": [{"name": "b"}, {"name": "a", "resourceClaimName": "y"}]},
+        {"extendedResourceClaimStatus": {"resourceClaimName": "x", "requestMappings": [MAPPING]}},
+    ]
+)
+_CLAIMS = st.lists(
+    st.fixed_dictionaries({"name": st.sampled_from("ab")}, optional={"resourceClaimName": st.sampled_from("xy")}),
+    max_size=2,
+)
+_NAMED = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+_RESULT = {"request": "r", "driver": "d", "pool": "p", "device": "x"}
+_RESERVED = [{"resource": "pods", "name": "a", "uid": "u-1"}]
+_GIVEN = st.sampled_from(
+    [
+        {"allocation": {"devices": {"results": [_RESULT]}}, "reservedFor": _RESERVED},
+        {
+            "allocation": {
+                "devices": {"results": [{**_RESULT, "consumedCapacity": {"m": "1"}}]},
+                "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [_NAMED]}]},
+                "allocationTimestamp": "2026-01-01T00:00:00Z",
+            },
+            "reservedFor": [{"resource": "pods", "name": "b", "uid": "u-2"}],
+        },
+        {"reservedFor": [{"resource": "pods", "name": "c", "uid": "u-3"}]},
+        {"allocation": {"devices": {"results": [{**_RESULT, "adminAccess": True}]}}, "reservedFor": _RESERVED},
+        {"allocation": None, "reservedFor": None},
+    ]
+)
+_OWNERS = st.builds(
+    lambda name, uid, more: {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid, **more},
+    st.sampled_from(["a", "b", "", "-"]),
+    st.sampled_from(["2c5b4f0e-0d9c-4a3e-9a3e-000000000001", "2c5b4f0e-0d9c-4a3e-9a3e-000000000002", "u", "f"]),
+    st.sampled_from([{}, {"controller": True}, {"controller": False}]),
+)
+_CLAIM_SPECS = st.sampled_from(
+    [
+        {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}},
+        {"devices": {"requests": [{"name": "R", "exactly": {"deviceClassName": "c"}}]}},
+        {"devices": {}},
+    ]
+)
+_CLAIM_METADATA = st.sampled_from(
+    [
+        {"uid": "", "finalizers": [FINALIZER]},
+        {"uid": "another", "finalizers": [FINALIZER]},
+        {"uid": "", "finalizers": ["example.com/one", FINALIZER]},
+        {"finalizers": None},
     ]
 )
 _STEPS = st.lists(
@@ -135,6 +217,22 @@ _STEPS = st.lists(
         st.builds(_created_twice, st.sampled_from(["web-", "web-", "a"]), _SPECS),
         st.builds(
             _patched, st.sampled_from(["admin", "system:node:n1", "system:node:n2"]), st.integers(0, 1), _CONDITIONS
+        ),
+        st.builds(_applied, st.sampled_from(["c", "d"]), st.integers(0, 1), _CLAIMS),
+        st.builds(
+            _allocated,
+            st.sampled_from(["admin", "system:kube-scheduler"]),
+            st.integers(0, 1),
+            st.sampled_from(["", "status"]),
+            _CLAIM_METADATA,
+            _GIVEN,
+        ),
+        st.builds(
+            _claimed,
+            st.sampled_from(["web-", "web-a-", "c-9", "C!"]),
+            _OWNERS,
+            _CLAIM_SPECS,
+            st.sampled_from([None, {}, {"a": "b"}]),
         ),
         st.builds(_bound, st.integers(0, 1), st.sampled_from(NODES)),
         st.builds(_deleted, st.integers(0, 1), st.sampled_from([None, 0, 5])),
@@ -183,6 +281,10 @@ async def _prepare(api: Api, has_policy: bool) -> None:
         }
         await client.create(Create(resource=LEASES, namespace=NODE_LEASE_NAMESPACE, body=body))
     await api.given("pods", _pod("first", {}), namespace="default")
+    for index in (0, 1):
+        request = {"name": "r", "exactly": {"deviceClassName": "c"}}
+        claim = {"metadata": {"name": f"claim-{index}"}, "spec": {"devices": {"requests": [request]}}}
+        await api.given(CLAIMS, claim, namespace="default")
     await api.admin.bind(Bind(namespace="default", name="first", uid="", node="n1"))
     if has_policy:
         group = "admissionregistration.k8s.io"

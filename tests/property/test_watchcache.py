@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorman.api.views.meta import Object
-from doorman.registry.cache.collection import PAST_VIEWS_MAX, Collection
+from doorman.registry.cache.collection import Collection
+from doorman.registry.cache.past_views import PAST_VIEWS_MAX
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import CacheChange

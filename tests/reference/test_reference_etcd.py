@@ -3,123 +3,26 @@
 Needs the binary: `scripts/test-reference FOLDER`, with kube-apiserver in the folder.
 """
 
-import json
-import os
-import ssl
-import subprocess
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 
-from support.etcd import EtcdMember, free_ports
-from support.server import Server, fetch
+from reference.both_servers import Both, both_over
+from support.etcd import EtcdMember
 
-BINARY = Path(os.environ["DOORMAN_REFERENCE_BIN"]) / "kube-apiserver"
 SERVICES = "/api/v1/namespaces/default/services"
 ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
 ENDPOINTS = "/api/v1/namespaces/default/endpoints/kubernetes"
-TOKEN = "reference"
-READY_SECONDS_MAX = 120
 EACH = 40
-
-
-class KubeApiserver:
-    def __init__(self, folder: Path, etcd: str) -> None:
-        folder.mkdir()
-        [port] = free_ports(1)
-        self.address = f"https://127.0.0.1:{port}"
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        form = serialization.PrivateFormat.TraditionalOpenSSL
-        (folder / "sa.key").write_bytes(
-            key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-        )
-        (folder / "tokens.csv").write_text(f"{TOKEN},admin,admin,system:masters\n")
-        flags = [
-            f"--etcd-servers={etcd}", f"--secure-port={port}", "--bind-address=127.0.0.1",
-            "--advertise-address=192.0.2.1", f"--cert-dir={folder / 'certs'}",
-            f"--token-auth-file={folder / 'tokens.csv'}", "--service-account-issuer=https://kubernetes.default.svc",
-            f"--service-account-signing-key-file={folder / 'sa.key'}",
-            f"--service-account-key-file={folder / 'sa.key'}", "--authorization-mode=RBAC",
-            "--storage-media-type=application/json", "--service-cluster-ip-range=10.0.0.0/16",
-        ]  # fmt: skip
-        with (folder / "log").open("wb") as log:
-            self.process = subprocess.Popen([BINARY, *flags], stdout=log, stderr=log)
-
-    def wait(self) -> None:
-        pause = threading.Event()
-        for _ in range(READY_SECONDS_MAX * 5):
-            try:
-                if self.ask("GET", "/readyz")[0] == 200:
-                    return
-            except OSError:
-                assert self.process.poll() is None, "it has ended"
-            pause.wait(0.2)
-        raise AssertionError("kube-apiserver is not ready")
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
-        request = urllib.request.Request(self.address + path, data=data, method=method, headers=headers)
-        context = ssl._create_unverified_context()
-        try:
-            with urllib.request.urlopen(request, context=context, timeout=30) as answer:
-                found = answer.read()
-                return answer.status, json.loads(found) if found[:1] in (b"{", b"[") else found
-        except urllib.error.HTTPError as error:
-            with error:
-                found = error.read()
-                return error.code, json.loads(found) if found[:1] == b"{" else found
-
-
-class Both:
-    def __init__(self, reference: KubeApiserver, doorman: Server) -> None:
-        self.reference = reference
-        self.doorman = doorman
-
-    def ask(self, number: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """0: Doorman, 1: the reference."""
-        if number:
-            return self.reference.ask(method, path, body)
-        status, _, answer = fetch(self.doorman, method, path, body=None if body is None else json.dumps(body).encode())
-        return status, json.loads(answer)
-
-    def together(self, bodies: list[list[Any]]) -> list[list[tuple[int, Any]]]:
-        answers: list[list[tuple[int, Any]]] = [[], []]
-        barrier = threading.Barrier(2)
-
-        def ask(number: int) -> None:
-            barrier.wait()
-            for body in bodies[number]:
-                answers[number].append(self.ask(number, "POST", SERVICES, body))
-
-        threads = [threading.Thread(target=ask, args=(number,)) for number in (0, 1)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return answers
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     folder = tmp_path_factory.mktemp("both")
-    with EtcdMember(folder, "--unsafe-no-fsync") as member:
-        reference = KubeApiserver(folder / "reference", member.url)
-        try:
-            reference.wait()
-            place = ["--etcd-servers", member.url, "--data-dir", str(folder / "keys"), "--components=false"]
-            with Server(folder, *place, "--advertise-address", "192.0.2.9", place=()) as doorman:
-                yield Both(reference, doorman)
-        finally:
-            reference.process.terminate()
-            reference.process.wait(60)
+    with EtcdMember(folder, "--unsafe-no-fsync") as member, both_over(folder, member) as servers:
+        yield servers
 
 
 def service(name: str, **spec: Any) -> dict[str, Any]:
@@ -127,7 +30,7 @@ def service(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_addresses_and_ports_are_given_out_once(both: Both) -> None:
-    answers = both.together([[service(f"{letter}{number}") for number in range(EACH)] for letter in "dk"])
+    answers = both.together(SERVICES, [[service(f"{letter}{number}") for number in range(EACH)] for letter in "dk"])
     assert {status for one in answers for status, _ in one} == {201}
     specs = [doc["spec"] for one in answers for _, doc in one]
     assert len({spec["clusterIP"] for spec in specs}) == 2 * EACH
@@ -145,7 +48,7 @@ def test_of_two_who_ask_for_the_same_one_gets_it(both: Both) -> None:
             for n in range(EACH)
         ]
 
-    for (first, one), (second, other) in zip(*both.together([wishes("d"), wishes("k")]), strict=True):
+    for (first, one), (second, other) in zip(*both.together(SERVICES, [wishes("d"), wishes("k")]), strict=True):
         assert sorted((first, second)) == [201, 422], (one, other)
 
 

@@ -17,7 +17,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -36,39 +35,14 @@ from doorman.store.key_index import KeyIndex, KeyIndexReader
 from doorman.store.sqlite_store import SqliteStore, _Group
 from doorman.store.store_contract import ABSENT, Entry, Write
 from sim import sim_cluster
+from sim.etcd_mutants import ETCD_MUTANTS
+from sim.mutant_patches import Patch, every, replacing
 from sim.sim_cluster import SimCluster
 from sim.sim_world import SimClock, SimulationFailed
-from sim.simulation import Plan, simulate
+from sim.simulation import plan_of, simulate
 
 FOUND = Path(__file__).parent / "mutants.json"
 STEPS_MAX, SEED_STEPS = 200_000, 50_000
-
-Patch = Callable[[ExitStack], None]
-
-
-def replacing(place: Any, name: str, make: Callable[[Any], Any]) -> Patch:
-    """Puts something else in the place of what is there, made of that."""
-
-    def patch(stack: ExitStack) -> None:
-        stack.enter_context(mock.patch.object(place, name, make(getattr(place, name))))
-
-    return patch
-
-
-def every(count: int, other: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Each so-manyth call does something else."""
-
-    def make(real: Any) -> Any:
-        calls = 0
-
-        def call(*arguments: Any, **options: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            return (other if calls % count == 0 else real)(*arguments, **options)
-
-        return call
-
-    return make
 
 
 def _unsynced(real: Any) -> Any:
@@ -207,7 +181,7 @@ MUTANTS: dict[str, Patch] = {
     ),
     "lease-judged-by-a-clock-that-is-set": replacing(SimClock, "steady", lambda _real: SimClock.now),
     "log-folded-before-it-is-checked": replacing(database, "look", _folding),
-    "read-before-it-is-synced": replacing(SimCluster, "_sync_files", lambda _real: lambda _self, _directory: None),
+    "read-before-it-is-synced": replacing(SimCluster, "sync_files", lambda _real: lambda _self, _directory: None),
     "refused-by-a-write-that-was-lost": replacing(SqliteStore, "refresh", _dirty),
     "writer-takes-any-file": replacing(writer_process, "last_revision", lambda _real: _AnyRevision),
     "refusal-that-waits-for-nothing": replacing(Committer, "_was_behind", lambda _real: _never_behind),
@@ -232,9 +206,9 @@ def find(name: str, seeds: list[int]) -> tuple[str, int | None, int, str]:
     steps = 0
     for seed in seeds:
         with ExitStack() as stack:
-            MUTANTS[name](stack)
+            (MUTANTS | ETCD_MUTANTS)[name](stack)
             try:
-                steps += simulate(Plan(seed=seed, steps=SEED_STEPS)).steps
+                steps += simulate(plan_of("etcd" if name in ETCD_MUTANTS else "sqlite", seed, SEED_STEPS)).steps
             except SimulationFailed as failure:
                 told = str(failure).splitlines()[0]
                 return name, seed, steps + int(told.split()[1]), told
@@ -245,7 +219,7 @@ def find(name: str, seeds: list[int]) -> tuple[str, int | None, int, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=sorted(MUTANTS))
+    parser.add_argument("names", nargs="*", default=sorted(MUTANTS | ETCD_MUTANTS))
     parser.add_argument("--search", action="store_true")
     parser.add_argument("--first", type=int, default=1, help="the first seed of a search")
     parser.add_argument("--processes", type=int, default=os.cpu_count())

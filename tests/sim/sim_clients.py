@@ -10,7 +10,8 @@ from typing import Any
 
 import httptools
 
-from sim.sim_cluster import TOKEN, SimCluster
+from sim.sim_cluster import TOKEN
+from sim.sim_machine import Machines
 from sim.sim_network import SimSocket
 from sim.sim_truth import Truth, token_of
 from sim.sim_world import SimLoop, World
@@ -20,6 +21,9 @@ PATH = "/api/v1/namespaces/default/configmaps"
 JSON = "application/json"
 ANSWER_SECONDS_MAX = 90.0
 """A server that is there answers any request within a minute, or says that it could not."""
+
+CHANGES = 0.3
+"""How often a client goes to another server, where there are several."""
 
 
 class Lost(Exception):
@@ -63,12 +67,14 @@ class _Answers(asyncio.Protocol):
 class SimClient:
     """One user. Connections are opened when they are wanted, and kept as long as they live."""
 
-    def __init__(self, world: World, cluster: SimCluster, loop: SimLoop, name: str) -> None:
+    def __init__(self, world: World, machines: Machines, loop: SimLoop, name: str) -> None:
         self._world = world
-        self._cluster = cluster
+        self._machines = machines
         self._loop = loop
         self.name = name
         self._kept: SimSocket | None = None
+        self.cut_off_until = 0.0
+        """Until then nobody is reached."""
 
     async def ask(
         self, method: str, path: str, body: Any = None, media: str = "application/json"
@@ -115,6 +121,9 @@ class SimClient:
     def _take_line(self) -> tuple[SimSocket, _Answers]:
         """The connection of the last request, or a new one."""
         kept, self._kept = self._kept, None
+        if kept is not None and self._machines.are_several and self._world.rng.random() < CHANGES:
+            kept.close()
+            kept = None
         if kept is None or kept.is_closing():
             return self._open()
         answers = _Answers()
@@ -122,8 +131,10 @@ class SimClient:
         return kept, answers
 
     def _open(self) -> tuple[SimSocket, _Answers]:
+        if self.cut_off_until > self._world.now():
+            raise ConnectionRefusedError
         answers = _Answers()
-        return self._cluster.connect(answers, self._loop), answers
+        return self._machines.connect(answers, self._loop), answers
 
     def _request(self, method: str, path: str, body: Any, media: str) -> bytes:
         data = b"" if body is None else json.dumps(body).encode()
@@ -209,6 +220,8 @@ class KeyClient:
         elif status in (404, 409):
             self._known.pop(name, None)
             self._check_refusal(method, key, status, first, expects)
+            if (done := self._truth.revision_of(body["data"]["token"])) is not None:
+                self._world.fail(f"{method} {name} was refused with {status}, and was done at {done}")
         elif status not in (429, 500, 503, 504):
             self._world.fail(f"{method} {path}: {status} {answer}")
 

@@ -8,13 +8,12 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
-from unittest import mock
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -23,25 +22,24 @@ from cryptography.x509.oid import NameOID
 from greenlet import GreenletExit, getcurrent, greenlet
 
 import doorman.front.__main__ as front_main
-from doorman.base import loop_turns
-from doorman.front import connections as front_connections
 from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.connections import Connections
 from doorman.front.frames import Word
-from doorman.runtime import front_process, serve
-from doorman.runtime.credentials import Credentials
+from doorman.runtime import serve
+from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.front_process import Front
 from doorman.runtime.settings import Settings
-from doorman.store import sqlite_store, writer_process
+from doorman.store import writer_process
 from doorman.store.data_directory import MARK
 from doorman.store.store_contract import Store, Unusable
 from sim.sim_disk import SimDisk
+from sim.sim_grpc import EtcdLink, SimChannel
 from sim.sim_network import LinkConditions, SimSocket, socket_pair
 from sim.sim_world import SimClock, SimLoop, World
 
 TOKEN = "the-token-of-the-administrator"
-GARBAGE_ROWS, CHECKPOINT_PAGES = 40, 60
+CHECKPOINT_PAGES = 60
 """Less than in reality: what happens after thousands of writes there happens all the time here."""
 STOP_SECONDS_MAX = 20.0
 """Within which a server that is asked to stop must have ended."""
@@ -88,12 +86,16 @@ class _Process:
 
 
 class SimCluster:
-    def __init__(self, world: World, disk: SimDisk, folder: Path, seed: int, nodes: int) -> None:
+    """One machine with a server, its front and its writer; with etcd there is no writer, and may be other machines."""
+
+    def __init__(self, world: World, disk: SimDisk, folder: Path, settings: Settings, name: str = "") -> None:
         self.world = world
         self.disk = disk
+        self.name = name
         self.conditions = LinkConditions()
         self.clock = SimClock(world)
         self.on_opened: Callable[[Store], None] = lambda _: None
+        self.on_plane: Callable[[Any], None] = lambda _: None
         self.on_server_death: Callable[[], None] = lambda: None
         self.on_ready: Callable[[], None] = lambda: None
         self.disk_delay_seconds = 0.0
@@ -102,6 +104,8 @@ class SimCluster:
         self.writers: list[SimLoop] = []
         self.accepting: Connections | None = None
         self.is_announced = False
+        self.plane: Any = None
+        """The control plane of the server that is there."""
         self.is_mark_old = False
         """Since a power cut: until the writer has opened the file nothing would tell that some of it is not read."""
         self.front_deaths = 0
@@ -109,13 +113,12 @@ class SimCluster:
         self.refusals: list[str] = []
         """Why the server did not start."""
         self._sockets: list[SimSocket] = []
-        self._settings = Settings(
-            seed=seed, data_dir=folder, nodes=nodes, default_not_ready_toleration_seconds=20,
-            default_unreachable_toleration_seconds=20,
-        )  # fmt: skip
+        self._settings = settings
         self._folder = folder
-        self._credentials = _credentials()
+        self.credentials = _credentials()
         self._pending: dict[int, SimSocket] = {}
+        self.links: dict[str, EtcdLink] = {}
+        """To the members of etcd, by their addresses."""
         disk.on_death = self._worker_dies
 
     # Life and death.
@@ -125,7 +128,7 @@ class SimCluster:
         if any(loop.is_alive for loop in self.writers):
             self.world.note("the writer of the last server is still there")
             return
-        loop = self.server = self.world.process("server")
+        loop = self.server = self.process("server")
         self.is_announced = False
         self.store = None
         self.world.note("server starts")
@@ -133,7 +136,7 @@ class SimCluster:
         async def main() -> None:
             front = Front(cast(Any, SimpleNamespace(fileno=lambda: 0, close=lambda: None)))
             try:
-                await serve._serve(self._settings, self._announce, self._folder, front, 6443, ())
+                await serve._serve(self._settings, self.announce, self._folder, front, 6443, ())
             finally:
                 front.end()
 
@@ -148,6 +151,11 @@ class SimCluster:
 
         loop.inside(lambda: loop.create_task(main()).add_done_callback(ended))
 
+    def process(self, name: str) -> SimLoop:
+        loop = self.world.process(name + self.name)
+        loop.machine = self
+        return loop
+
     def stop(self) -> None:
         """As SIGTERM does."""
         if self.server is not None and signal.SIGTERM in self.server.signals:
@@ -156,8 +164,11 @@ class SimCluster:
             stopping.signals[signal.SIGTERM]()
 
             def must_be_over() -> None:
-                if stopping.is_alive:
-                    self.world.fail(f"the server has not ended {STOP_SECONDS_MAX} s after SIGTERM")
+                over_at = stopping.stopped_until + STOP_SECONDS_MAX  # a process that does nothing cannot end
+                if stopping.is_alive and over_at > self.world.now():
+                    self.world.at(over_at, must_be_over)
+                elif stopping.is_alive:
+                    self.world.fail(f"server{self.name} has not ended {STOP_SECONDS_MAX} s after SIGTERM")
 
             self.world.after(STOP_SECONDS_MAX + self.disk_delay_seconds, must_be_over)
 
@@ -167,7 +178,9 @@ class SimCluster:
         self.world.note(f"{loop.name} is gone")
         if loop is self.server:
             self.on_server_death()
-            self.server = None
+            self.server = self.plane = None
+            for link in self.links.values():
+                link.client_died()
             self.is_announced = False
         if loop is self.front:
             self.front = None
@@ -208,65 +221,38 @@ class SimCluster:
         ours.attach(protocol, loop)
         return ours
 
+    def channel(self, address: str) -> SimChannel:
+        return SimChannel(self.links[address], cast(SimLoop, asyncio.get_running_loop()), self.name)
+
     def client_sockets(self) -> list[SimSocket]:
         return [socket for socket in self._sockets if socket.name == "client" and not socket._is_closed]
 
-    @contextlib.contextmanager
-    def installed(self) -> Iterator[None]:
-        """Give the real code this machine instead of the real one, for as long as the block takes."""
-        machine = SimpleNamespace(socketpair=self._socket_pair, SOL_SOCKET=0, SO_SNDBUF=0)
-        processes = SimpleNamespace(Popen=self._spawn, DEVNULL=0)
-        clock = self.clock
-        real_open = serve.open_store
-
-        async def open_store(*arguments: Any) -> Store:
-            store = await real_open(*arguments)
-            self.store = store
-            self.on_opened(store)
-            return store
-
-        with contextlib.ExitStack() as stack:
-            for module, name, value in (
-                (sqlite_store, "socket", machine), (sqlite_store, "subprocess", processes),
-                (front_process, "socket", machine), (front_process, "subprocess", processes),
-                (front_process, "write_private", lambda *_: None), (sqlite_store, "hold", self._hold),
-                (serve, "SystemClock", lambda: clock), (serve, "load_or_make", lambda *_, **__: self._credentials),
-                (serve, "gc", SimpleNamespace(freeze=lambda: None)), (serve, "write_kubeconfig", lambda *_, **__: None),
-                (serve, "own_config", lambda *_: None), (serve, "open_store", open_store),
-                (front_connections, "SystemClock", lambda: clock), (front_connections, "give_back", lambda: None),
-                (front_main, "Connections", self._connections), (loop_turns, "spent", self.world.spent),
-                (writer_process, "connect", self._connect), (sqlite_store, "sync_files", self._sync_files),
-                (sqlite_store, "GARBAGE_ROWS_PER_GROUP", GARBAGE_ROWS),
-            ):  # fmt: skip
-                stack.enter_context(mock.patch.object(module, name, value))
-            yield
-
     # What the real code asks of the machine.
 
-    def _announce(self, *_: object) -> None:
+    def announce(self, *_: object) -> None:
         self.is_announced = True
         self.world.note("server is ready")
         self.on_ready()
 
-    def _hold(self, _directory: Path) -> int:
+    def hold(self, _directory: Path) -> int:
         return os.open(os.devnull, os.O_RDONLY)
 
-    def _sync_files(self, directory: Path) -> None:
+    def sync_files(self, directory: Path) -> None:
         if not self.disk.sync_all():
             raise Unusable(f"{directory} cannot be made durable", "")
 
-    def _socket_pair(self) -> tuple[SimSocket, SimSocket]:
+    def socket_pair(self) -> tuple[SimSocket, SimSocket]:
         pair = socket_pair(self.world, self.conditions, "link")
         for end in pair:
             self._sockets.append(end)
             self._pending[end.number] = end
         return pair
 
-    def _spawn(self, command: list[str], **_: Any) -> _Process:
+    def spawn(self, command: list[str], **_: Any) -> _Process:
         link = self._pending.pop(int(command[3]))
         link.is_inherited = True
-        link.owner = loop = self.world.process("writer" if "writer" in command[2] else "front")
-        name = loop.name
+        name = "writer" if "writer" in command[2] else "front"
+        link.owner = loop = self.process(name)
         begin = self._begin_writer if name == "writer" else self._begin_front
         if name == "writer":
             self.writers.append(loop)
@@ -285,7 +271,7 @@ class SimCluster:
     def _begin_writer(self, loop: SimLoop, _link: SimSocket) -> None:
         loop.call_soon(loop.writer.begin)  # type: ignore[attr-defined]  # what this process is
 
-    def _connections(self, listener: Any, limits: ConnectionLimits) -> Connections:
+    def connections(self, listener: Any, limits: ConnectionLimits) -> Connections:
         cluster = self
 
         class SimConnections(Connections):
@@ -305,7 +291,7 @@ class SimCluster:
 
         return SimConnections(listener, limits)
 
-    def _connect(self, file: str) -> Any:
+    def connect_database(self, file: str) -> Any:
         connection = _real_connect(file)
         connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
         self.is_mark_old = False

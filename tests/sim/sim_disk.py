@@ -181,6 +181,8 @@ class SimDisk:
         )  # fmt: skip
         self._library = library
         assert library.sqlite3_vfs_register(ctypes.byref(self._vfs), 1) == OK
+        # SQLite draws its numbers from one source a process: begun anew, so that the second run of a seed is the first.
+        library.sqlite3_randomness(0, None)
 
     def uninstall(self) -> None:
         self._library.sqlite3_vfs_unregister(ctypes.byref(self._vfs))

@@ -1,4 +1,8 @@
-"""Processes that elect a leader by a lease of the simulated server: never may two act at once."""
+"""Processes that elect a leader by a lease of the simulated server: never may two act at once.
+
+What makes elections hard happens to them all along, also while the server is left alone: whoever leads or waits is
+stopped for longer than a lease lasts, is cut off from the server, or has its clock set.
+"""
 
 import asyncio
 import random
@@ -7,11 +11,13 @@ from typing import Any
 from doorman.base.errors import ApiError
 from doorman.client.leader_election import LeaderElector
 from sim.sim_clients import Lost, SimClient
-from sim.sim_cluster import SimCluster
+from sim.sim_machine import Machines
 from sim.sim_world import SimClock, SimLoop, World
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 CONTENDERS = 3
+FAULTS = ("stop-contender", "cut-contender", "set-contender")
+PAUSE_SECONDS_MEAN = 6.0
 
 
 class _Leases:
@@ -42,14 +48,19 @@ class _Leases:
 
 
 class Elections:
-    def __init__(self, world: World, cluster: SimCluster, contenders: int) -> None:
+    def __init__(self, world: World, machines: Machines, contenders: int, faults: tuple[str, ...]) -> None:
         self._world = world
+        self._machines = machines
+        self._faults = tuple(kind for kind in FAULTS if kind in faults)
+        self._clients: list[SimClient] = []
         self.loops = [world.process(f"contender{number}") for number in range(contenders)]
         self.clocks = [SimClock(world) for _ in self.loops]
         self.changes = 0
+        self.counts: dict[str, int] = {}
         self._electors: list[LeaderElector] = []
         for number, (loop, clock) in enumerate(zip(self.loops, self.clocks, strict=True)):
-            leases = _Leases(SimClient(world, cluster, loop, f"contender{number}"))
+            self._clients.append(SimClient(world, machines, loop, f"contender{number}"))
+            leases = _Leases(self._clients[-1])
             rng = random.Random(world.rng.random())
             self._electors.append(LeaderElector(leases, "simulated", f"contender{number}", clock, rng))
 
@@ -57,6 +68,30 @@ class Elections:
         for loop, elector in zip(self.loops, self._electors, strict=True):
             self._spawn(loop, self._contend(elector))
             self._spawn(loop, self._act(elector))
+        if self._faults:
+            self._world.after(PAUSE_SECONDS_MEAN, self._disturb)
+
+    def _disturb(self) -> None:
+        """Mostly to whoever leads."""
+        rng, world = self._world.rng, self._world
+        leading = [number for number, elector in enumerate(self._electors) if elector.may_act]
+        number = leading[0] if leading and rng.random() < 0.7 else rng.randrange(len(self._electors))
+        kind = rng.choice(self._faults)
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        world.note(f"{kind} {number}")
+        if kind == "stop-contender":
+            self.loops[number].stopped_until = world.now() + rng.choice((4.0, 12.0, 25.0))
+        elif kind == "cut-contender":
+            self._cut_off(number, rng.choice((4.0, 12.0, 25.0)))
+        else:
+            self.clocks[number].ahead_seconds += rng.choice((-60.0, -8.0, 8.0, 60.0))
+        world.after(rng.expovariate(1 / PAUSE_SECONDS_MEAN), self._disturb)
+
+    def _cut_off(self, number: int, seconds: float) -> None:
+        self._clients[number].cut_off_until = self._world.now() + seconds
+        for socket in self._machines.client_sockets():
+            if socket.peer._loop is self.loops[number]:
+                socket.cut()
 
     def _spawn(self, loop: SimLoop, work: Any) -> None:  # a coroutine
         loop.inside(lambda: loop.create_task(work))

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sim.sim_cluster import SimCluster
+
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
@@ -14,6 +16,10 @@ PAUSE_SECONDS_MEAN = 3.0
 
 
 class Faults:
+    pause_seconds_mean = PAUSE_SECONDS_MEAN
+    stops_seconds: tuple[float, ...] = (0.5, 5.0, 15.0)
+    jumps_seconds: tuple[float, ...] = (-5.0, -0.5, 0.5, 5.0, 60.0, 60.0)
+
     def __init__(self, simulation: "Simulation", kinds: tuple[str, ...]) -> None:
         self._simulation = simulation
         self._kinds = kinds
@@ -28,27 +34,32 @@ class Faults:
         simulation = self._simulation
         self.are_on = False
         simulation.disk.faults.armed.clear()
-        simulation.cluster.on_ready = lambda: None
+        for cluster in simulation.machines.clusters:
+            cluster.on_ready = lambda: None
         self._calm_disk()
         self._calm_network()
-        for loop in simulation.world.loops:
+        for loop in [loop for loop in simulation.world.loops if loop not in simulation.elections.loops]:
             loop.stopped_until = min(loop.stopped_until, simulation.world.now())
 
     def _plan(self) -> None:
         world = self._simulation.world
-        world.after(world.rng.expovariate(1 / PAUSE_SECONDS_MEAN), self._happen)
+        world.after(world.rng.expovariate(1 / self.pause_seconds_mean), self._happen)
 
     def _happen(self) -> None:
         if not self.are_on or not self._kinds:
             return
         simulation, rng = self._simulation, self._simulation.world.rng
-        cluster, disk = simulation.cluster, simulation.disk
         kind = rng.choice(self._kinds)
         self.counts[kind] = self.counts.get(kind, 0) + 1
         simulation.world.note(f"fault {kind}")
         simulation.pods.well_since = None
-        within = rng.randrange(60)
-        actions: dict[str, Callable[[], None]] = {
+        self._actions()[kind]()
+        self._plan()
+
+    def _actions(self) -> dict[str, Callable[[], None]]:
+        cluster, disk = self._simulation.machines.clusters[0], self._simulation.disk
+        within = self._simulation.world.rng.randrange(60)
+        return {
             "kill-server": lambda: self._kill("server"),
             "kill-writer": lambda: self._kill("writer"),
             "kill-front": lambda: self._kill("front"),
@@ -68,11 +79,9 @@ class Faults:
             "restart": cluster.stop,
             "stop": self._stop,
         }
-        actions[kind]()
-        self._plan()
 
-    def _kill(self, name: str) -> None:
-        cluster = self._simulation.cluster
+    def _kill(self, name: str, cluster: SimCluster | None = None) -> None:
+        cluster = cluster or self._simulation.machines.clusters[0]
         loops = {"server": [cluster.server], "front": [cluster.front], "writer": list(cluster.writers)}[name]
         for loop in loops:
             if loop is not None:
@@ -80,7 +89,7 @@ class Faults:
 
     def _lose_power_at_disk(self, within: int) -> None:
         """In the middle of a write: the writer dies there, and at the same moment everything else."""
-        cluster, disk = self._simulation.cluster, self._simulation.disk
+        cluster, disk = self._simulation.machines.clusters[0], self._simulation.disk
         disk.faults.arm("death", within)
         usual = disk.on_death
 
@@ -93,7 +102,7 @@ class Faults:
 
     def _die_then_lose_power(self, within: int) -> None:
         """The writer dies in the middle of a write, and power is lost when the next server has just begun."""
-        cluster, world = self._simulation.cluster, self._simulation.world
+        cluster, world = self._simulation.machines.clusters[0], self._simulation.world
         self._simulation.disk.faults.arm("death", within % 12)
 
         def is_ready() -> None:
@@ -106,7 +115,7 @@ class Faults:
         world.after(0.5, begin)
 
     def _read_garbage(self, within: int) -> None:
-        if self._simulation.cluster.is_mark_old:
+        if self._simulation.machines.clusters[0].is_mark_old:
             return
         self._kill("server")
         self._kill("writer")
@@ -114,39 +123,43 @@ class Faults:
 
     def _slow_disk(self) -> None:
         world = self._simulation.world
-        self._simulation.cluster.disk_delay_seconds = world.rng.choice((0.05, 0.5, 4.0))
+        self._simulation.machines.clusters[0].disk_delay_seconds = world.rng.choice((0.05, 0.5, 4.0))
         world.after(world.rng.uniform(1, 20), self._calm_disk)
 
     def _calm_disk(self) -> None:
-        self._simulation.cluster.disk_delay_seconds = 0.0
+        self._simulation.machines.clusters[0].disk_delay_seconds = 0.0
 
     def _slow_network(self) -> None:
-        world, conditions = self._simulation.world, self._simulation.cluster.conditions
-        conditions.delay_seconds_max = world.rng.choice((0.1, 1.0, 3.0))
-        conditions.splits = 0.5
+        world = self._simulation.world
+        delay = world.rng.choice((0.1, 1.0, 3.0))
+        for cluster in self._simulation.machines.clusters:
+            cluster.conditions.delay_seconds_max, cluster.conditions.splits = delay, 0.5
         world.after(world.rng.uniform(1, 20), self._calm_network)
 
     def _calm_network(self) -> None:
-        conditions = self._simulation.cluster.conditions
-        conditions.delay_seconds_max, conditions.splits = 0.002, 0.05
+        for cluster in self._simulation.machines.clusters:
+            cluster.conditions.delay_seconds_max, cluster.conditions.splits = 0.002, 0.05
 
     def _cut(self) -> None:
         rng = self._simulation.world.rng
-        for socket in self._simulation.cluster.client_sockets():
+        for socket in self._simulation.machines.client_sockets():
             if rng.random() < 0.5:
                 socket.cut()
 
     def _jump(self) -> None:
         rng = self._simulation.world.rng
-        clocks = [self._simulation.cluster.clock, *self._simulation.elections.clocks]
+        clocks = [
+            *(cluster.clock for cluster in self._simulation.machines.clusters),
+            *self._simulation.elections.clocks,
+        ]
         for clock in clocks:
             if rng.random() < 0.5:
-                clock.ahead_seconds += rng.choice((-5.0, -0.5, 0.5, 5.0, 60.0, 60.0))
+                clock.ahead_seconds += rng.choice(self.jumps_seconds)
 
     def _stop(self) -> None:
         """A process does nothing for a while, and then goes on as if nothing had been."""
         simulation, rng = self._simulation, self._simulation.world.rng
         loops = [loop for loop in simulation.world.loops if loop.name != "clients"]
         loop = rng.choice(loops)
-        loop.stopped_until = simulation.world.now() + rng.choice((0.5, 5.0, 15.0))
+        loop.stopped_until = simulation.world.now() + rng.choice(self.stops_seconds)
         simulation.world.note(f"{loop.name} stops until {loop.stopped_until:.3f}")

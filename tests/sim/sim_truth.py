@@ -39,6 +39,7 @@ class Truth:
         self._unseen: list[StoreEvent] = []
         """What was on its way when a server died and was not found by the next."""
         self.revision = 0
+        self.events: list[TrueEvent] = []
         self.by_revision: dict[int, TrueEvent] = {}
         self.by_key: dict[str, list[TrueEvent]] = {}
         self.current: dict[str, TrueEvent] = {}
@@ -102,9 +103,14 @@ class Truth:
         before = self.current.get(event.key)
         if (before.revision if before is not None else 0) != (event.previous.revision if event.previous else 0):
             self._world.fail(f"revision {event.revision} of {event.key} was written upon another than the last")
-        value = event.entry.value if event.entry is not None else None
-        true = TrueEvent(event.revision, event.key, value, before.revision if before else 0)
-        self.revision = event.revision
+        self.add(event.revision, event.key, event.entry.value if event.entry is not None else None)
+
+    def add(self, revision: int, key: str, value: bytes | None) -> None:
+        """Something was written. Only what goes with a lease of etcd goes at one revision with other keys."""
+        before = self.current.get(key)
+        true = TrueEvent(revision, key, value, before.revision if before else 0)
+        self.revision = revision
+        self.events.append(true)
         self.by_revision[true.revision] = true
         self.by_key.setdefault(true.key, []).append(true)
         if value is None:
@@ -124,6 +130,10 @@ class Truth:
             self._world.fail(f"{token} was written at {first}, and again at {event.revision}")
 
     # Questions.
+
+    def revision_of(self, token: str) -> int | None:
+        """Where a write of a client was done; None: it was not."""
+        return self._tokens.get(token)
 
     def at(self, key: str, revision: int) -> TrueEvent | None:
         """What the key held then; None: nothing."""
@@ -146,8 +156,6 @@ class Truth:
 
     def between(self, prefix: str, first: int, last: int) -> list[TrueEvent]:
         """Events of a prefix after one revision, up to another."""
-        return [
-            event
-            for revision in range(first + 1, last + 1)
-            if (event := self.by_revision.get(revision)) is not None and event.key.startswith(prefix)
-        ]
+        start = bisect_right(self.events, first, key=lambda event: event.revision)
+        end = bisect_right(self.events, last, key=lambda event: event.revision)
+        return [event for event in self.events[start:end] if event.key.startswith(prefix)]

@@ -17,7 +17,7 @@ from doorman.registry.cache.stored_object import ITEM_HEAD, Stored
 from doorman.semantics.taints.eviction_time import At, Now, decide_eviction
 from doorman.store.store_contract import Entry
 from sim.sim_clients import Lost, SimClient
-from sim.sim_cluster import SimCluster
+from sim.sim_machine import Machines
 from sim.sim_truth import TrueEvent, Truth
 from sim.sim_world import World
 
@@ -40,9 +40,9 @@ _decode_pod = msgspec.json.Decoder(Pod).decode
 class PodWatch:
     """Follows the truth of pods and nodes."""
 
-    def __init__(self, world: World, cluster: SimCluster, truth: Truth) -> None:
+    def __init__(self, world: World, machines: Machines, truth: Truth) -> None:
         self._world = world
-        self._cluster = cluster
+        self._machines = machines
         self._truth = truth
         self.well_since: float | None = None
         """Since when the server is there and nothing is wrong; None: it is not."""
@@ -50,9 +50,9 @@ class PodWatch:
         self.pods: dict[str, Pod] = {}
         self.evictions = 0
         self._taint_history: dict[str, list[tuple[float, Node]]] = {}
-        self._tainted_at: dict[tuple[str, str], tuple[float, float]] = {}
+        self._tainted_at: dict[tuple[str, str], tuple[float, ...]] = {}
         """By node and key of a taint: when it came, by the world's time and by the time of day."""
-        self._since: dict[str, tuple[float, float]] = {}
+        self._since: dict[str, tuple[float, ...]] = {}
         """The same for pods and when they came to their node."""
         self._uids_evicted: set[str] = set()
         truth.listeners.append(self._hear)
@@ -63,8 +63,8 @@ class PodWatch:
         elif event.key.startswith("pods/"):
             self._hear_pod(event.key.removeprefix("pods/"), event)
 
-    def _moment(self) -> tuple[float, float]:
-        return self._world.now(), self._cluster.clock.now()
+    def _moment(self) -> tuple[float, ...]:
+        return self._world.now(), *(cluster.clock.now() for cluster in self._machines.clusters)
 
     def _hear_node(self, name: str, event: TrueEvent) -> None:
         if event.value is None:

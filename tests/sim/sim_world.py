@@ -52,6 +52,8 @@ class SimLoop(base_events.BaseEventLoop):
         super().__init__()
         self.world = world
         self.name = name
+        self.machine: Any = None
+        """What it runs on, if that is simulated."""
         self.is_alive = True
         self.stopped_until = 0.0
         """Until then it does nothing, as after SIGSTOP."""

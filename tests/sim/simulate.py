@@ -1,6 +1,7 @@
 """Simulations of a whole server under faults, from one seed each.
 
     .venv/bin/python tests/sim/simulate.py --seed 1 --steps 1000000
+    .venv/bin/python tests/sim/simulate.py --store etcd --seed 1 --steps 200000
     .venv/bin/python tests/sim/simulate.py --replay tests/sim/seeds/NAME.json
 
 One seed gives one run, byte for byte: the digest says so. Many steps are run as seeds of 50,000, on as many processors
@@ -22,7 +23,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sim.sim_world import SimulationFailed
-from sim.simulation import Plan, Report, simulate
+from sim.simulation import Plan, Report, plan_of, simulate
 
 SEED_STEPS = 50_000
 SEEDS = Path(__file__).parent / "seeds"
@@ -69,6 +70,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first")
     parser.add_argument("--steps", type=int, default=SEED_STEPS)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--store", choices=("sqlite", "etcd"), default="sqlite")
     parser.add_argument("--replay", type=Path, help="a plan in a file")
     parser.add_argument("--no-shrink", action="store_true")
     options = parser.parse_args()
@@ -77,7 +79,7 @@ def main() -> int:
     else:
         starts = range(0, options.steps, SEED_STEPS)
         plans = [
-            Plan(seed=options.seed + number, steps=min(SEED_STEPS, options.steps - start))
+            plan_of(options.store, options.seed + number, min(SEED_STEPS, options.steps - start))
             for number, start in enumerate(starts)
         ]
     began = time.monotonic()
@@ -107,8 +109,10 @@ def _tell(outcomes: list[Outcome], seconds: float) -> None:
         hours = sum(report.virtual_seconds for report in reports) / 3600
         starts, watched = sum(report.starts for report in reports), sum(report.watched for report in reports)
         evictions = sum(report.evictions for report in reports)
-        told = f"{hours:.1f} h of virtual time, {starts} starts of the server, {watched} events watched"
-        print(f"{told}, {evictions} evictions; {steps / seconds:.0f} steps/s, {faults.total() / seconds:.1f} faults/s")
+        leaders = sum(report.leaders for report in reports)
+        print(f"{hours:.1f} h of virtual time, {starts} starts of the server, {watched} events watched", end=", ")
+        print(f"{evictions} evictions, {leaders} leaders", end="; ")
+        print(f"{steps / seconds:.0f} steps/s, {faults.total() / seconds:.1f} faults/s")
         print(f"faults: {dict(sorted(faults.items()))}")
 
 

@@ -18,17 +18,21 @@ from unittest import mock
 import msgspec
 
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
-from doorman.runtime import serve
 from sim.sim_clients import PATH, PREFIX, KeyClient, SimClient, WatchClient
 from sim.sim_cluster import SimCluster
 from sim.sim_disk import SimDisk
 from sim.sim_elections import CONTENDERS, Elections
+from sim.sim_elections import FAULTS as ELECTION_FAULTS
+from sim.sim_etcd_faults import ETCD_KINDS, EtcdFaults
 from sim.sim_faults import KINDS, Faults
+from sim.sim_machine import Machines, installed
+from sim.sim_servers import SimulatedEtcd, settings_of
 from sim.sim_truth import Truth
-from sim.sim_workload import NODES, WORKLOADS, Disturber, PodWatch
+from sim.sim_workload import WORKLOADS, Disturber, PodWatch
 from sim.sim_world import World
 
-ROUND_STEPS = 5_000
+ROUND_STEPS = {"sqlite": 5_000, "etcd": 15_000}
+"""By the store: with etcd more happens at a time."""
 READY_SECONDS_MAX = 30.0
 TAINTED_SECONDS = 60.0
 REST_SECONDS = 150.0
@@ -40,12 +44,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int
     steps: int = 50_000
-    faults: tuple[str, ...] = KINDS
+    store: str = "sqlite"
+    servers: int = 2
+    """With etcd; a directory has one."""
+    faults: tuple[str, ...] = (*KINDS, *ELECTION_FAULTS)
     clients: int = 4
     watchers: int = 3
     keys: int = 8
     disturbs: bool = True
     contenders: int = CONTENDERS
+
+
+def plan_of(store: str, seed: int, steps: int) -> Plan:
+    """All that can happen."""
+    kinds = ETCD_KINDS if store == "etcd" else KINDS
+    return Plan(seed=seed, steps=steps, store=store, faults=(*kinds, *ELECTION_FAULTS))
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,16 +81,23 @@ class Simulation:
         self.world = World(plan.seed)
         self.world.folder = str(folder)
         self.disk = SimDisk(random.Random(f"disk {plan.seed}"))
-        self.cluster = SimCluster(self.world, self.disk, folder, plan.seed, NODES)
         self.truth = Truth(self.world)
-        self.pods = PodWatch(self.world, self.cluster, self.truth)
-        self.faults = Faults(self, plan.faults)
-        self.elections = Elections(self.world, self.cluster, plan.contenders)
-        self.plane: Any = None
-        """The control plane of the server that is there."""
+        self.etcd: SimulatedEtcd | None = None
+        if plan.store == "etcd":
+            self.etcd = SimulatedEtcd(self.world, self.disk, folder, plan, self.truth)
+            clusters = self.etcd.clusters
+        else:
+            clusters = [SimCluster(self.world, self.disk, folder, settings_of(plan.seed, data_dir=folder))]
+            clusters[0].on_opened = self.truth.take_up
+        self.machines = Machines(self.world, clusters)
+        self.pods = PodWatch(self.world, self.machines, self.truth)
+        kinds = tuple(kind for kind in plan.faults if kind not in ELECTION_FAULTS)
+        self.faults = (EtcdFaults if self.etcd is not None else Faults)(self, kinds)
+        self.elections = Elections(self.world, self.machines, plan.contenders, plan.faults)
         self._loop = self.world.process("clients")
         self._acting = asyncio.Event()
         self._failure: BaseException | None = None
+        self._holders: tuple[str, ...] = ()
         client = self._client
         self._users = [KeyClient(self.world, client(f"user{n}"), self.truth, plan.keys) for n in range(plan.clients)]
         self._watchers = [
@@ -86,18 +106,18 @@ class Simulation:
         ]
         self._disturber = Disturber(self.world, client("disturber"), self.pods)
         self.disk.faults.told = lambda kind: self.world.note(f"the disk: {kind}")
-        self.cluster.on_opened = self.truth.take_up
-        self.cluster.on_server_death = self._server_died
+        for cluster in clusters:
+            cluster.on_server_death = self._server_died
 
     def run(self) -> Report:
         self.disk.install()
         try:
-            with self.cluster.installed(), mock.patch.object(serve, "ControlPlane", self._make_plane):
+            with installed(self.world):
                 self._run()
         finally:
             self.world.is_over = True
             for loop in list(self.world.loops):
-                self.cluster.kill(loop)
+                (loop.machine or self.machines.clusters[0]).kill(loop)
             self.disk.uninstall()
         answers: dict[str, int] = {}
         for user in self._users:
@@ -108,13 +128,14 @@ class Simulation:
             starts=self.truth.opened, revisions=self.truth.revision, answers=dict(sorted(answers.items())),
             watched=sum(watcher.events for watcher in self._watchers), gone=sum(w.gone for w in self._watchers),
             evictions=self.pods.evictions, leaders=self.elections.changes,
-            faults=dict(sorted(self.faults.counts.items())),
+            faults=dict(sorted({**self.faults.counts, **self.elections.counts}.items())),
         )  # fmt: skip
 
     def _run(self) -> None:
-        self._keep_running()
+        for cluster in self.machines.clusters:
+            self._keep_running(cluster)
         self._look()
-        self._until(lambda: self.cluster.is_announced, READY_SECONDS_MAX, "the server is not ready")
+        self._until(lambda: self._is_announced, READY_SECONDS_MAX, "the server is not ready")
         if self.plan.disturbs:
             self._do(self._disturber.begin(), 60)
         for watcher in self._watchers:
@@ -125,7 +146,7 @@ class Simulation:
             self._spawn(self._use(self._disturber.act, 1.0, 8.0))
         self.elections.begin()
         while self.world.steps < self.plan.steps:
-            end = min(self.world.steps + ROUND_STEPS, self.plan.steps)
+            end = min(self.world.steps + ROUND_STEPS[self.plan.store], self.plan.steps)
             self._loop.inside(self._acting.set)
             self.faults.begin()
             self._until(lambda end=end: self.world.steps >= end, float("inf"), "")  # type: ignore[misc]  # bound now
@@ -150,7 +171,8 @@ class Simulation:
             watcher.check_at_rest()
         if self.plan.disturbs:
             self._check_workloads()
-        self._check_components()
+        for cluster in self.machines.clusters:
+            self._check_components(cluster.plane)
         self.world.note(f"at rest at revision {self.truth.revision}")
 
     def _check_workloads(self) -> None:
@@ -164,9 +186,8 @@ class Simulation:
                 self.world.fail(f"{name} is tainted at rest: {node.spec.taints}")
         assert set(self._disturber.replicas) == set(WORKLOADS)
 
-    def _check_components(self) -> None:
+    def _check_components(self, plane: Any) -> None:
         """What is kept in memory equals what is stored, and nothing is left over."""
-        plane = self.plane
         for kind in ("pods", "nodes", "deployments.apps", "replicasets.apps", "configmaps"):
             stored = plane.registry.collection(plane.kinds.named(kind)).objects
             true = {
@@ -189,41 +210,51 @@ class Simulation:
 
     # The operator: whoever sees to it that the server runs.
 
-    def _keep_running(self) -> None:
-        rng, cluster = self.world.rng, self.cluster
+    def _keep_running(self, cluster: SimCluster) -> None:
+        rng = self.world.rng
         if cluster.server is None:
             for refusal in cluster.refusals:
-                is_front = "serves connections has ended" in refusal and self.faults.counts.get("kill-front")
-                is_disk = "cannot be made durable" in refusal or "cannot start: " in refusal
-                gone_off = self.disk.faults.gone_off
-                if "garbage" not in gone_off and not is_front and not (is_disk and (gone_off or self._is_killed)):
+                if not self._may_refuse(refusal):
                     self.world.fail(f"the server does not start: {refusal}")
             cluster.refusals.clear()
             self.disk.faults.gone_off.clear()
             cluster.start()
-        elif cluster.store is not None and not cluster.store.is_well and cluster.is_announced:
+        elif self.etcd is None and cluster.store is not None and not cluster.store.is_well and cluster.is_announced:
             cluster.stop() if rng.random() < 0.5 else cluster.kill(cluster.server)
-        self.world.after(rng.uniform(0.1, 1.5), self._keep_running)
+        self.world.after(rng.uniform(0.1, 1.5), lambda: self._keep_running(cluster))
+
+    def _may_refuse(self, refusal: str) -> bool:
+        """Whether a server may not come to start, by what has happened."""
+        counts, gone_off = self.faults.counts, self.disk.faults.gone_off
+        if "serves connections has ended" in refusal and counts.get("kill-front"):
+            return True
+        is_killed = any(counts.get(kind) for kind in ("kill-writer", "kill-all", "power"))
+        is_disk = "cannot be made durable" in refusal or "cannot start: " in refusal
+        return "garbage" in gone_off or (is_disk and bool(gone_off or is_killed))
 
     @property
-    def _is_killed(self) -> bool:
-        """Whether a writer was: then a server may not come to start."""
-        return any(self.faults.counts.get(kind) for kind in ("kill-writer", "kill-all", "power"))
+    def _is_announced(self) -> bool:
+        return all(cluster.is_announced for cluster in self.machines.clusters)
 
     @property
     def _is_well(self) -> bool:
-        cluster = self.cluster
-        return (
+        return all(
             cluster.is_announced
             and cluster.store is not None
             and cluster.store.is_well
             and cluster.accepting is not None
-        )
+            for cluster in self.machines.clusters
+        ) and (self.etcd is None or self.etcd.is_well)
 
     def _look(self) -> None:
         """Every now and then: who must have left by now."""
-        disturbed = self.cluster.disk_delay_seconds or self.cluster.conditions.delay_seconds_max > 0.1
-        if not self._is_well or disturbed or self.disk.faults.armed:
+        disturbed = any(
+            cluster.disk_delay_seconds or cluster.conditions.delay_seconds_max > 0.1
+            for cluster in self.machines.clusters
+        )
+        holders = self.etcd.holders if self.etcd is not None else ()
+        is_new, self._holders = holders != self._holders, holders
+        if not self._is_well or disturbed or self.disk.faults.armed or is_new:
             self.pods.well_since = None
         elif self.pods.well_since is None:
             self.pods.well_since = self.world.now()
@@ -231,18 +262,14 @@ class Simulation:
         self.world.after(2.0, self._look)
 
     def _server_died(self) -> None:
-        self.truth.server_died()
+        if self.etcd is None:
+            self.truth.server_died()
         self.pods.well_since = None
-        self.plane = None
-
-    def _make_plane(self, *arguments: Any, **options: Any) -> Any:
-        self.plane = _REAL_PLANE(*arguments, **options)
-        return self.plane
 
     # Helpers.
 
     def _client(self, name: str) -> SimClient:
-        return SimClient(self.world, self.cluster, self._loop, name)
+        return SimClient(self.world, self.machines, self._loop, name)
 
     async def _use(self, act: Callable[[], Any], shortest: float, longest: float) -> None:
         while True:
@@ -273,9 +300,6 @@ class Simulation:
 
         if not self.world.run(is_over, seconds_max):
             self.world.fail(f"{why} within {seconds_max} s")
-
-
-_REAL_PLANE = serve.ControlPlane
 
 
 def _watched() -> list[tuple[str, str]]:

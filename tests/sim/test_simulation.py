@@ -31,9 +31,38 @@ def test_promises_hold_whatever_happens(seed: str) -> None:
 
 
 @pytest.mark.slow
-def test_one_seed_gives_one_run() -> None:
-    first, second = (simulated("--seed", "3", "--steps", "5000", hash_seed=hash_seed) for hash_seed in ("1", "2"))
+def test_promises_hold_where_etcd_is_the_store() -> None:
+    """Three members and two servers; what is checked besides stands in sim_etcd_truth.py."""
+    told = simulated("--store", "etcd", "--seed", "2", "--steps", "10000")
+    assert re.search(r"[1-9]\d* starts of the server, [1-9]\d* events watched", told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("store", ["sqlite", "etcd"])
+def test_one_seed_gives_one_run(store: str) -> None:
+    first, second = (
+        simulated("--store", store, "--seed", "3", "--steps", "5000", hash_seed=hash_seed) for hash_seed in ("1", "2")
+    )
     assert first.splitlines()[0] == second.splitlines()[0]
+
+
+TWICE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from sim.simulation import plan_of, simulate
+for _ in range(2):
+    print(simulate(plan_of("sqlite", 2, 6000)).digest)
+"""
+
+
+@pytest.mark.slow
+def test_second_run_in_a_process_is_like_the_first() -> None:
+    """SQLite draws the numbers in its log from one source a process."""
+    command = [sys.executable, "-c", TWICE, str(SIMULATE.parents[1])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-6000:]
+    first, second = done.stdout.split()
+    assert first == second
 
 
 @pytest.mark.slow

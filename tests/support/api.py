@@ -10,8 +10,8 @@ from typing import Any
 
 from doorman.base.clock import VIRTUAL_START, ManualClock
 from doorman.client.actions import Create
+from doorman.runtime.access.credentials import Credentials, load_or_make
 from doorman.runtime.control_plane import ControlPlane
-from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.settings import Settings
 from doorman.server.audit import AuditLog
 from doorman.server.request import PeerCertificates, Query, Request, Response

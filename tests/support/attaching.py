@@ -4,8 +4,8 @@ from typing import Any
 
 from doorman.api.views.meta import to_view
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES, VolumeAttachment
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.client.informer_cache import InformerCache
 from doorman.runtime.components.informer_indexes import indexed_cache
 from doorman.semantics.volumes.csi_volumes import csi_volume

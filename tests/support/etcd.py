@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-BINARY: Final = Path(sys.executable).parent / "etcd"
+BINARY: Final = Path(os.environ.get("ETCD") or Path(sys.executable).parent / "etcd")
+"""Another one can be tried: ETCD=/usr/bin/etcd."""
 READY_SECONDS_MAX: Final = 30.0
 
 
@@ -52,8 +53,11 @@ class EtcdMember:
                 pass
 
     def signal(self, number: int) -> None:
+        """SIGSTOP has stopped it when this returns."""
         assert self.process is not None
         os.kill(self.process.pid, number)
+        if number == signal.SIGSTOP:
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # until then it may answer
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.connections import Connections
 from doorman.front.tls import AUTHORITY, CERTIFICATE, KEY
-from doorman.runtime.credentials import Credentials, write_private
+from doorman.runtime.access.credentials import Credentials, write_private
 from doorman.runtime.serve import listen
 from doorman.server.front_link import FrontLink
 from doorman.server.pipeline import Pipeline

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from doorman.base.clock import SystemClock
-from doorman.runtime.credentials import load_or_make
+from doorman.runtime.access.credentials import load_or_make
 from support.api import Api, running_api
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from doorman.base.clock import SystemClock
-from doorman.runtime.credentials import load_or_make
+from doorman.runtime.access.credentials import load_or_make
 from support.api import Api, running_api
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.csi import CSI_NODES
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from support.scheduling import Desk
 from support.volumes import ZONE

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from doorman.api.views.meta import to_view
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.csi import CSI_NODES, CsiNode
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES, StorageClass
 from doorman.api.volume_annotations import BIND_COMPLETED
 from doorman.client.actions import Create, Delete, Patch, PatchType

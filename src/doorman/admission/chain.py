@@ -1,7 +1,7 @@
 """The chain of plugins, in Kubernetes' order, and which of them are on."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -102,14 +102,35 @@ WITHOUT_EFFECT: Final = frozenset(
 """Plugins that a Kubernetes API server runs by default and that are not part of this chain: naming them is no error."""
 
 
+P = TypeVar("P", bound=AdmissionPlugin)
+
+
+class _Interested(Generic[P]):
+    """Who of some plugins wants to see what, filled as requests come."""
+
+    def __init__(self, plugins: Sequence[P]) -> None:
+        self._plugins = plugins
+        self._known: dict[tuple[str, str, str, Operation], tuple[P, ...]] = {}
+
+    def of(self, attributes: Attributes) -> tuple[P, ...]:
+        key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
+        known = self._known.get(key)
+        if known is None:
+            asked = (attributes.group_resource, attributes.subresource, attributes.operation)
+            known = self._known[key] = tuple(
+                plugin for plugin in self._plugins if any(interest.covers(*asked) for interest in plugin.interests)
+            )
+        return known
+
+
 class Chain:
     """Plugins that are on, with a table of who wants to see what, filled as requests come."""
 
     def __init__(self, plugins: Iterable[AdmissionPlugin]) -> None:
         self._plugins = tuple(plugins)
-        self._mutators: dict[tuple[str, str, str, Operation], tuple[Mutator, ...]] = {}
-        self._checkers: dict[tuple[str, str, str, Operation], tuple[Checker, ...]] = {}
-        self._limiters: dict[tuple[str, str, str, Operation], tuple[Limiter, ...]] = {}
+        self._mutators = _Interested([plugin for plugin in self._plugins if isinstance(plugin, Mutator)])
+        self._checkers = _Interested([plugin for plugin in self._plugins if isinstance(plugin, Checker)])
+        self._limiters = _Interested([plugin for plugin in self._plugins if isinstance(plugin, Limiter)])
         self._passes: dict[tuple[str, str, Operation], tuple[Passes, ...] | None] = {}
         """What says whether it has an opinion, of each that wants to see it; None: somebody always has."""
 
@@ -119,11 +140,7 @@ class Chain:
 
     def admit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin change the object, in order. Raises the first refusal."""
-        key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
-        mutators = self._mutators.get(key)
-        if mutators is None:
-            found = [plugin for plugin in self._interested(attributes) if isinstance(plugin, Mutator)]
-            mutators = self._mutators[key] = tuple(found)
+        mutators = self._mutators.of(attributes)
         if mutators:
             remembered = _Remembered(cluster)
             for plugin in mutators:
@@ -131,11 +148,7 @@ class Chain:
 
     def validate(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin look at the object as it would be stored."""
-        key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
-        checkers = self._checkers.get(key)
-        if checkers is None:
-            found = [plugin for plugin in self._interested(attributes) if isinstance(plugin, Checker)]
-            checkers = self._checkers[key] = tuple(found)
+        checkers = self._checkers.of(attributes)
         if checkers:
             remembered = _Remembered(cluster)
             for plugin in checkers:
@@ -143,12 +156,7 @@ class Chain:
 
     def limit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin that counts say whether there is room. What it lets in is written in the same turn."""
-        key = (attributes.group, attributes.resource, attributes.subresource, attributes.operation)
-        limiters = self._limiters.get(key)
-        if limiters is None:
-            found = [plugin for plugin in self._interested(attributes) if isinstance(plugin, Limiter)]
-            limiters = self._limiters[key] = tuple(found)
-        for plugin in limiters:
+        for plugin in self._limiters.of(attributes):
             plugin.limit(attributes, cluster, now)
 
     def is_idle(self, resource: str, preview: RequestPreview, cluster: ClusterReader) -> bool:
@@ -160,14 +168,6 @@ class Chain:
             self._passes[key] = passes if len(passes) == len(every) else None
         asked = self._passes[key]
         return asked is not None and all(passes(preview, cluster) for passes in asked)
-
-    def _interested(self, attributes: Attributes) -> list[AdmissionPlugin]:
-        resource, subresource, operation = attributes.group_resource, attributes.subresource, attributes.operation
-        return [
-            plugin
-            for plugin in self._plugins
-            if any(interest.covers(resource, subresource, operation) for interest in plugin.interests)
-        ]
 
 
 def build_chain(settings: AdmissionSettings, *, enabled: Sequence[str] = (), disabled: Sequence[str] = ()) -> Chain:

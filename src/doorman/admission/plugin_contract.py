@@ -159,6 +159,10 @@ class RequestPreview(msgspec.Struct, frozen=True, kw_only=True):
     subresource: str = ""
     node: str = ""
     """The node that the pod is on, or whose lease it is."""
+    names_claims: bool = False
+    """Whether it says which resource claims a pod has."""
+    allocates: bool = False
+    """Whether all it says is what a claim was given, without an administrator's access, and for whom it is reserved."""
 
 
 Passes = Callable[[RequestPreview, ClusterReader], bool]

@@ -254,7 +254,7 @@ def _row(raw: dict[str, Any], type_name: str) -> Kind:
         conversion=conversion if conversion in CONVERSIONS else "",
         creates_on_update=name in has["createsOnUpdate"],
         needs_resource_version=name in has["needsResourceVersion"] or conversion in has["needsResourceVersion"],
-        returns_deleted=name in has["returnsDeleted"],
+        returns_deleted=name in has["returnsDeleted"] or conversion in has["returnsDeleted"],
         orphans_by_default=name in has["orphansByDefault"],
         has_status=any(sub.name == "status" for sub in subresources),
         unowned=_unowned(name, subresources),

@@ -15,11 +15,11 @@ from typing import Final, Protocol
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from doorman.attached.access_check import Needed, in_words, missing_rights_of
+from doorman.attached.access.access_check import Needed, in_words, missing_rights_of
+from doorman.attached.access.delegated_access import DelegatedAccess
+from doorman.attached.access.serving_certificate import serving_context
 from doorman.attached.component_settings import ComponentSettings, ElectionSettings
-from doorman.attached.delegated_access import DelegatedAccess
 from doorman.attached.http_leases import HttpLeases
-from doorman.attached.serving_certificate import serving_context
 from doorman.attached.serving_port import (
     Check,
     Configuration,

@@ -9,7 +9,7 @@ import msgspec
 from doorman.api.scheme import builtin_scheme
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.well_known import KUBE_CONTROLLER_MANAGER, SYSTEM_NAMESPACE
-from doorman.attached.access_check import (
+from doorman.attached.access.access_check import (
     Needed,
     Right,
     in_order,
@@ -17,8 +17,8 @@ from doorman.attached.access_check import (
     rights_of_informers,
     rights_of_rules,
 )
-from doorman.attached.access_reviews import AccessReviews
-from doorman.attached.account_tokens import AccountCredentials
+from doorman.attached.access.access_reviews import AccessReviews
+from doorman.attached.access.account_tokens import AccountCredentials
 from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ComponentSettings, ElectionSettings
 from doorman.attached.custom_rows import row_of
@@ -32,7 +32,7 @@ from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
 from doorman.runtime.controller_parts import Parts
 from doorman.runtime.controller_registry import Account, managed_controllers
-from doorman.runtime.role_table import controller_rules
+from doorman.runtime.defaults.role_table import controller_rules
 from doorman.runtime.settings import Settings
 
 _ACCOUNTS: Final = ("serviceaccounts", "serviceaccounts/token")

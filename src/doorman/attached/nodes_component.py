@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from doorman.api.scheme import builtin_scheme
-from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
-from doorman.api.views.persistent_volumes import VOLUMES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.views.storage.csi import CSI_DRIVERS
+from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
-from doorman.attached.access_check import Needed, Right, in_order, rights_of_election, rights_of_informers
+from doorman.attached.access.access_check import Needed, Right, in_order, rights_of_election, rights_of_informers
 from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ElectionSettings
 from doorman.attached.managed_component import ManagedComponent

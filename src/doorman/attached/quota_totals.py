@@ -9,7 +9,7 @@ from doorman.client.http.http_informers import HttpInformers
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.quota_usage import Requirements, usage_in_scope
 
-WEIGHED: Final = ("pods", "services", "persistentvolumeclaims")
+WEIGHED: Final = ("pods", "services", "persistentvolumeclaims", "resourceclaims.resource.k8s.io")
 """Kinds of which more is counted than how many there are: their documents are kept."""
 
 

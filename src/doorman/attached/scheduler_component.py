@@ -11,7 +11,13 @@ from doorman.api.machinery.schema import Document
 from doorman.api.scheme import builtin_scheme
 from doorman.api.views.storage.csi import ATTACHMENTS
 from doorman.api.well_known import KUBE_SCHEDULER
-from doorman.attached.access_check import Needed, in_order, rights_of_election, rights_of_informers, rights_of_rules
+from doorman.attached.access.access_check import (
+    Needed,
+    in_order,
+    rights_of_election,
+    rights_of_informers,
+    rights_of_rules,
+)
 from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ElectionSettings
 from doorman.attached.serving_port import Check, Configuration, MetricsSource
@@ -20,11 +26,11 @@ from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import RemoteClient
 from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX, EventRecorder
-from doorman.runtime.components.component_metrics import scheduler_source
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.informer_indexes import indexed_cache
 from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
-from doorman.runtime.role_table import role_rules
+from doorman.runtime.defaults.role_table import role_rules
+from doorman.runtime.metrics.component_metrics import scheduler_source
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins

@@ -13,7 +13,7 @@ from prometheus_client.core import Metric
 from prometheus_client.exposition import generate_latest
 
 from doorman.api.well_known import JSON
-from doorman.attached.delegated_access import Asker, DelegatedAccess
+from doorman.attached.access.delegated_access import Asker, DelegatedAccess
 from doorman.base.reader_faults import ReaderFaults
 
 HEAD_BYTES_MAX: Final = 1 << 15

@@ -1,12 +1,16 @@
 """What flags may be: durations as Go writes them, feature gates, lists, a clock's speed."""
 
 import sys
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 import click
 
 from doorman.base.durations import parse_duration
 from doorman.base.gates import FeatureGates, GateError, parse_gates
+from doorman.cli.kubectl_words import go_bool
+
+F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
 
 CLOCK_RATE_MAX: Final = 10_000.0
 
@@ -58,16 +62,35 @@ class ClockRate(click.ParamType[float | None]):
         return rate
 
 
+class OptionalTruth(click.ParamType[bool | None]):
+    """True, false, or not said."""
+
+    name = "bool"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:  # noqa: ARG002
+        if isinstance(value, bool):
+            return value
+        assert isinstance(param, click.Option), "given on the command line"
+        return go_bool(value, param)
+
+
 class DryRun(click.ParamType[str]):
-    """`none`, `client` or `server`, with kubectl's words for others."""
+    """`none`, `client` or `server`, with kubectl's words for others; `unchanged` is the flag without more."""
 
     name = "none|client|server"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        if value == "unchanged":
+            click.echo("Warning: --dry-run is deprecated and can be replaced with --dry-run=client.", err=True)
+            return "client"
         if value not in ("none", "client", "server"):
             click.echo(f'error: Invalid dry-run value ({value}). Must be "none", "server", or "client".', err=True)
             sys.exit(1)
         return str(value)
+
+
+def dry_run_option(help_: str) -> Callable[[F], F]:
+    return click.option("--dry-run", type=DryRun(), default="none", is_flag=False, flag_value="unchanged", help=help_)
 
 
 class NameList(click.ParamType[tuple[str, ...]]):

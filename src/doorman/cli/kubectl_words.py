@@ -1,11 +1,14 @@
 """Commands that kubectl has, too: what is wrong with their flags is told in its words, with its exit status."""
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
-from doorman.cli.server_connection import fail
+from doorman.cli.error_output import fail
+
+_TRUE: Final = ("1", "t", "T", "TRUE", "true", "True")
+_FALSE: Final = ("0", "f", "F", "FALSE", "false", "False")
 
 
 class KubectlCommand(click.Command):
@@ -22,7 +25,7 @@ class KubectlCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         typed = list(args)
         try:
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, as_pflag_reads(self.params, args))
         except click.NoSuchOption as error:
             _fail_for_flag(ctx, _unknown(error.option_name, typed), *map(_meant, (error.possibilities or ())[:1]))
         except click.BadOptionUsage as error:
@@ -39,6 +42,35 @@ class KubectlCommand(click.Command):
             return super().invoke(ctx)
         except click.UsageError as error:
             fail_for_usage(ctx, error.message)
+
+
+def as_pflag_reads(params: Sequence[click.Parameter], words: Sequence[str]) -> list[str]:
+    """Words as click must have them to mean what they mean to kubectl.
+
+    A switch may be followed by `=true` or `=false`; a flag whose value may be left out never takes the next word.
+    Raises click.BadParameter.
+    """
+    flags = {name: one for one in params if isinstance(one, click.Option) for name in one.opts if name.startswith("--")}
+    read: list[str] = []
+    for at, word in enumerate(words):
+        name, sign, value = word.partition("=")
+        option = flags.get(name)
+        if word == "--":
+            return [*read, *words[at:]]
+        if option is not None and option.is_flag and sign:
+            read += [name] if go_bool(value, option) else []
+        elif option is not None and isinstance(option.flag_value, str) and not sign:
+            read.append(f"{name}={option.flag_value}")
+        else:
+            read.append(word)
+    return read
+
+
+def go_bool(text: str, option: click.Option) -> bool:
+    """As Go's strconv reads it. Raises click.BadParameter."""
+    if text not in _TRUE and text not in _FALSE:
+        raise click.BadParameter(f'strconv.ParseBool: parsing "{text}": invalid syntax', param=option)
+    return text in _TRUE
 
 
 def fail_for_usage(ctx: click.Context, text: str) -> NoReturn:

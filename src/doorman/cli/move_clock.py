@@ -9,8 +9,10 @@ from doorman.api.well_known import CLOCK_PATH
 from doorman.base.durations import human_span, parse_duration
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_time
-from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.cli.error_output import fail_with
+from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
+from doorman.client.command_line.http_client import HttpClient
+from doorman.client.command_line.unreachable import Unreachable
 
 
 @click.group("clock", invoke_without_command=True)
@@ -67,7 +69,8 @@ def run_until_idle(ctx: click.Context, quiet: str, limit: str, cluster: ClusterC
     )
     print(f"{_told(found)}, last change {_second(found['changedAt'])}")
     if not found["isIdle"]:
-        click.echo(f"error: not idle within {limit}\nhint: a CronJob never is; --limit sets another end", err=True)
+        hint = "what happens again and again, such as a CronJob, never ends; --limit sets another end"
+        click.echo(f"error: not idle within {limit}\nhint: {hint}", err=True)
         sys.exit(1)
 
 

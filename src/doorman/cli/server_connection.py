@@ -1,23 +1,23 @@
 """What every command that talks to a server shares: its flags, its client, how its errors are told."""
 
 import functools
-import os
-import re
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 import msgspec
 
-from doorman.base.errors import ApiError
+from doorman.base.durations import parse_duration
+from doorman.cli.error_output import fail
 from doorman.cli.paths import default_data_dir
-from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
+from doorman.client.command_line.connection_options import TIMEOUT_SECONDS, ConnectionOptions
+from doorman.client.command_line.http_client import HttpClient, find_kubeconfig
+from doorman.client.command_line.unreachable import Unreachable
 
-_COLOURS: Final = (
-    (re.compile(r"^(?:error:|Error from server(?: \(\w+\))?:)", re.MULTILINE), "red"),
-    (re.compile(r"^hint:", re.MULTILINE), "cyan"),
+_NO_TIMEOUT: Final = (
+    "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a corresponding "
+    "time unit (e.g. 1s | 2m | 3h)"
 )
 
 F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
@@ -28,30 +28,70 @@ class ClusterChoice(msgspec.Struct, frozen=True):
 
     kubeconfig: Path | None = None
     context: str = ""
+    options: ConnectionOptions = ConnectionOptions()
 
     @property
     def is_named(self) -> bool:
-        return self.kubeconfig is not None or bool(self.context)
+        return self.kubeconfig is not None or bool(self.context) or bool(self.options.server)
 
 
 def kubeconfig_option(command: F) -> F:
-    """`--kubeconfig` and `--context`, handed on as one `ClusterChoice` under the name `cluster`."""
+    """Which cluster, as whom, and for how long, handed on as one `ClusterChoice` under the name `cluster`."""
 
     @functools.wraps(command)
-    def with_choice(*args: Any, kubeconfig: Path | None, context: str, **kwargs: Any) -> Any:  # click's
-        return command(*args, cluster=ClusterChoice(kubeconfig, context), **kwargs)
+    def with_choice(
+        *args: Any, kubeconfig: Path | None, context: str, server: str, as_user: str, as_group: tuple[str, ...],
+        request_timeout: str, **kwargs: Any,
+    ) -> Any:  # click's  # fmt: skip
+        seconds = _request_seconds(request_timeout)
+        is_given = request_timeout != ""
+        options = ConnectionOptions(
+            server=server, user=as_user, groups=as_group, timeout_seconds=seconds, is_timeout_given=is_given
+        )
+        return command(*args, cluster=ClusterChoice(kubeconfig, context, options), **kwargs)
 
     help_ = "Which kubeconfig to use.  [default: $KUBECONFIG, then that of `doorman up`]"
     file = click.option("--kubeconfig", type=click.Path(path_type=Path), help=help_)
     name = click.option("--context", default="", help="Which of its contexts to use.  [default: the current one]")
-    return file(name(with_choice))  # type: ignore[return-value]  # a function still, with the same arguments but one
+    more = (
+        click.option("-s", "--server", default="", metavar="URL", help="Instead of the address in the kubeconfig."),
+        click.option("--as", "as_user", default="", metavar="USER", help="With the rights of somebody else."),
+        click.option("--as-group", multiple=True, metavar="GROUP", help="And of this group; may be repeated."),
+        click.option(
+            "--request-timeout", default="", metavar="TIME", help="Of one request: 5, 1m; 0: any.  [default: 30s]"
+        ),
+    )
+    wrapped: Any = with_choice  # click's decorators, one after the other
+    for option in reversed((file, name, *more)):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[no-any-return]  # a function still, with the same arguments but one
+
+
+def _request_seconds(text: str) -> float | None:
+    """`5`, `1m30s`; 0: no limit."""
+    if not text:
+        return TIMEOUT_SECONDS
+    try:
+        seconds = float(text) if text.isdecimal() else parse_duration(text)
+    except ValueError:
+        fail(f"error: {_NO_TIMEOUT}")
+    return seconds or None
+
+
+def chunk_size_option(command: F) -> F:
+    """`--chunk-size`, which changes nothing: a list comes whole."""
+    help_ = "Taken for kubectl's sake: lists come whole."
+    return click.option("--chunk-size", type=int, default=500, expose_value=False, help=help_)(command)
 
 
 def connect(cluster: ClusterChoice) -> HttpClient:
     """A client of the cluster that was named; or of the one that is found, if it is a Doorman."""
     file = find_kubeconfig(cluster.kubeconfig, default_data_dir() / "kubeconfig")
     try:
-        client = HttpClient(file, cluster.context, warn=_warn)
+        client = HttpClient(file, cluster.context, cluster.options, warn=_warn)
+        if cluster.options.groups and not cluster.options.user:
+            what = f"requesting uid, groups or user-extra for {client.user}"
+            fail(f"error: {what} without impersonating a user\nhint: --as=USER")
         if not cluster.is_named and not client.is_doorman():
             fail(
                 f"error: {client.server}, the current context of {file}, is not a Doorman; nothing was done\n"
@@ -64,49 +104,3 @@ def connect(cluster: ClusterChoice) -> HttpClient:
 
 def _warn(text: str) -> None:
     click.echo(f"Warning: {text}", err=True)
-
-
-def fail(text: str) -> NoReturn:
-    """Say it and stop with status 1, as kubectl does for every error."""
-    click.echo(painted(text, is_terminal=sys.stderr.isatty()), err=True)
-    sys.exit(1)
-
-
-def painted(text: str, *, is_terminal: bool) -> str:
-    """On a terminal the words that lines of an error begin with have colours, unless $NO_COLOR is set."""
-    if not is_terminal or os.environ.get("NO_COLOR"):
-        return text
-    for pattern, colour in _COLOURS:
-        text = pattern.sub(lambda found, colour=colour: click.style(found[0], fg=colour), text)  # type: ignore[misc]
-    return text
-
-
-def told(error: Exception) -> str:
-    """An error in kubectl's words."""
-    if isinstance(error, ApiError):
-        if error.reason == "Invalid" and error.details:
-            return _invalid(error)
-        reason = f" ({error.reason})" if error.reason else ""
-        return f"Error from server{reason}: {error}"
-    if isinstance(error, Unreachable):
-        return f"{error}\nhint: {error.hint}"
-    return f"error: {error}"
-
-
-def fail_with(errors: Iterable[Exception]) -> NoReturn:
-    """One error is told with its head, several each on a line of its own without."""
-    found = list(errors)
-    if len(found) == 1:
-        fail(told(found[0]))
-    lines = [str(error) if not isinstance(error, ApiError) else told(error) for error in found]
-    fail("\n".join(lines))
-
-
-def _invalid(error: ApiError) -> str:
-    details = error.details or {}
-    group = f".{details['group']}" if details.get("group") else ""
-    head = f'The {details.get("kind", "")}{group} "{details.get("name", "")}" is invalid: '
-    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in error.causes))
-    if len(texts) == 1:
-        return head + texts[0]
-    return head + "".join(f"\n* {text}" for text in texts)

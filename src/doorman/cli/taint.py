@@ -6,12 +6,13 @@ import click
 
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError
-from doorman.cli.flag_types import DryRun
+from doorman.cli.error_output import fail, fail_with
+from doorman.cli.flag_types import dry_run_option
 from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.object_output import OutputFormat
 from doorman.cli.objects.output import print_object
-from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
+from doorman.client.command_line.http_client import HttpClient
 from doorman.client.command_line.resource_lookup import NoSuchResource, find_resource
 from doorman.client.command_line.taint_patch import (
     FIELD_MANAGER,
@@ -21,6 +22,7 @@ from doorman.client.command_line.taint_patch import (
     patch_taints,
     taint_documents,
 )
+from doorman.client.command_line.unreachable import Unreachable
 from doorman.semantics.taints.taint_spec import (
     TaintChange,
     TaintCommandError,
@@ -40,7 +42,7 @@ class _Problem(Exception):
 @click.option("--overwrite", is_flag=True, help="Replace a taint of the same key and effect.")
 @click.option("--all", "everything", is_flag=True, help="All nodes.")
 @click.option("-l", "--selector", default="", help="Nodes with these labels.")
-@click.option("--dry-run", type=DryRun(), default="none", help="Only say what would be.")
+@dry_run_option("Only say what would be.")
 @click.option("-o", "--output", type=OutputFormat("name", "json", "yaml"), default="", help="How to print the nodes.")
 @click.option("--validate", default="strict", help="Taken for kubectl's sake: the server checks.")
 @click.option("--reason", default="", help="Why; `doorman get taints` shows it.")

@@ -14,16 +14,19 @@ import yaml
 from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
 from doorman.cli.flag_types import ClockRate
 from doorman.cli.loading import loading
-from doorman.cli.servers.background_server import DEFAULT, NotStarted, directory_of, find_server, start
+from doorman.cli.servers.background_server import DEFAULT, NotStarted, directory_of, find_server, server_log, start
 from doorman.cli.storage.etcd_flags import etcd_options, etcd_settings_of
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings
 from doorman.store.store_contract import Entry, Unusable
 
 if TYPE_CHECKING:
-    from doorman.runtime.kubeconfig_file import WrittenKubeconfig
+    from doorman.runtime.access.kubeconfig_file import WrittenKubeconfig
 
 _PATH: Final = click.Path(path_type=Path)
+
+TRY: Final = "try:  "
+"""Begins the last thing that a server says when it serves."""
 
 
 @click.command("up", context_settings={"show_default": True, "max_content_width": 100})
@@ -150,8 +153,9 @@ def _detach(name: str) -> None:
     except NotStarted as error:
         click.echo(str(error), err=True)
         sys.exit(1)
+    click.echo(server_log(name).partition(TRY)[0], nl=False, err=True)  # of flags and files
     click.echo(f"ready {server.address} kubeconfig={server.kubeconfig}")
-    click.echo(f"try:  export KUBECONFIG={server.kubeconfig}\n      kubectl get nodes", err=True)
+    click.echo(_what_to_try(server.kubeconfig), err=True)
 
 
 def _taken_up(settings: Settings, source: Path) -> tuple[Settings, tuple[Entry, ...]]:
@@ -196,6 +200,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         data_dir=None if in_memory else flags["data_dir"] or directory_of(flags["name"]),
         etcd=etcd_settings_of(flags),
         kubeconfig_out=flags["kubeconfig_out"],
+        kubeconfig_name="doorman" if flags["name"] == DEFAULT else f"doorman-{flags['name']}",
         max_requests_inflight=flags["max_requests_inflight"],
         max_mutating_requests_inflight=flags["max_mutating_requests_inflight"],
         audit_log_path=flags["audit_log_path"],
@@ -224,8 +229,12 @@ def read_fleet(file: Path | None) -> Fleet | None:
 
 
 def _announce(address: str, written: "WrittenKubeconfig") -> None:
-    print(f"ready {address} kubeconfig={written.file}", flush=True)
     if written.replaced_context:
         back = f"kubectl config use-context {written.replaced_context}"
-        click.echo(f'note: the current context is "doorman" now; `{back}` goes back', err=True)
-    click.echo(f"try:  export KUBECONFIG={written.file}\n      kubectl get nodes", err=True)
+        click.echo(f'note: the current context is "{written.context}" now; `{back}` goes back', err=True)
+    print(f"ready {address} kubeconfig={written.file}", flush=True)
+    click.echo(_what_to_try(str(written.file)), err=True)
+
+
+def _what_to_try(kubeconfig: str) -> str:
+    return f"{TRY}export KUBECONFIG={kubeconfig}\n      kubectl get nodes"

@@ -10,9 +10,11 @@ import yaml
 from doorman.api.taints import Taint, Toleration
 from doorman.base.durations import format_duration
 from doorman.base.errors import ApiError
-from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.cli.error_output import fail, fail_with
+from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
+from doorman.client.command_line.http_client import HttpClient
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, find_resource
+from doorman.client.command_line.unreachable import Unreachable
 from doorman.scheduler.explain.explanation import Explanation
 from doorman.scheduler.explain.explanation_text import explanation_text
 from doorman.semantics.taints.eviction_time import At, decide_eviction
@@ -21,12 +23,14 @@ from doorman.semantics.taints.taint_spec import parse_taint
 
 
 @click.command("why")
-@click.argument("what", metavar="POD | TYPE/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="POD | TYPE/NAME | TYPE NAME")
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-o", "--output", type=click.Choice(["", "json", "yaml"]), default="", help="How to print.")
 @click.option("--if", "supposed", multiple=True, metavar="TAINT", help="As if the node were tainted so. Repeatable.")
 @kubeconfig_option
-def command(what: str, namespace: str, output: str, supposed: Sequence[str], cluster: ClusterChoice) -> None:
+def command(
+    words: tuple[str, ...], namespace: str, output: str, supposed: Sequence[str], cluster: ClusterChoice
+) -> None:
     """Say why a pod is where it is, is not placed, is about to leave, or is gone.
 
     Of a workload, all its pods are explained; of a node, who is on it and which of its taints they tolerate.
@@ -38,6 +42,9 @@ def command(what: str, namespace: str, output: str, supposed: Sequence[str], clu
     doorman why node/node-1
     doorman why node/node-1 --if maintenance:NoExecute
     """
+    if len(words) > 2 or (len(words) == 2 and "/" in "".join(words)):
+        raise click.UsageError(f"one object at a time, not {' '.join(words)}\nhint: doorman why pod/NAME")
+    what = "/".join(words)
     taints = _parsed(supposed)
     client = connect(cluster)
     space = namespace or client.namespace

@@ -30,6 +30,8 @@ class Create(Action, frozen=True, kw_only=True):
     body: dict[str, Any]
     is_given_away: bool = False
     """Nobody else has the body, and it is as the server would keep it: no empty members, the right types."""
+    is_waited_for: bool = True
+    """As of a patch."""
 
 
 class Update(Action, frozen=True, kw_only=True):
@@ -52,7 +54,7 @@ class Patch(Action, frozen=True, kw_only=True):
     manager: str = ""
     """Whose fields they are, when not those of whoever acts. What is applied is forced."""
     is_waited_for: bool = True
-    """False: a write that follows in the same list waits for both, which saves a turn."""
+    """False: a write that follows at once waits for both, which saves a turn."""
 
 
 class Delete(Action, frozen=True, kw_only=True):

@@ -14,7 +14,9 @@ class Disconnected(ApiError):
 
 
 class Client(Protocol):
-    """Every method returns when the write is durable and raises `ApiError` when it was refused."""
+    """Every method returns when the write is durable, unless it is not waited for, and raises `ApiError` when it was
+    refused.
+    """
 
     async def create(self, action: Create) -> Any: ...  # the object: a document, or `Stored` in process
 

@@ -51,6 +51,8 @@ class InformerCache(Generic[T]):
         self._objects: dict[str, T] = {}
         self._keys: list[str] | None = []
         """In order; None when they have changed since they were last asked for."""
+        self._list: list[T] | None = None
+        """What was given to whoever asked last; None when something has changed since."""
         self._indexers = dict(indexers or {})
         self._is_filed_alike = is_filed_alike
         self._indexes: dict[str, dict[str, dict[str, None]]] = {name: {} for name in self._indexers}
@@ -73,9 +75,12 @@ class InformerCache(Generic[T]):
         return self._objects.get(key)
 
     def list(self) -> Sequence[T]:
-        if self._keys is None:
-            self._keys = sorted(self._objects)
-        return [self._objects[key] for key in self._keys]
+        """The very list of the last time when nothing has changed since, so that whoever asks can tell."""
+        if self._list is None:
+            if self._keys is None:
+                self._keys = sorted(self._objects)
+            self._list = [self._objects[key] for key in self._keys]
+        return self._list
 
     def by(self, index: str, value: str) -> Sequence[T]:
         filed = self._indexes[index].get(value)
@@ -95,6 +100,7 @@ class InformerCache(Generic[T]):
         """Store the newest view; gives the one before."""
         old = self._objects.get(key)
         self._objects[key] = value
+        self._list = None
         if old is None:
             self._keys = None
         elif self._is_filed_alike(old, value):
@@ -121,7 +127,7 @@ class InformerCache(Generic[T]):
     def remove(self, key: str) -> T | None:
         old = self._objects.pop(key, None)
         if old is not None:
-            self._keys = None
+            self._keys = self._list = None
             for name, indexer in self._indexers.items():
                 for filed in indexer(old):
                     self._unfile(name, key, filed)

@@ -7,8 +7,8 @@ Rules
 2. A record that is empty, expired or one's own may be taken. It is written upon the version that was read: of two who
    try at once one is told of the conflict.
    It was seen when the answer had come, which may be long after it was asked for: until then it may have been renewed.
-3. The holder renews it every `retry_seconds`. Who has not succeeded for `renew_seconds` has lost it, and stops; so has
-   who sees that another holds it.
+3. The holder renews it every `retry_seconds`. Who has not succeeded for `renew_seconds` has lost it, and stops, even
+   if he succeeds later; so has who sees that another holds it.
 4. Whoever stops gives it back, so that nobody has to wait for it to expire.
 5. Nothing is written by a holder whose last renewal is older than `renew_seconds`: it may have slept, and another may
    hold the lease by now.
@@ -114,7 +114,10 @@ class LeaderElector:
         """Return when the lease is lost."""
         while True:
             await sleep(self._clock, self._times.retry_seconds)
-            if not await self._try() and not self.may_act:
+            before = self._renewed_at
+            await self._try()
+            # Also when it was renewed after all: what was to be done meanwhile was refused, and is not tried again.
+            if not self.may_act or self._clock.steady() - before >= self._times.renew_seconds:
                 self._renewed_at = float("-inf")
                 self._is_leading = False
                 _log.error("%s lost %s", self._identity, self.name)

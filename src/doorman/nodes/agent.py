@@ -178,12 +178,17 @@ class SimulatedNodes:
             node = self._owned(name)
             if node is None or (not self._settings.writes_leases and renews_unwritten(node)):
                 gone.append(name)
-            elif not self._health(node, now).silent:
-                lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
-                if lease is not None and is_in_order(node.metadata, lease, duration_seconds):
-                    renewed.append(name)
-                else:
-                    wakes.append((f"lease/{name}", now))
+                continue
+            health = self._health(node, now)
+            if health.silent:
+                if health.changes_at is None:
+                    gone.append(name)  # other annotations, without which it does not speak again, bring it back
+                continue
+            lease = self._leases.get(f"{NODE_LEASE_NAMESPACE}/{name}")
+            if lease is not None and is_in_order(node.metadata, lease, duration_seconds):
+                renewed.append(name)
+            else:
+                wakes.append((f"lease/{name}", now))
         for name in gone:
             del members[name]
         if not members:

@@ -107,7 +107,8 @@ class Committer:
                     await self._store.refresh(proposed.key)
                     raise
                 continue
-            await _done(proposed.then)
+            if proposed.then is not None:
+                await _done(proposed.then)
             return Committed(proposed, event)
         raise stale(kind.named, name)
 

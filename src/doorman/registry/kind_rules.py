@@ -34,8 +34,8 @@ class KindRules:
         self._comparison_operators = comparison_operators
         self.managed = ManagedFields(schema, kinds)
 
-    def default(self, kind: Kind, doc: Document) -> None:
-        """Fill in what the kind gives by default, in place."""
+    def default(self, kind: Kind, doc: Document, old: Document | None = None) -> None:
+        """Fill in what the kind gives by default, in place. `old` is what is stored, if anything is."""
         defaulter = DEFAULTERS.get(kind.conversion) or DEFAULTERS.get(kind.storage)
         if defaulter is not None:
             defaulter(doc)
@@ -44,19 +44,19 @@ class KindRules:
                 fill_defaults(doc, self._structural(kind))
             except TooMuch as error:
                 raise too_large_to_store(MADE_BYTES_MAX) from error
-        self.complete(kind, doc)
+        self.complete(kind, doc, old)
 
-    def default_status(self, kind: Kind, doc: Document) -> None:
+    def default_status(self, kind: Kind, doc: Document, old: Document) -> None:
         """The same for a write of the status alone."""
-        self.complete(kind, doc)
+        self.complete(kind, doc, old)
         if kind.storage == "pods" and (status := doc.get("status")):
             settle_addresses(status)
         if kind.storage in WITH_STATUS_DEFAULTS:
-            self.default(kind, doc)
+            self.default(kind, doc, old)
 
-    def complete(self, kind: Kind, doc: Document) -> None:
+    def complete(self, kind: Kind, doc: Document, old: Document | None = None) -> None:
         """Put in the members that are always written, in place."""
-        self._schema.complete(doc, self._kinds.stored(kind).type_name)
+        self._schema.complete(doc, self._kinds.stored(kind).type_name, known=old)
 
     def settle_create(self, kind: Kind, doc: Document, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""

@@ -26,7 +26,14 @@ def settle_namespace(kind: Kind, namespace: str, metadata: Document) -> None:
     """The body's namespace is the path's; an object of the cluster has none."""
     if not kind.namespaced:
         metadata.pop("namespace", None)
-    elif metadata.setdefault("namespace", namespace) != namespace:
+    else:
+        metadata.setdefault("namespace", namespace)
+        check_namespace(metadata, namespace)
+
+
+def check_namespace(metadata: Document, namespace: str) -> None:
+    """The body's namespace, if it has one, is the path's."""
+    if metadata.get("namespace", namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
@@ -98,7 +105,7 @@ def drop_repeated_owners(metadata: Document, warnings: list[str] | None, *, is_p
     for owner in owners:
         if owner not in kept:
             kept.append(owner)
-        elif owner.get("uid", "") not in repeated:
+        else:
             repeated.append(owner.get("uid", ""))
     if repeated:
         metadata["ownerReferences"] = kept

@@ -73,9 +73,20 @@ def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> An
     if patch.type == JSON_PATCH:
         # Values go in as they were read, with what occurs twice in them.
         return json_patch(live, patch.body.value if patch.body.typed is None else patch.body.typed)
+    _check_shape(patch)
     if patch.type == MERGE_PATCH:
         return merge_patch(live, patch.body.value)
     return strategic_merge(schema, kind.type_name, live, patch.body.value)
+
+
+def _check_shape(patch: PatchBody) -> None:
+    """Asked when there is something to patch: upstream looks for that first."""
+    if patch.type == MERGE_PATCH and patch.body.value is None:
+        raise bad_request("Invalid JSON Patch")
+    if not isinstance(patch.body.value, dict):
+        head = "error decoding patch: " if patch.type == MERGE_PATCH else ""
+        found = json_type(patch.body.value)
+        raise bad_request(f"{head}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
 
 
 def _cleaned(
@@ -194,13 +205,15 @@ class ApplyPlan:
         self._force = force
         self._name = name
         self._schema = schema
-        self.config = checked_config(schema, kind, patch, name)
+        self.config = checked_config(schema, kind, patch)
         self._told = partial(tell_duplicates, patch, validation, warnings)
         self._where = _named(kind, patch.body.value)
 
     def on(self, live: Document | None, now: Instant) -> Document:
         conversion = self._kind.conversion
         shown = from_stored(conversion, live) if live is not None else None
+        if live is not None:
+            self.config["metadata"].setdefault("name", self._name)  # a new object has the name it was given
         uid = self.config.get("metadata", {}).get("uid")
         if live is None and uid:
             why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -258,7 +271,7 @@ def tell_duplicates(patch: PatchBody, validation: str, warnings: list[str]) -> N
     warnings += [duplicate for duplicate in patch.body.duplicates if duplicate not in warnings]
 
 
-def checked_config(schema: Schema, kind: Kind, patch: PatchBody, name: str) -> Document:
+def checked_config(schema: Schema, kind: Kind, patch: PatchBody) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
     version = config.get("apiVersion") or ""
@@ -277,5 +290,5 @@ def checked_config(schema: Schema, kind: Kind, patch: PatchBody, name: str) -> D
     if kind.type_name and (faults := config_faults(schema, FieldWalker(schema), config, kind.type_name)):
         raise _untyped(_named(kind, config), faults)
     out = {member: value for member, value in config.items() if member not in ("kind", "apiVersion")}
-    out["metadata"] = {**metadata, "name": metadata.get("name", name)}
+    out["metadata"] = dict(metadata)
     return out

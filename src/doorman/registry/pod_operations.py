@@ -24,7 +24,8 @@ from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions, check_preconditions
-from doorman.registry.fastpath.pod_bytes import PodBytes, read, written
+from doorman.registry.fastpath.object_bytes import ObjectBytes, read, written
+from doorman.registry.fastpath.pod_bytes import set_node
 from doorman.registry.object_identity import precondition_failed
 from doorman.registry.registry import Registry
 from doorman.validation.pods.binding import check_binding
@@ -55,7 +56,7 @@ class PodOperations:
             await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
         now = self._clock.now()
 
-        def change(pod: Stored, pod_bytes: PodBytes) -> None:
+        def change(pod: Stored, pod_bytes: ObjectBytes) -> None:
             bind_to(pod.view, pod_bytes, binding, now)
 
         await self._registry.write_pod(self._pods, namespace, name, change, caller)
@@ -79,7 +80,7 @@ class PodOperations:
         now = self._clock.now()
         wanted = options.preconditions
 
-        def mark(_: Stored, pod_bytes: PodBytes) -> None:
+        def mark(_: Stored, pod_bytes: ObjectBytes) -> None:
             found = {"uid": pod_bytes.metadata.uid, "resourceVersion": pod_bytes.metadata.resource_version}
             check_preconditions(self._pods, name, {"metadata": found}, wanted)
             _mark_evicted(pod_bytes, now)
@@ -138,7 +139,7 @@ def check_streamed(pod: Document, subresource: str, container: str) -> None:
         raise bad_request(f"pod {name} does not have a host assigned")
 
 
-def bind_to(pod: Pod, pod_bytes: PodBytes, binding: Document, now: Instant) -> None:
+def bind_to(pod: Pod, pod_bytes: ObjectBytes, binding: Document, now: Instant) -> None:
     """Put the pod on its node. Taints are not looked at, nor whether the node exists."""
     metadata = pod_bytes.metadata
     name = metadata.name
@@ -157,14 +158,14 @@ def bind_to(pod: Pod, pod_bytes: PodBytes, binding: Document, now: Instant) -> N
         raise conflict(_BINDING, name, f'pod {name} is already assigned to node "{pod.spec.node_name}"')
     if pod.spec.scheduling_gates:
         raise conflict(_BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
-    pod_bytes.set_node(binding["target"]["name"])
+    set_node(pod_bytes, binding["target"]["name"])
     if wanted.get("annotations"):
         metadata.annotations = written({**read(metadata.annotations, {}), **wanted["annotations"]})
     if wanted.get("labels"):
         metadata.labels = written({**read(metadata.labels, {}), **wanted["labels"]})
     status = read(pod_bytes.status, {})
     status.pop("nominatedNodeName", None)
-    set_condition(status, {"type": "PodScheduled", "status": "True", "observedGeneration": metadata.generation}, now)
+    set_condition(status, {"type": "PodScheduled", "status": "True"}, now)
     pod_bytes.status = written(status)
 
 
@@ -182,7 +183,7 @@ def set_condition(status: Document, condition: Document, now: Instant) -> None:
     status["conditions"] = conditions
 
 
-def _mark_evicted(pod_bytes: PodBytes, now: Instant) -> None:
+def _mark_evicted(pod_bytes: ObjectBytes, now: Instant) -> None:
     generation = pod_bytes.metadata.generation
     condition = {
         "type": "DisruptionTarget",

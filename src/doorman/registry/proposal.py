@@ -27,7 +27,7 @@ from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
 from doorman.registry.commit import Undo
-from doorman.registry.fastpath.create_cache import EVENTS, CachedCreate, Reads
+from doorman.registry.fastpath.create_cache import EVENTS, CachedClaim, CachedCreate, Reads
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.job_strategy import forget_selector
@@ -55,7 +55,7 @@ class Prepared(msgspec.Struct, kw_only=True):
     kind: Kind
     doc: Document
     now: Instant
-    cached: CachedCreate | None = None
+    cached: CachedCreate | CachedClaim | None = None
     """What became of another one that was the same but for its name."""
     attributes: Attributes | None = None
     cluster: ClusterReader | None = None
@@ -158,7 +158,7 @@ class Proposer:
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(now)
         await in_turn(prepared.weight_bytes, self._rules.settle_create, kind, doc, now)
-        attributes.warnings.extend(warnings_of(kind.storage, doc, None))
+        attributes.warnings.extend(_warned(kind, doc, None))
         attributes.obj, attributes.name = doc, metadata["name"]
         is_remote = self._admission.is_remote(attributes)
         await self._admission.validate(attributes, now, is_remote=is_remote, cluster=prepared.cluster)
@@ -172,11 +172,18 @@ class Proposer:
             undo = lambda: forget_selector(doc)  # noqa: E731  it is said where it is needed
         if prepared.key is not None and prepared.reads is not None:
             warned = attributes.warnings[prepared.warnings_before :]
-            self._shortcuts.remember_create(prepared.key, doc, prepared.reads, attributes, warned)
+            self._shortcuts.remember_create(kind, prepared.key, doc, prepared.reads, attributes, warned)
         return NewObject(value, undo, is_bounded=kind.storage != SERVICES)
 
-    def _named_from_cache(self, prepared: Prepared, cached: CachedCreate, name: str, uid: str) -> NewObject:
+    def _named_from_cache(
+        self, prepared: Prepared, cached: CachedCreate | CachedClaim, name: str, uid: str
+    ) -> NewObject:
         kind, now = prepared.kind, prepared.now
+        if isinstance(cached, CachedClaim):
+            prepared.doc["metadata"]["name"] = name
+            if errors := validate_metadata(prepared.doc):
+                raise invalid_object(kind.kind, kind.group, name, errors)
+            return NewObject(cached.value(uid, to_time(now), prepared.doc["metadata"]))
         if kind.storage == EVENTS:
             # Admission and field owners are known; what an event says is its own.
             self._rules.settle_create(kind, prepared.doc, now)
@@ -184,7 +191,8 @@ class Proposer:
         # A generated one is as good as what it was generated from, which the first of its kind had too.
         if prepared.name and subdomain_faults(name):
             raise invalid_object(kind.kind, kind.group, name, validate_metadata({"metadata": {"name": name}}))
-        return NewObject(cached.value(name, uid, to_time(now)))
+        # The first one had room, and the create cache keeps nothing that is large.
+        return NewObject(cached.value(name, uid, to_time(now)), is_bounded=True)
 
     def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
         """Who would own which field of a review, as a part of its metadata."""
@@ -219,9 +227,9 @@ class Proposer:
         )
         drop_repeated_owners(metadata, caller.warnings, is_patched=is_patched)
         if subresource != "status":
-            await in_turn(weight_bytes, self._rules.default, kind, new)
+            await in_turn(weight_bytes, self._rules.default, kind, new, old)
         else:
-            self._rules.default_status(kind, new)
+            self._rules.default_status(kind, new, old)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
         attributes = self._admission.attributes(
@@ -238,10 +246,10 @@ class Proposer:
         try:
             await in_turn(weight, self._rules.settle_update, kind, name, subresource, new, old, manager, now)
         except Unchanged:
-            attributes.warnings.extend(() if subresource else warnings_of(kind.storage, new, old))
+            attributes.warnings.extend(() if subresource else _warned(kind, new, old))
             raise
         if not subresource:
-            attributes.warnings.extend(warnings_of(kind.storage, new, old))
+            attributes.warnings.extend(_warned(kind, new, old))
         attributes.obj = new if part is None else part.show(new)
         await self._admission.validate(attributes, now, is_remote=is_remote)
         value = await self._kept(kind, new, caller, weight)
@@ -275,6 +283,10 @@ class Proposer:
             return
         self._rules.take_back(kind, attributes.obj, part)
         self._admission.mutate(attributes, now)
+
+
+def _warned(kind: Kind, doc: Document, old: Document | None) -> list[str]:
+    return warnings_of(kind.storage, doc, old, is_custom=kind.is_custom)
 
 
 def _manager(caller: Caller, subresource: str, kind: Kind) -> Manager:

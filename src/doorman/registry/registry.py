@@ -16,6 +16,7 @@ from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document, Schema
+from doorman.api.well_known import LIMIT_RANGES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
 from doorman.base.generated_names import NameGenerator
@@ -44,13 +45,9 @@ from doorman.registry.deletion import (
 )
 from doorman.registry.fastpath.create_cache import CreateCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
-from doorman.registry.fastpath.pod_bytes import (
-    PodBytes,
-    apply_deletion_summary,
-    deletion_summary_of,
-    pod_bytes_of,
-)
-from doorman.registry.fastpath.pod_status import StatusPatch, StatusPatches
+from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
+from doorman.registry.fastpath.pod_bytes import apply_deletion_summary, deletion_summary_of
+from doorman.registry.fastpath.short_patches import ShortPatches
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceAllocators
@@ -111,7 +108,7 @@ class Registry:
         rules = KindRules(schema, kinds, comparison_operators=comparison_operators)
         phases = AdmissionPhases(admission, webhooks, self.cluster, FormsOf(kinds, self.versions))
         self.proposer = Proposer(self.cluster, phases, rules, self.shortcuts, self._allocators, clock)
-        self._status_patches = StatusPatches(rules.managed.walker)
+        self.short_patches = ShortPatches(self.reader, self._committer, self.shortcuts, rules.managed.walker, clock)
         self.lease_renewals = LeaseRenewals(self.reader, self._committer, self.shortcuts)
 
     def share_numbers(self, claims: ServiceClaims) -> None:
@@ -140,11 +137,18 @@ class Registry:
 
     # Writing
 
-    async def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Stored:
-        """Write a new object. `doc` is structurally clean and belongs to the registry from here on."""
+    async def create(
+        self, kind: Kind, namespace: str, doc: Document, caller: Caller, *, is_waited_for: bool = True
+    ) -> Stored:
+        """Write a new object. `doc` is structurally clean and belongs to the registry from here on.
+
+        Who does not wait for it writes something else afterwards, and waits for that.
+        """
         prepared = await self.proposer.prepare(kind, namespace, doc, caller)
         name, prefix = prepared.name, prepared.generate_name
         wants_name = not name and bool(prefix)
+        if kind.storage == LIMIT_RANGES and not name and not prefix:
+            name = self._names.uid()  # of this kind alone one need not be named, as upstream
         tries = 0
 
         async def propose() -> Proposed:
@@ -166,7 +170,7 @@ class Registry:
             if tries == NAME_TRIES_MAX:
                 raise name_not_generated(kind.named, name) from conflict
 
-        committed = await self._committer.commit(kind, name, propose, caller, lost=lost)
+        committed = await self._committer.commit(kind, name, propose, caller, lost=lost, is_waited_for=is_waited_for)
         return self._written(committed, kind, namespace, name)
 
     async def update(
@@ -247,7 +251,7 @@ class Registry:
         return await in_turn(weight_bytes, transform, given), old
 
     async def write_pod(
-        self, kind: Kind, namespace: str, name: str, change: Callable[[Stored, PodBytes], None], caller: Caller
+        self, kind: Kind, namespace: str, name: str, change: Callable[[Stored, ObjectBytes], None], caller: Caller
     ) -> Stored:
         """Change a pod as the server itself does (a binding, an eviction's mark): no defaults, no field owners.
 
@@ -259,50 +263,12 @@ class Registry:
             if entry is None:
                 raise not_found(kind.named, name)
             before = self.reader.stored(entry, kind, namespace, name)
-            pod_bytes = pod_bytes_of(before)
+            pod_bytes = object_bytes_of(before)
             change(before, pod_bytes)
             return Proposed(entry.key, pod_bytes.kept(), entry.revision)
 
         committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
         return self._written(committed, kind, namespace, name)
-
-    async def patch_pod_status(
-        self,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        patch: StatusPatch,
-        caller: Caller,
-        *,
-        is_waited_for: bool = True,
-    ) -> Stored | None:
-        """Patch a pod's status the short way. None, and nothing is done, when it takes the long one.
-
-        Who does not wait for it writes something else afterwards, and waits for that.
-        """
-
-        async def propose() -> Proposed | Stored | None:
-            entry = self._store.peek(store_key(kind, namespace, name))
-            if entry is None:
-                return None
-            before = self.reader.stored(entry, kind, namespace, name)
-            preview = RequestPreview(
-                user=caller.user, operation=Operation.UPDATE, subresource="status", node=before.view.spec.node_name
-            )
-            if not self.shortcuts.may_skip_admission(kind, preview):
-                return None
-            pod_bytes = pod_bytes_of(before)
-            now = self._clock.now()
-            is_changed = self._status_patches.write(pod_bytes, before.view, patch, caller.manager, now)
-            if not is_changed:
-                return None if is_changed is None else before
-            return Proposed(entry.key, pod_bytes.kept(), entry.revision)
-
-        key = store_key(kind, namespace, name)
-        committed = await self._committer.commit(kind, name, propose, caller, key=key, is_waited_for=is_waited_for)
-        if isinstance(committed, Committed):
-            return self._written(committed, kind, namespace, name)
-        return committed
 
     async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> Deleted:
         check_options(options)
@@ -319,7 +285,7 @@ class Registry:
             before = self.reader.stored(entry, kind, namespace, name)
             if not _is_readable(before):
                 before = _stand_in(kind, namespace, name, entry.revision)
-            pod_bytes = pod_bytes_of(before) if kind.storage == PODS else None
+            pod_bytes = object_bytes_of(before) if kind.storage == PODS else None
             doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else before.document()
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
@@ -389,7 +355,7 @@ def _stand_in(kind: Kind, namespace: str, name: str, revision: int) -> Stored:
     return unstored(to_kept_bytes({"metadata": metadata}), object_key(kind, namespace, name), revision)
 
 
-def _marked_bytes(marked: Document, pod_bytes: PodBytes | None) -> bytes:
+def _marked_bytes(marked: Document, pod_bytes: ObjectBytes | None) -> bytes:
     if pod_bytes is None:
         return to_kept_bytes(marked)
     apply_deletion_summary(pod_bytes, marked)

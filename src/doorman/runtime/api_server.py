@@ -20,6 +20,7 @@ from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
+from doorman.base.reader_faults import ReaderFaults
 from doorman.client.webhooks.webhook_client import WebhookCaller
 from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.watch_cache import WatchCache
@@ -31,14 +32,14 @@ from doorman.registry.kinds.service_allocators import SERVICES
 from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceClaims
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
-from doorman.runtime.bootstrap import api_service, bootstrap
+from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.components.loopback_client import LoopbackClient, RequestObserver
-from doorman.runtime.credentials import Credentials
-from doorman.runtime.default_roles import ensure_roles
+from doorman.runtime.defaults.default_objects import api_service, bootstrap, until_answered
+from doorman.runtime.defaults.default_roles import ensure_roles
+from doorman.runtime.defaults.role_table import node_rules
 from doorman.runtime.presence.advertised_address import advertised_address
 from doorman.runtime.presence.endpoint_reconciler import MASTER_LEASES, EndpointReconciler
 from doorman.runtime.presence.identity_lease import IdentityLease
-from doorman.runtime.role_table import node_rules
 from doorman.runtime.settings import Settings
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
@@ -58,7 +59,7 @@ from doorman.server.auth.rbac_authorizer import RbacAuthorizer
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
 from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.handlers import Compute
-from doorman.server.health_checks import HealthChecks
+from doorman.server.health_checks import Check, HealthChecks
 from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
 from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
@@ -160,9 +161,16 @@ class ApiServer:
 
     async def prepare(self, *, port: int, ca_certificate: bytes) -> None:
         """What must be there before the first request is answered."""
+        client = self.system_client()
+        await until_answered(lambda: self._bootstrap(client, port, ca_certificate))
+        if self._node_ports is not None:
+            self._tasks.append(asyncio.create_task(self._node_ports.run()))
+            self._appear(client, port)
+
+    async def _bootstrap(self, client: LoopbackClient, port: int, ca_certificate: bytes) -> None:
+        """Each part is made where it is absent: tried again, it goes on where it was."""
         if self._node_ports is not None:
             await self._node_ports.run_once()
-        client = self.system_client()
         await bootstrap(
             client,
             self.newest,
@@ -171,9 +179,6 @@ class ApiServer:
             is_alone=not self._store.is_shared,
         )
         await ensure_roles(client, self.newest)
-        if self._node_ports is not None:
-            self._tasks.append(asyncio.create_task(self._node_ports.run()))
-            self._appear(client, port)
 
     def _appear(self, client: LoopbackClient, port: int) -> None:
         """Let the other servers of the same store know of this one."""
@@ -243,15 +248,21 @@ class ApiServer:
             metrics=Metrics(*own_sources, *sources, faults=faults),
             requests=requests,
             audit=audit,
-            health=HealthChecks(
-                {"ping": lambda: True, "log": lambda: True, "etcd": self._store.answers, **self._start_hooks()}, faults
-            ),
+            health=self._health(faults),
             clock=self._clock,
             names=self._names,
             rng=random.Random(self._rng.random()),
             plain=plain,
             logs_of=logs_of,
         )
+
+    def _health(self, faults: ReaderFaults) -> HealthChecks:
+        etcd, store = self._settings.etcd, self._store
+        checks: dict[str, Check] = {"ping": lambda: True, "log": lambda: True, "etcd": store.answers}
+        if etcd is not None:
+            checks["etcd"] = lambda: store.answers(etcd.healthcheck_seconds)
+            checks["etcd-readiness"] = lambda: store.answers(etcd.readycheck_seconds)
+        return HealthChecks({**checks, **self._start_hooks()}, faults, ready_only=("etcd-readiness",))
 
     async def close(self) -> None:
         for task in self._tasks:

@@ -28,12 +28,11 @@ from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log, unreach
 from doorman.nodes.profile import simulated_node
 from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
+from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.api_server import ApiServer
-from doorman.runtime.bootstrap import attempt, standard_class
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
-from doorman.runtime.components.component_metrics import controller_source, scheduler_source
 from doorman.runtime.components.custom_scales import custom_scales
 from doorman.runtime.components.extender_client import ExtenderCaller
 from doorman.runtime.components.kubelet_client import KubeletClient
@@ -44,15 +43,16 @@ from doorman.runtime.components.pod_explainer import (
     forecasts_device_evictions,
     forecasts_evictions,
 )
-from doorman.runtime.components.resource_metrics import NODE_METRICS, POD_METRICS, ResourceMetrics
 from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
-from doorman.runtime.components.usage_readers import simulated_usage
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.controller_manager import ControllerManager
 from doorman.runtime.controller_parts import Parts
 from doorman.runtime.controller_registry import Account, enabled_controllers
-from doorman.runtime.credentials import Credentials
+from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
+from doorman.runtime.metrics.component_metrics import controller_source, scheduler_source
+from doorman.runtime.metrics.resource_metrics import NODE_METRICS, POD_METRICS, ResourceMetrics
+from doorman.runtime.metrics.usage_readers import simulated_usage
 from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
@@ -231,11 +231,9 @@ class ControlPlane:
             manifests = [simulated_node(f"node-{number}", now=now) for number in range(1, count + 1)]
         for start in range(0, len(manifests), NODES_AT_ONCE):
             some = manifests[start : start + NODES_AT_ONCE]
-            await asyncio.gather(*(_create_if_absent(client, manifest) for manifest in some))
+            await asyncio.gather(*(_create_if_absent(client, "nodes", manifest) for manifest in some))
         if manifests and self._is_new:
-            await attempt(
-                client.create(Create(resource=STORAGE_CLASSES, body=standard_class())), "storage class standard"
-            )
+            await _create_if_absent(client, STORAGE_CLASSES, standard_class())
 
     async def stop(self) -> None:
         if self.scheduler is not None:
@@ -297,5 +295,9 @@ class ControlPlane:
         return [stored.view for stored in self.cache.collection(definition).select(Selection(storage=definition))]
 
 
-async def _create_if_absent(client: LoopbackClient, manifest: Document) -> None:
-    await attempt(client.create(Create(resource="nodes", body=manifest)), f"nodes {manifest['metadata']['name']}")
+async def _create_if_absent(client: LoopbackClient, resource: str, manifest: Document) -> None:
+    async def create() -> None:
+        action = Create(resource=resource, body=manifest)
+        await attempt(client.create(action), f"{resource} {manifest['metadata']['name']}")
+
+    await until_answered(create)

@@ -13,7 +13,7 @@ from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
 from doorman.client.informers import Informers
 from doorman.client.recorder import QUEUE_EVENTS_MAX, EventRecorder
-from doorman.runtime.components.workqueue_names import QUEUE_NAMES
+from doorman.runtime.metrics.workqueue_names import QUEUE_NAMES
 
 T = TypeVar("T")
 

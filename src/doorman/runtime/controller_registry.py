@@ -7,18 +7,18 @@ from typing import Final
 import msgspec
 
 from doorman.api.kinds import builtin_kinds, type_table
+from doorman.api.views.access.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
 from doorman.api.views.admissionregistration import POLICIES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE as AUTOSCALERS
 from doorman.api.views.doorman_dev import DEDICATED_NODES
-from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
-from doorman.api.views.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
-from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS
 from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES
+from doorman.api.views.storage.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
+from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP
+from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP, SERVICE_CIDRS
 from doorman.client.controller_contract import Controller
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import NAME as HORIZONTAL_POD_AUTOSCALING
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import HorizontalPodAutoscalerController
@@ -35,7 +35,7 @@ from doorman.controllers.cluster.event_ttl import EventTtlController
 from doorman.controllers.cluster.flow_schema_status import FlowSchemaStatusController
 from doorman.controllers.cluster.garbage_collector import GarbageCollector, kind_finder
 from doorman.controllers.cluster.namespace_controller import SEVERAL_SERVERS, NamespaceController
-from doorman.controllers.cluster.policy_status import PolicyStatusController
+from doorman.controllers.cluster.policy_status import KindTypes, PolicyStatusController
 from doorman.controllers.cluster.resource_quota_controller import ResourceQuotaController
 from doorman.controllers.cluster.service_account_controller import ServiceAccountController
 from doorman.controllers.daemonset.daemonset import DaemonSetController, DaemonSetSettings
@@ -62,6 +62,8 @@ from doorman.controllers.service.endpoints_controller import EndpointsController
 from doorman.controllers.service.ip_addresses import ServiceAddressController
 from doorman.controllers.service.kubernetes_service import RESOURCES as API_SERVICE_RESOURCES
 from doorman.controllers.service.kubernetes_service import KubernetesServiceController
+from doorman.controllers.service.service_cidrs import NAME as SERVICE_RANGES
+from doorman.controllers.service.service_cidrs import ServiceRangeController
 from doorman.controllers.service.simulated_load_balancers import NAME as SERVICE_LOAD_BALANCERS
 from doorman.controllers.service.simulated_load_balancers import LoadBalancerController
 from doorman.controllers.statefulset.statefulset import StatefulSetController
@@ -80,8 +82,8 @@ from doorman.nodes.pods.start_requirements import StartRequirements
 from doorman.nodes.status.node_annotations import SIMULATED
 from doorman.nodes.volumes.node_volumes import NodeVolumes
 from doorman.nodes.volumes.simulated_csi_driver import SimulatedCsiDriver
-from doorman.runtime.components.usage_readers import metrics_reader, simulated_usage
 from doorman.runtime.controller_parts import Parts
+from doorman.runtime.metrics.usage_readers import metrics_reader, simulated_usage
 from doorman.runtime.settings import is_enabled
 from doorman.semantics.service_addresses import ORPHAN_SECONDS
 from doorman.semantics.service_addresses import RESOURCE as ADDRESSES
@@ -209,8 +211,9 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     ),
     "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
     "validatingadmissionpolicy-status-controller": lambda p: PolicyStatusController(
-        p.lister(POLICIES), p.kinds, type_table()
+        p.lister(POLICIES), p.kinds, KindTypes(type_table(), p.lister(DEFINITIONS)).of
     ),
+    SERVICE_RANGES: lambda p: ServiceRangeController(p.lister(SERVICE_CIDRS), p.lister(ADDRESSES)),
     "resourcequota-controller": lambda p: ResourceQuotaController(p.lister("resourcequotas"), p.contents(), p.total_of),
     "persistentvolume-binder-controller": lambda p: PersistentVolumeBinderController(
         p.lister(VOLUME_CLAIMS), p.lister(VOLUMES), p.lister(STORAGE_CLASSES), p.lister("pods")
@@ -256,6 +259,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 """By the name `--controllers` takes."""
 
 _ACCOUNTS: Final[Mapping[str, str]] = {
+    SERVICE_RANGES: "service-cidrs-controller",
     HORIZONTAL_POD_AUTOSCALING: "horizontal-pod-autoscaler",
     "taint-eviction-controller": "node-controller",
     "cloud-node-controller": "node-controller",

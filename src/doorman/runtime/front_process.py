@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from doorman.front.tls import AUTHORITY, CERTIFICATE, KEY
-from doorman.runtime.credentials import Credentials, write_private
+from doorman.runtime.access.credentials import Credentials, write_private
 from doorman.server.front_link import FrontLink
 from doorman.server.pipeline import Pipeline
 from doorman.store.store_contract import Unusable

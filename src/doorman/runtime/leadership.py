@@ -5,8 +5,10 @@ part in it as well. Who loses a lease stops acting at once, and stands by again:
 """
 
 import asyncio
+import contextlib
 import random
 import socket
+from typing import Final
 
 from doorman.api.well_known import KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER
 from doorman.base.clock import Clock
@@ -14,6 +16,8 @@ from doorman.base.generated_names import NameGenerator
 from doorman.client.leader_election import LeaderElector
 from doorman.runtime.components.in_process_leases import InProcessLeases
 from doorman.runtime.control_plane import ControlPlane
+
+RELEASE_SECONDS_MAX: Final = 5.0
 
 
 class Leadership:
@@ -47,10 +51,14 @@ class Leadership:
                 cluster.resign_controllers()
 
     async def stop(self) -> None:
-        """Nothing more is done under these leases; they are given back."""
+        """Nothing more is done under these leases; they are given back, unless the store does not answer: then they
+        expire.
+        """
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._cluster.resign_scheduling()
         self._cluster.resign_controllers()
-        await asyncio.gather(*(elector.release() for elector in self.electors.values()))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RELEASE_SECONDS_MAX):
+                await asyncio.gather(*(elector.release() for elector in self.electors.values()))

@@ -32,10 +32,11 @@ async def open_store(settings: Settings, scheme: Scheme, clock: Clock) -> Store:
 
 async def _open_etcd(settings: EtcdSettings, scheme: Scheme, clock: Clock) -> Store:
     """Waits for an etcd that is not there, and says so; what waiting does not mend is told at once."""
-    # Loaded when it is wanted: gRPC takes a fifth of the time to start.
+    # Loaded when it is wanted: it takes time to start.
     from doorman.server.codec.etcd_objects import EtcdObjects
     from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
     from doorman.store.etcd.etcd_leases import EtcdLeases
+    from doorman.store.etcd.etcd_reader import is_passing
     from doorman.store.etcd.etcd_store import EtcdStore
 
     try:
@@ -51,7 +52,7 @@ async def _open_etcd(settings: EtcdSettings, scheme: Scheme, clock: Clock) -> St
         try:
             return await EtcdStore.open(client, codec, settings.prefix, leases, settings.compaction_seconds)
         except EtcdError as error:
-            if not error.is_undecided:
+            if not is_passing(error):
                 raise Unusable(
                     f"etcd at {', '.join(settings.servers)} does not serve: {error.args[0]}",
                     "see --etcd-servers, --etcd-cafile and --etcd-certfile",

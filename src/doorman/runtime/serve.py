@@ -19,6 +19,8 @@ from doorman.base.clock import Clock, SystemClock
 from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.process_memory import keep_memory
 from doorman.front.connections import BACKLOG
+from doorman.runtime.access.credentials import Credentials, load_or_make
+from doorman.runtime.access.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
 from doorman.runtime.clock.clock_driver import ClockDriver
 from doorman.runtime.clock.clock_file import ClockFile, check_clock, open_clock
 from doorman.runtime.clock.clock_service import ClockService
@@ -26,9 +28,7 @@ from doorman.runtime.clock.idle_loop import IdleLoop
 from doorman.runtime.clock.movable_clock import MovableClock
 from doorman.runtime.clock.quiet_time import QuietTime
 from doorman.runtime.control_plane import ControlPlane
-from doorman.runtime.credentials import Credentials, load_or_make
 from doorman.runtime.front_process import Front
-from doorman.runtime.kubeconfig_file import WrittenKubeconfig, check_kubeconfig, own_config, write_kubeconfig
 from doorman.runtime.leadership import Leadership
 from doorman.runtime.open_store import open_store
 from doorman.runtime.settings import Settings
@@ -115,7 +115,7 @@ async def _serve(
         if is_started:
             address = f"https://{_host(settings.bind_address)}:{port}"
             file = settings.kubeconfig_out or (settings.data_dir or scratch) / "kubeconfig"
-            own = own_config(credentials, address)
+            own = own_config(credentials, address, settings.kubeconfig_name)
             written = write_kubeconfig(file, own, takes_over=settings.kubeconfig_out is not None)
             gc.freeze()
             announce(address, written)

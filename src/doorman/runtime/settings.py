@@ -68,6 +68,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     etcd: EtcdSettings | None = None
     """Where everything is kept instead; the directory has keys and certificates only."""
     kubeconfig_out: Path | None = None
+    kubeconfig_name: str = "doorman"
+    """Of the cluster, the user and the context in it."""
     gates: FeatureGates = FeatureGates()
     controllers: tuple[str, ...] = ("*",)
     enable_admission_plugins: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ from doorman.registry.object_identity import check_name, check_place, drop_repea
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, tell_duplicates, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry, Transform
-from doorman.server.auth.auth_services import AuthServices
+from doorman.server.auth.auth_services import ACCESS_GROUPS, AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
 from doorman.server.codec.patch_bodies import read_patch
 from doorman.server.codec.rendering import Renderer
@@ -40,12 +40,12 @@ from doorman.server.listing import (
 )
 from doorman.server.request import Response
 from doorman.server.request_context import RequestContext, caller_of, delete_options_of, weight_of
+from doorman.server.resource_paths import check_scope, check_verb
 from doorman.server.subresources.container_streams import CONTAINER_SUBRESOURCES, ContainerStreams
 from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 
-_ON_COLLECTIONS: Final = ("create", "list", "watch", "deletecollection")
 _OBJECT_SUBRESOURCES: Final = ("status", "finalize", "ephemeralcontainers", "resize", "approval")
 
 
@@ -75,20 +75,11 @@ class ResourceHandlers:
         self._containers = ContainerStreams(registry, logs_of, clock)
 
     async def handle(self, call: RequestContext, renderer: Renderer) -> Response:
-        info, kind = call.info, call.kind
-        if _is_misplaced(call):
-            raise no_such_resource()
+        info = call.info
+        check_scope(call)
         if info.subresource:
             return await self._subresource(call, renderer)
-        if kind.namespaced and not info.namespace and info.verb not in ("list", "watch"):
-            raise method_not_allowed()
-        is_old_watch = info.verb == "watch" and bool(info.name)  # the prefix /watch/ takes a name too
-        is_named_create = info.verb == "create" and kind.is_custom  # those do not look at the rest of the path
-        is_placed = bool(info.name) is not (info.verb in _ON_COLLECTIONS) or is_old_watch or is_named_create
-        if info.verb not in kind.verbs or not is_placed:
-            raise method_not_allowed()
-        if info.verb == "watch" and call.request.method not in ("GET", "HEAD"):
-            raise method_not_allowed()
+        check_verb(call)
         match info.verb:
             case "get":
                 return await self._get(call, renderer)
@@ -144,9 +135,8 @@ class ResourceHandlers:
         return renderer.page(kind, page)
 
     def _watch(self, call: RequestContext, renderer: Renderer) -> Response:
-        info = call.info
-        watch = Watch(self._registry, call.kind, info.namespace, info.name, call.request.query, renderer, self._rng)
-        return Response(stream=watch)
+        info, query = call.info, call.request.query
+        return Response(stream=Watch(self._registry, call.kind, info.namespace, info.name, query, renderer, self._rng))
 
     # Writing
 
@@ -156,17 +146,19 @@ class ResourceHandlers:
         if kind.resource == "bindings":
             return await self._bind(call, renderer)
         doc = await self._decode(call, "CreateOptions")
-        if self._access.reviews.is_about(kind):
-            drop_repeated_owners(doc.setdefault("metadata", {}), call.warnings)
-            answer = self._access.reviews.answer(kind, info.namespace, doc, call.user)
-            answer["metadata"] |= self._registry.proposer.owners(kind, doc, caller)
-            self._registry.schema.complete(answer, kind.type_name)
-            return renderer.document(answer, status=201)
-        if self._access.guard.is_about(kind):
-            self._access.guard.check(kind, info.namespace, doc, None, call.user)
-        self._access.certificate_requests.prepare(kind, doc, call.user)
+        if kind.group in ACCESS_GROUPS:
+            if self._access.reviews.is_about(kind):
+                return self._review(call, doc, caller, renderer)
+            self._access.prepare(kind, info.namespace, doc, call.user)
         stored = await self._registry.create(kind, info.namespace, doc, caller)
         return await self._one(kind, stored, renderer, 201)
+
+    def _review(self, call: RequestContext, doc: Document, caller: Caller, renderer: Renderer) -> Response:
+        drop_repeated_owners(doc.setdefault("metadata", {}), call.warnings)
+        answer = self._access.reviews.answer(call.kind, call.info.namespace, doc, call.user)
+        answer["metadata"] |= self._registry.proposer.owners(call.kind, doc, caller)
+        self._registry.schema.complete(answer, call.kind.type_name)
+        return renderer.document(answer, status=201)
 
     async def _replace(self, call: RequestContext, renderer: Renderer, *, subresource: str = "") -> Response:
         info, kind = call.info, call.kind
@@ -341,7 +333,7 @@ class ResourceHandlers:
     async def _scaled_by_update(self, call: RequestContext) -> tuple[Caller, Transform]:
         caller = caller_of(call, "UpdateOptions")
         body = await self._posted(call, "Scale", "UpdateOptions")
-        check_scale(body, call.info.name)
+        check_scale(body, call.info.namespace, call.info.name)
         return caller, lambda workload: with_scale(workload, body, call.kind.scale)
 
     async def _scaled_by_patch(self, call: RequestContext) -> tuple[Caller, Transform]:
@@ -349,18 +341,17 @@ class ResourceHandlers:
         content_type, weight = call.request.headers.get("content-type", ""), weight_of(call.request)
         patch = await in_turn(weight, read_patch, SCALE, call.request.body, content_type)
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
+        validation = field_validation(call.request.query, "PatchOptions")
         if patch.is_apply:
-            validation = field_validation(call.request.query, "PatchOptions")
-            config = checked_config(schema, SCALE, patch, info.name)
+            config = checked_config(schema, SCALE, patch)
             tell_duplicates(patch, validation, call.warnings)
             whole = PatchBody(type=patch.type, body=Body(applied_replicas(config, kind)))
             return caller, self._plan(call, whole, caller, "scale")
-        validation = field_validation(call.request.query, "PatchOptions")
         patched = transform_of(schema, SCALE, patch, validation, call.warnings)
 
         def scaled(workload: Document) -> Document:
             scale = patched(to_scale(workload, kind.scale))
-            check_scale(scale, info.name)
+            check_scale(scale, info.namespace, info.name)
             return with_scale(workload, scale, kind.scale)
 
         return caller, scaled
@@ -390,11 +381,3 @@ class ResourceHandlers:
         )
         settle_namespace(call.kind, call.info.namespace, doc.setdefault("metadata", {}))
         return doc
-
-
-def _is_misplaced(call: RequestContext) -> bool:
-    """Whether the path names a namespace for what has none, or none for one object of what has one."""
-    info, kind = call.info, call.kind
-    if kind.namespaced:
-        return bool(info.name) and not info.namespace
-    return bool(info.namespace) and (kind.resource != "namespaces" or info.name != info.namespace)

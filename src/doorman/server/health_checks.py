@@ -1,6 +1,6 @@
 """`/healthz`, `/livez`, `/readyz`: plain text, as probes and kubectl read it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from doorman.base.reader_faults import ReaderFaults, SetAside
 from doorman.server.request import Request, Response
@@ -9,24 +9,31 @@ Check = Callable[[], bool | Awaitable[bool]]
 
 
 class HealthChecks:
-    def __init__(self, checks: Mapping[str, Check], faults: ReaderFaults | None = None) -> None:
+    def __init__(
+        self, checks: Mapping[str, Check], faults: ReaderFaults | None = None, *, ready_only: Collection[str] = ()
+    ) -> None:
+        """`ready_only`: checks that say whether it is ready, and not whether it lives."""
         self._checks = dict(checks)
         self._faults = faults or ReaderFaults()
+        self._ready_only = frozenset(ready_only)
 
     async def answer(self, request: Request, *, names_objects: bool = False) -> Response | None:
         """`names_objects`: whether who asks may know what objects are called."""
         root, _, name = request.path.strip("/").partition("/")
         if root not in ("healthz", "livez", "readyz"):
             return None
+        checks = {
+            name: check for name, check in self._checks.items() if root == "readyz" or name not in self._ready_only
+        }
         if name:
-            if name not in self._checks:
+            if name not in checks:
                 return None
-            is_well = await _is_well(self._checks[name])
+            is_well = await _is_well(checks[name])
             return _text("ok" if is_well else "failed", is_well)
         excluded = request.query.all("exclude")
         lines = []
         is_well = True
-        for check_name, check in self._checks.items():
+        for check_name, check in checks.items():
             if check_name in excluded:
                 lines.append(f"[+]{check_name} excluded: ok")
             elif await _is_well(check):
@@ -34,7 +41,7 @@ class HealthChecks:
             else:
                 is_well = False
                 lines.append(f"[-]{check_name} failed: reason withheld")
-        unknown = [name for name in excluded if name not in self._checks]
+        unknown = [name for name in excluded if name not in checks]
         if unknown:
             named = ", ".join(f'"{name}"' for name in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")

@@ -1,6 +1,7 @@
 """Lists: options, resourceVersion semantics, pages."""
 
 import base64
+import re
 from typing import Final
 
 import msgspec
@@ -30,6 +31,7 @@ from doorman.registry.registry import Registry
 from doorman.server.codec.request_bodies import read_json
 from doorman.server.request import Query
 
+_NO_BASE64: Final = re.compile(r"[^A-Za-z0-9_-]")
 _CONTINUE_TOO_OLD: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
     "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
@@ -71,8 +73,10 @@ def parse_selection(kind: Kind, namespace: str, query: Query, *, name: str = "")
             terms,
             group_resource=kind.group_resource,
             storage=kind.storage,
+            group_version=kind.group_version,
             kind=kind.kind,
             namespaced=kind.namespaced,
+            is_custom=kind.is_custom,
             more=kind.selectable,
         )
     except FieldSelectorError as error:
@@ -246,8 +250,9 @@ def _write_token(revision: int, last_key: str) -> str:
 
 
 def _read_token(text: str) -> _Token:
-    if len(text) % 4 == 1:
-        raise _bad_token(f"illegal base64 data at input byte {len(text) - 1}")
+    strange = _NO_BASE64.search(text)
+    if strange is not None or len(text) % 4 == 1:
+        raise _bad_token(f"illegal base64 data at input byte {strange.start() if strange else len(text) - 1}")
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         found = read_json(raw).value

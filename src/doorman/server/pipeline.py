@@ -96,6 +96,8 @@ class Pipeline:
             deadline = self._deadlines.begin(request.query.get("timeout") if info.verb != "watch" else "")
             response = await self._handle(request, info, warnings, entry)
         except ApiError as error:
+            if error.code == 405:
+                warnings.clear()  # of what nobody does nothing is said
             response = self._refused(error, request)
         except asyncio.CancelledError:
             late = deadline.explain() if deadline is not None else None
@@ -132,7 +134,7 @@ class Pipeline:
         user = self._authenticator.authenticate(request)
         if entry is not None:
             entry.info, entry.user = info, user
-        target = impersonated(user, request.headers, self._authorizer)
+        target = impersonated(user, request.headers, self._authorizer) if request.impersonates else None
         if target is not None:
             user = target
             if entry is not None:

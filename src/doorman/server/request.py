@@ -16,6 +16,9 @@ from doorman.base.errors import bad_request
 PATHS_MAX: Final = 1024
 """Paths whose meaning is remembered."""
 
+IMPERSONATE: Final = "impersonate-"
+"""How headers begin that ask to act as somebody else."""
+
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -117,6 +120,11 @@ class Request(msgspec.Struct, kw_only=True):
     peer_certificates: PeerCertificates | None = None
     client: str = ""
     """The address it came from."""
+
+    @property
+    def impersonates(self) -> bool:
+        """Whether any header asks to act as somebody else."""
+        return any(name.startswith(IMPERSONATE) for name in self.headers)
 
 
 class EventStream(Protocol):

@@ -118,25 +118,18 @@ class Watch:
         alarm = _Alarm(wake.set)
         ends = loop.time() + self._options.timeout_seconds
         try:
-            initial, self._initial = self._initial, []
-            turn = Turn()
-            for start in range(0, len(initial), WRITE_EVENTS_MAX):
-                wanted = filter(self._selection.admits, initial[start : start + WRITE_EVENTS_MAX])
-                if some := [StreamEvent(EventType.ADDED, stored) for stored in wanted]:
-                    yield await self._written(some)
-                if turn.is_over():
-                    await turn.next()
-            del initial
-            if self._options.marks_end_of_initial:
-                yield self._renderer.bookmark(self._kind, self._start_revision, ends_initial_events=True)
+            async for piece in self._initial_pieces():
+                yield piece
             next_bookmark = loop.time() + BOOKMARK_SECONDS
             last_sent = self._start_revision
             next_write = 0.0
-            while not stream.is_closed and loop.time() < ends:
+            while loop.time() < ends:
                 wake.clear()
                 if loop.time() < next_write:
                     # A busy stream gathers: many events in one write cost little more than one.
                     await asyncio.sleep(next_write - loop.time())
+                if stream.is_closed:
+                    break  # what it held is gone: a bookmark would say more than was sent
                 events = stream.take()
                 # Whoever goes on from a bookmark has been told all until then: what comes while these are sent is not.
                 reached = self._registry.cache.revision
@@ -158,6 +151,18 @@ class Watch:
         finally:
             alarm.cancel()
             stream.close()
+
+    async def _initial_pieces(self) -> AsyncIterator[bytes]:
+        initial, self._initial = self._initial, []
+        turn = Turn()
+        for start in range(0, len(initial), WRITE_EVENTS_MAX):
+            wanted = filter(self._selection.admits, initial[start : start + WRITE_EVENTS_MAX])
+            if some := [StreamEvent(EventType.ADDED, stored) for stored in wanted]:
+                yield await self._written(some)
+            if turn.is_over():
+                await turn.next()
+        if self._options.marks_end_of_initial:
+            yield self._renderer.bookmark(self._kind, self._start_revision, ends_initial_events=True)
 
     def close(self) -> None:
         if self._stream is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from doorman.base.reader_faults import ReaderFaults
-from doorman.store.store_contract import ABSENT, Compacted, Conflict, Entry, StoreEvent, Write
+from doorman.store.store_contract import ABSENT, ANSWER_SECONDS, Compacted, Conflict, Entry, StoreEvent, Write
 
 HISTORY_EVENTS_MAX = 1000
 HISTORY_BYTES_MAX = 2 * 1024 * 1024
@@ -176,7 +176,7 @@ class KeyIndexReader:
     def is_well(self) -> bool:
         return True
 
-    async def answers(self) -> bool:
+    async def answers(self, seconds: float = ANSWER_SECONDS) -> bool:  # noqa: ARG002  the contract gives it
         return self.is_well
 
     def peek(self, key: str) -> Entry | None:

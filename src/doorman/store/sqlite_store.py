@@ -24,7 +24,7 @@ from doorman.store import database
 from doorman.store.data_directory import DATABASE, check_mark, hold, sync_files
 from doorman.store.database import OtherFormat, Row
 from doorman.store.key_index import KeyIndex, KeyIndexReader
-from doorman.store.store_contract import Entry, Failed, StoreEvent, Unusable, Write
+from doorman.store.store_contract import ANSWER_SECONDS, Entry, Failed, StoreEvent, Unusable, Write
 from doorman.store.writer_process import LENGTH, encode_file, encode_group
 
 GARBAGE_ROWS_PER_GROUP = 2048
@@ -33,7 +33,6 @@ GATHER_SECONDS: Final = 0.0007
 """Under load the next group is waited for so long, or until it is as large as the last one: then everybody who writes
 is probably back. Larger groups are fewer syncs, and fewer words between processes: it is quicker than writing at once.
 """
-ANSWER_SECONDS_MAX: Final = 2.0
 """So long the writer may take with a group before the store is not well: kube-apiserver's --etcd-readycheck-timeout."""
 CLOSE_SECONDS_MAX: Final = 5.0
 END_STEPS: Final = 100
@@ -169,7 +168,7 @@ class SqliteStore(KeyIndexReader):
             await self._until_durable(group)
         return self.peek(key)
 
-    async def answers(self) -> bool:
+    async def answers(self, seconds: float = ANSWER_SECONDS) -> bool:
         """Whether the writer is through with what it has, or with nothing, before long."""
         if self._failure is None and self._writing is None:
             self._writing = _Group()
@@ -177,7 +176,7 @@ class SqliteStore(KeyIndexReader):
         if self._failure is not None or self._writing is None:
             return False
         try:
-            async with asyncio.timeout(ANSWER_SECONDS_MAX):
+            async with asyncio.timeout(seconds):
                 await self._until_durable(self._writing)
         except (TimeoutError, Failed):
             return False

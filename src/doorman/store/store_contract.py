@@ -19,6 +19,8 @@ from doorman.base.reader_faults import ReaderFaults
 
 ABSENT: Final = 0
 """The revision of a key that holds nothing: `expected=ABSENT` creates."""
+ANSWER_SECONDS: Final = 2.0
+"""How long whoever asks whether a store answers waits for it."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -130,7 +132,7 @@ class Store(Protocol):
         """False: something went wrong on the disk. What is published can be read, nothing more is written."""
         ...
 
-    async def answers(self) -> bool:
+    async def answers(self, seconds: float = ANSWER_SECONDS) -> bool:
         """Whether a write would be made durable before long. It may take a moment to find out."""
         ...
 

@@ -4,15 +4,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from doorman.base.clock import Instant, SystemClock
+from doorman.runtime.access.credentials import load_or_make
+from doorman.runtime.access.kubeconfig_file import own_config, write_kubeconfig
 from doorman.runtime.clock.clock_driver import ClockDriver
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.clock.idle_loop import IdleLoop
 from doorman.runtime.clock.movable_clock import MovableClock
 from doorman.runtime.clock.quiet_time import QuietTime
 from doorman.runtime.control_plane import ControlPlane
-from doorman.runtime.credentials import load_or_make
 from doorman.runtime.front_process import Front
-from doorman.runtime.kubeconfig_file import own_config, write_kubeconfig
 from doorman.runtime.serve import listen
 from doorman.runtime.settings import Settings
 from doorman.server.pipeline import Pipeline

@@ -17,6 +17,7 @@ from doorman.validation.apps.workload_defaults import (
     default_replication_controller,
     default_stateful_set,
 )
+from doorman.validation.certificates.pod_certificate_request import default_pod_certificate_request
 from doorman.validation.pods.pod_defaults import default_pod, default_source, round_amounts
 from doorman.validation.resource.resource_defaults import RESOURCE_DEFAULTERS
 
@@ -280,6 +281,7 @@ def _fill(limit: _Json, field: str, source: Mapping[str, str] | None) -> None:
 
 
 DEFAULTERS: Final[Mapping[str, Defaulter]] = {
+    "podcertificaterequests.certificates.k8s.io": default_pod_certificate_request,
     "pods": default_pod,
     "nodes": default_node,
     "services": default_service,

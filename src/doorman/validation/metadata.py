@@ -20,7 +20,7 @@ from doorman.validation.context import Context, Validator, distinct
 ANNOTATIONS_BYTES_MAX: Final = 256 * 1024
 IMMUTABLE: Final = "field is immutable"
 
-_STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _NEITHER: Final = "name is neither a standard finalizer name nor is it fully qualified"
 _BANNED_OWNERS: Final = frozenset({("v1", "Event")})
 _FIXED_FIELDS: Final = (
@@ -201,7 +201,7 @@ def _finalizer_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
 
 def kube_finalizer_errors(finalizer: str, path: str) -> list[FieldError]:
     """A finalizer without a domain must be one of Kubernetes' own."""
-    if "/" in finalizer or finalizer in _STANDARD_FINALIZERS:
+    if "/" in finalizer or finalizer in STANDARD_FINALIZERS:
         return []
     return [invalid(path, finalizer, _NEITHER)]
 

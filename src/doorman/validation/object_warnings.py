@@ -9,6 +9,7 @@ from doorman.api.well_known import INGRESS_CLASS_ANNOTATION
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
 from doorman.semantics.name_syntax import dns_label_faults
+from doorman.validation.metadata import STANDARD_FINALIZERS
 from doorman.validation.pods.pod_warnings import claim_warnings, label_warning
 
 _PEM_BLOCK: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
@@ -104,10 +105,22 @@ def stateful_set(doc: Document, old: Document | None) -> list[str]:
     return found
 
 
-def job_name(doc: Document, old: Document | None) -> list[str]:
-    """A job's name is part of its pods' host names."""
+def pod_name_base(doc: Document, old: Document | None) -> list[str]:
+    """The name of who makes pods is part of their host names."""
     faults = dns_label_faults(doc["metadata"].get("name") or "") if old is None else []
     text = (
         "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended"
     )
     return [f"metadata.name: {text}: [{' '.join(faults)}]"] if faults else []
+
+
+def custom_object(doc: Document, old: Document | None) -> list[str]:
+    """Finalizers that it did not have, whose names others may use, too."""
+    before = ((old or {}).get("metadata") or {}).get("finalizers") or ()
+    found = []
+    for name in dict.fromkeys(doc["metadata"].get("finalizers") or ()):
+        if name not in before and "/" not in name and name not in STANDARD_FINALIZERS:
+            better = "finalizer name including a path (/)" if "." in name else "finalizer name"
+            text = f"prefer a domain-qualified {better} to avoid accidental conflicts with other finalizer writers"
+            found.append(f"metadata.finalizers: {quote(name)}: {text}")
+    return found

@@ -11,6 +11,7 @@ from doorman.validation.apps.controller_revision import CONTROLLER_REVISION
 from doorman.validation.autoscaling.horizontal_pod_autoscaler import HORIZONTAL_POD_AUTOSCALER
 from doorman.validation.batch import job
 from doorman.validation.certificates.certificate_request import CERTIFICATE_REQUEST
+from doorman.validation.certificates.pod_certificate_request import POD_CERTIFICATE_REQUEST
 from doorman.validation.certificates.trust_bundle import TRUST_BUNDLE
 from doorman.validation.context import Context, Validator
 from doorman.validation.coordination.lease import validate_lease_create, validate_lease_update
@@ -48,6 +49,7 @@ from doorman.validation.resource.resource_claim import RESOURCE_CLAIM, RESOURCE_
 from doorman.validation.resource.resource_slice import RESOURCE_SLICE
 from doorman.validation.scheduling.priority_class import validate_priority_class_create, validate_priority_class_update
 from doorman.validation.storage import csi_drivers, storage_classes
+from doorman.validation.storagemigration.storage_version import STORAGE_VERSION
 from doorman.validation.storagemigration.storage_version_migration import STORAGE_VERSION_MIGRATION
 
 __all__ = ["DEFAULT", "VALIDATORS", "Context", "Validator", "validator_of"]
@@ -120,14 +122,17 @@ _CHECKS: Final[Mapping[str, Validator]] = {
     "ipaddresses.networking.k8s.io": IP_ADDRESS,
     "apiservices.apiregistration.k8s.io": API_SERVICE,
     "controllerrevisions.apps": CONTROLLER_REVISION,
+    "storageversions.internal.apiserver.k8s.io": STORAGE_VERSION,
     "storageversionmigrations.storagemigration.k8s.io": STORAGE_VERSION_MIGRATION,
     "flowschemas.flowcontrol.apiserver.k8s.io": FLOW_SCHEMA,
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": PRIORITY_LEVEL,
     "clustertrustbundles.certificates.k8s.io": TRUST_BUNDLE,
+    "podcertificaterequests.certificates.k8s.io": POD_CERTIFICATE_REQUEST,
 }
 
 _ANY_FINALIZER: Final = (
     "admissionregistration.k8s.io", "coordination.k8s.io", "policy", "apiextensions.k8s.io", "apiregistration.k8s.io",
+    "node.k8s.io",
 )  # fmt: skip
 """Groups whose objects may have a finalizer without a domain that is none of Kubernetes' own."""
 

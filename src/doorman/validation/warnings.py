@@ -130,6 +130,11 @@ def _resource_slice(doc: Document, _old: Document | None) -> list[str]:
     return [text] if driver != driver.lower() else []
 
 
+def _when_new(warn: Warn) -> Warn:
+    """For a kind of whose changes upstream says nothing."""
+    return lambda doc, old: warn(doc, old) if old is None else []
+
+
 def _all(*warns: Warn) -> Warn:
     return lambda doc, old: [warning for warn in warns for warning in warn(doc, old)]
 
@@ -137,13 +142,13 @@ def _all(*warns: Warn) -> Warn:
 WARNINGS: Final[Mapping[str, Warn]] = {
     "pods": _pod,
     "podtemplates": _template("template"),
-    "replicationcontrollers": _template("spec", "template"),
-    "replicasets.apps": _template("spec", "template"),
-    "deployments.apps": _template("spec", "template"),
+    "replicationcontrollers": _when_new(_all(object_warnings.pod_name_base, _template("spec", "template"))),
+    "replicasets.apps": _all(object_warnings.pod_name_base, _template("spec", "template")),
+    "deployments.apps": _all(object_warnings.pod_name_base, _template("spec", "template")),
     "daemonsets.apps": _template("spec", "template"),
     "statefulsets.apps": _all(_template("spec", "template"), object_warnings.stateful_set),
-    "jobs.batch": _all(object_warnings.job_name, _template("spec", "template")),
-    "cronjobs.batch": _all(object_warnings.job_name, _template("spec", "jobTemplate", "spec", "template")),
+    "jobs.batch": _all(object_warnings.pod_name_base, _template("spec", "template")),
+    "cronjobs.batch": _all(object_warnings.pod_name_base, _template("spec", "jobTemplate", "spec", "template")),
     "nodes": object_warnings.node,
     "customresourcedefinitions.apiextensions.k8s.io": definition_warnings,
     "secrets": object_warnings.secret,
@@ -161,6 +166,6 @@ WARNINGS: Final[Mapping[str, Warn]] = {
 }
 
 
-def warnings_of(storage: str, doc: Document, old: Document | None) -> list[str]:
-    warn = WARNINGS.get(storage)
+def warnings_of(storage: str, doc: Document, old: Document | None, *, is_custom: bool = False) -> list[str]:
+    warn = object_warnings.custom_object if is_custom else WARNINGS.get(storage)
     return warn(doc, old) if warn is not None else []

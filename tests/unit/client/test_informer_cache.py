@@ -31,6 +31,7 @@ def test_answers_as_a_search_would(steps: list[tuple[str, str | None, bool]]) ->
         if not looks:
             continue
         assert cache.list() == [plain[one] for one in sorted(plain)]
+        assert cache.list() is cache.list()
         assert len(cache) == len(plain)
         for letter in "abc":
             assert cache.by("letter", letter) == [plain[one] for one in sorted(plain) if letter in plain[one]]

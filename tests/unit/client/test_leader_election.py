@@ -130,6 +130,39 @@ def test_holder_who_slept_may_not_act() -> None:
     in_virtual_time(story)
 
 
+class LateLease(OneLease):
+    """Renewals take some time, as where the store does not answer."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__()
+        self._clock = clock
+        self.seconds = 0.0
+
+    async def update(self, lease: dict[str, Any]) -> dict[str, Any]:
+        await sleep(self._clock, self.seconds)
+        return await super().update(lease)
+
+
+@pytest.mark.parametrize(("seconds", "is_lost"), [(7.0, False), (9.0, True), (30.0, True)])
+def test_holder_whose_renewal_came_too_late_has_lost_it(seconds: float, is_lost: bool) -> None:
+    """It was not allowed to act for a while: whoever acts for it begins anew. The last renewal is two seconds old."""
+
+    async def story(clock: ManualClock, _: OneLease) -> None:
+        leases = LateLease(clock)
+        first = elector(clock, leases, "a")
+        await first.acquire()
+        renewing = asyncio.ensure_future(first.renew())
+        leases.seconds = seconds
+        await sleep(clock, 2.5)
+        leases.seconds = 0.0
+        await sleep(clock, 40)
+        assert renewing.done() == is_lost
+        assert leases.spec["holderIdentity"] == "a"
+        renewing.cancel()
+
+    in_virtual_time(story)
+
+
 def test_lease_that_was_given_back_is_taken_at_the_next_try() -> None:
     async def story(clock: ManualClock, leases: OneLease) -> None:
         first, second = elector(clock, leases, "a"), elector(clock, leases, "b")

@@ -310,6 +310,8 @@ def test_annotation_cuts_a_node_off_and_brings_it_back() -> None:
     stage.patch("nodes", "node-1", {"metadata": {"annotations": {"doorman.dev/silent": None}}})
     stage.at(51)
     assert stage.done(Patch, LEASES)[-1][0] == 50.0
+    stage.at(100)
+    assert len([at for at, _ in stage.done(Renew) if at > 50]) == 5
 
 
 def test_node_marked_unknown_says_ready_again_and_restores_its_pods() -> None:

@@ -75,4 +75,4 @@ def test_owner_that_is_named_twice_is_kept_once(is_patched: bool, words: str) ->
     assert metadata["ownerReferences"] == [owner, other]
     assert len(warnings) == 1
     assert words in warnings[0]
-    assert warnings[0].endswith("duplicate UID(s) observed: 1")
+    assert warnings[0].endswith("duplicate UID(s) observed: 1, 1")

@@ -8,7 +8,7 @@ import pytest
 from doorman.api.views.pods import Pod
 from doorman.base.errors import ApiError
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes
-from doorman.registry.fastpath.pod_bytes import pod_bytes_of
+from doorman.registry.fastpath.object_bytes import object_bytes_of
 from doorman.registry.pod_operations import bind_to, decremented, set_condition
 from doorman.store.store_contract import Entry
 
@@ -25,7 +25,7 @@ def binding(**metadata: Any) -> dict[str, Any]:
 def bound(doc: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     decoder = msgspec.json.Decoder(Pod).decode
     stored = Stored(Entry("pods/x/p", to_kept_bytes(doc), 7, 7), "x/p", decoder)
-    pod_bytes = pod_bytes_of(stored)
+    pod_bytes = object_bytes_of(stored)
     bind_to(stored.view, pod_bytes, wanted, NOW)
     return Stored(Entry("pods/x/p", pod_bytes.kept(), 8, 7), "x/p", decoder).document()
 
@@ -39,7 +39,6 @@ def test_bound_pod_is_on_its_node_and_no_longer_nominated() -> None:
     said = {
         "type": "PodScheduled",
         "status": "True",
-        "observedGeneration": 1,
         **NEVER_PROBED,
         "lastTransitionTime": TIME,
     }

@@ -1,6 +1,6 @@
 """Devices and volumes are told together."""
 
-from doorman.api.views.persistent_volumes import CLAIMS
+from doorman.api.views.storage.persistent_volumes import CLAIMS
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds

@@ -9,6 +9,7 @@ from doorman.server.request import Query, Request
 
 GOOD = HealthChecks({"ping": lambda: True, "etcd": lambda: True})
 BAD = HealthChecks({"ping": lambda: True, "etcd": lambda: False})
+SLOW = HealthChecks({"ping": lambda: True, "etcd-readiness": lambda: False}, ready_only=["etcd-readiness"])
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,8 @@ BAD = HealthChecks({"ping": lambda: True, "etcd": lambda: False})
             'no matches for "x"\nhealthz check passed\n',
             id="excludes-what-is-not-there",
         ),
+        pytest.param(SLOW, "/readyz/etcd-readiness", "", 500, "failed", id="not-ready"),
+        pytest.param(SLOW, "/livez", "verbose", 200, "[+]ping ok\nlivez check passed\n", id="lives-and-is-not-ready"),
         pytest.param(GOOD, "/healthz/etcd", "", 200, "ok", id="one"),
         pytest.param(BAD, "/healthz/etcd", "", 500, "failed", id="one-that-is-sick"),
     ],

@@ -86,7 +86,7 @@ def test_pods_that_are_hardly_what_was_meant() -> None:
 
 
 def test_a_template_is_looked_at_when_it_is_new_or_changed() -> None:
-    doc = {"metadata": {"generation": 2}, "spec": {"template": {"spec": {"volumes": [{"gitRepo": {}}]}}}}
+    doc = {"metadata": {"name": "d", "generation": 2}, "spec": {"template": {"spec": {"volumes": [{"gitRepo": {}}]}}}}
     said = ["spec.template.spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+"]
     assert warnings_of("deployments.apps", doc, None) == said
     assert warnings_of("deployments.apps", doc, {"metadata": {"generation": 1}}) == said

@@ -77,3 +77,38 @@ def test_warning(storage: str, members: dict[str, Any], expected: str) -> None:
 @pytest.mark.parametrize("storage", ["nodes", "secrets", "endpoints", "serviceaccounts", "ingresses.networking.k8s.io"])
 def test_nothing_is_said_of_plain_objects(storage: str) -> None:
     assert said(storage) == []
+
+
+@pytest.mark.parametrize("storage", ["deployments.apps", "replicasets.apps", "replicationcontrollers", "jobs.batch"])
+@pytest.mark.parametrize(
+    ("name", "fault"), [("a.b", "must not contain dots"), ("a" * 64, "must be no more than 63 characters"), ("a", "")]
+)
+def test_name_that_is_no_label_is_part_of_host_names(storage: str, name: str, fault: str) -> None:
+    head = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
+    expected = [f"{head}a DNS label is recommended: [{fault}]"] if fault else []
+    assert said(storage, metadata={"name": name}) == expected
+    assert said(storage, old={"metadata": {"name": name}}, metadata={"name": name}) == []
+
+
+def test_changes_of_replication_controllers_are_not_warned_of() -> None:
+    spec = {"template": {"spec": {"imagePullSecrets": [{}]}}}
+    assert len(said("replicationcontrollers", spec=spec)) == 1
+    assert said("replicationcontrollers", old={"metadata": {"name": "a"}}, spec=spec) == []
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "old", "warned"),
+    [
+        pytest.param(["a.b/c", "orphan", "kubernetes"], [], [], id="good"),
+        pytest.param(["a", "a"], [], ['"a": prefer a domain-qualified finalizer name to avoid'], id="no-domain"),
+        pytest.param(
+            ["a.b"], [], ['"a.b": prefer a domain-qualified finalizer name including a path (/) to'], id="path"
+        ),
+        pytest.param(["a", "b"], ["a"], ['"b": prefer'], id="only-new-ones"),
+    ],
+)
+def test_finalizers_of_custom_objects(finalizers: list[str], old: list[str], warned: list[str]) -> None:
+    before = {"metadata": {"finalizers": old}}
+    found = warnings_of("widgets.example.com", {"metadata": {"finalizers": finalizers}}, before, is_custom=True)
+    assert len(found) == len(warned)
+    assert all(text.startswith(f"metadata.finalizers: {part}") for text, part in zip(found, warned, strict=True))

@@ -14,7 +14,7 @@ from doorman.admission.plugin_contract import (
     refusal,
 )
 from doorman.api.machinery.quantity import parse_quantity
-from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
+from doorman.api.well_known import LIMIT_RANGES, PERSISTENT_VOLUME_CLAIMS
 from doorman.base.clock import Instant
 from doorman.semantics.pods.pod_resources import Amounts, pod_amounts
 
@@ -77,7 +77,7 @@ class LimitRanger:
     def validate(self, attributes: Attributes, cluster: ClusterReader, _now: Instant) -> None:
         assert attributes.obj is not None, "a write has an object"
         spec: Mapping[str, Any] = attributes.obj.get("spec") or {}
-        for one in cluster.list("limitranges", attributes.namespace):
+        for one in cluster.list(LIMIT_RANGES, attributes.namespace):
             said = (_faults_of(limit, attributes.resource, spec) for limit in _limits_of(one))
             # Two containers that break the same bound are told once.
             faults = list(dict.fromkeys(fault for each in said for fault in each))

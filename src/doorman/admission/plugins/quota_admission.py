@@ -55,6 +55,7 @@ INTERESTS: Final = (
     Interest(resource=ANY, operations=CREATE),
     Interest(resource=SERVICES, operations=UPDATE),
     Interest(resource=PERSISTENT_VOLUME_CLAIMS, operations=UPDATE),
+    Interest(resource=PERSISTENT_VOLUME_CLAIMS, subresource="status", operations=UPDATE),
     Interest(resource=PODS, subresource="resize", operations=UPDATE),
 )
 
@@ -78,7 +79,7 @@ def decide_concerned(quota: _Json, resource: str, obj: _Json) -> Concerned | Non
     hard: Mapping[str, str] = spec.get("hard") or {}
     counted = {name: hard[name] for name in sorted(hard) if resource_counted_by(name) == resource}
     requirements = requirements_of(spec.get("scopes") or (), spec.get("scopeSelector"))
-    if not counted or not is_in_scope(requirements, obj if resource == PODS else None):
+    if not counted or not is_in_scope(requirements, resource, obj):
         return None
     return Concerned(quota["metadata"]["name"], counted, requirements)
 
@@ -107,14 +108,16 @@ def decide_uncovered(wanted: Amounts, limited: Sequence[LimitedResource], concer
     return sorted(name for name in by_default if name not in covered)
 
 
-def decide_uncovered_scopes(limited: Sequence[LimitedResource], quotas: Sequence[_Json], pod: _Json) -> Requirements:
-    """Rule 5, by scope: those that the pod is in, that are limited by default, and that no quota of the pod's has."""
+def decide_uncovered_scopes(
+    limited: Sequence[LimitedResource], quotas: Sequence[_Json], resource: str, obj: _Json
+) -> Requirements:
+    """Rule 5, by scope: those that the object is in, that are limited by default, and that no quota of its own has."""
     covered: set[str] = set()
     for quota in quotas:
         spec: _Json = quota.get("spec") or {}
         requirements = requirements_of(spec.get("scopes") or (), spec.get("scopeSelector"))
-        covered.update(one["scopeName"] for one in in_scopes(requirements, pod))
-    found = [one for each in limited for one in in_scopes(each.match_scopes, pod)]
+        covered.update(one["scopeName"] for one in in_scopes(requirements, resource, obj))
+    found = [one for each in limited for one in in_scopes(each.match_scopes, resource, obj)]
     return [one for one in found if one["scopeName"] not in covered]
 
 
@@ -155,9 +158,7 @@ class ResourceQuotaPlugin:
         own = [one for one in self._limited if (one.api_group, one.resource) == (group, plural)]
         if uncovered := decide_uncovered(usage, own, concerned):
             raise refusal(attributes, f"insufficient quota to consume: {','.join(uncovered)}")
-        if attributes.group_resource != PODS:
-            return
-        if scopes := decide_uncovered_scopes(self._limited, quotas, attributes.obj):
+        if scopes := decide_uncovered_scopes(self._limited, quotas, attributes.group_resource, attributes.obj):
             listed = " ".join(
                 f"{{{one['scopeName']} {one['operator']} [{' '.join(one.get('values') or ())}]}}" for one in scopes
             )
@@ -167,7 +168,7 @@ class ResourceQuotaPlugin:
 def _was_counted(quota: Concerned, attributes: Attributes) -> bool:
     """Rule 1: an object that comes into a quota's scope counts in full."""
     old = attributes.old
-    return old is not None and is_in_scope(quota.requirements, old if attributes.group_resource == PODS else None)
+    return old is not None and is_in_scope(quota.requirements, attributes.group_resource, old)
 
 
 def _check(quota: Concerned, wanted: Amounts, attributes: Attributes, cluster: ClusterReader) -> None:

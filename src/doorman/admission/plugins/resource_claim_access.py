@@ -11,7 +11,7 @@ Upstream asks this when it validates a claim; so what is refused is refused as i
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.admission.plugin_contract import CREATE, UPDATE, Attributes, ClusterReader, Interest
+from doorman.admission.plugin_contract import CREATE, UPDATE, Attributes, ClusterReader, Interest, RequestPreview
 from doorman.api.identity import User
 from doorman.api.well_known import SERVICE_ACCOUNT_PREFIX
 from doorman.base.clock import Instant
@@ -26,12 +26,6 @@ CLAIMS: Final = f"resourceclaims.{GROUP}"
 TEMPLATES: Final = f"resourceclaimtemplates.{GROUP}"
 ADMIN_LABEL: Final = "resource.kubernetes.io/admin-access"
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
-
-INTERESTS: Final = (
-    Interest(resource=CLAIMS, operations=CREATE),
-    Interest(resource=TEMPLATES, operations=CREATE),
-    Interest(resource=CLAIMS, subresource="status", operations=UPDATE),
-)
 
 Part = Mapping[str, Any]  # a part of a document
 RightsLookup = Callable[[User, AuthorizerQuestion], AuthorizerAnswer]
@@ -103,12 +97,26 @@ def _allocated_node(allocation: Part | None) -> str:
     return values[0] if is_name else ""
 
 
+def _question(verb: str, subresource: str, namespace: str = "", name: str = "") -> AuthorizerQuestion:
+    return AuthorizerQuestion(
+        verb=verb, group=GROUP, resource="resourceclaims", subresource=subresource, namespace=namespace, name=name
+    )
+
+
 class ResourceClaimAccess:
     name = NAME
-    interests = INTERESTS
 
     def __init__(self, authorize: RightsLookup) -> None:
         self._authorize = authorize
+        self.interests = (
+            Interest(resource=CLAIMS, operations=CREATE),
+            Interest(resource=TEMPLATES, operations=CREATE),
+            Interest(resource=CLAIMS, subresource="status", operations=UPDATE, passes=self._passes),
+        )
+
+    def _passes(self, preview: RequestPreview, _cluster: ClusterReader) -> bool:
+        """Who may allocate."""
+        return preview.allocates and self._authorize(preview.user, _question("update", "binding")).is_allowed
 
     def validate(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:  # noqa: ARG002
         doc = attributes.obj or {}
@@ -127,7 +135,7 @@ class ResourceClaimAccess:
         verb = "patch" if (attributes.options or {}).get("kind") == "PatchOptions" else "update"
         errors = decide_admin_status(status, old, labels)
         if is_binding_changed(status, old):
-            refused = self._refusal(attributes, AuthorizerQuestion(verb=verb, subresource="binding"))
+            refused = self._refusal(attributes, _question(verb, "binding"))
             if refused:
                 text = "changing status.allocation or status.reservedFor requires"
                 text = f'{text} resource="resourceclaims/binding", verb="{verb}" permission: {refused}'
@@ -146,22 +154,13 @@ class ResourceClaimAccess:
         """What is said against the first of the verbs; empty when any of them is allowed."""
         refusals: list[str] = []
         for verb in verbs:
-            question = AuthorizerQuestion(verb=verb, subresource="driver", namespace=attributes.namespace, name=driver)
-            refused = self._refusal(attributes, question)
+            refused = self._refusal(attributes, _question(verb, "driver", attributes.namespace, driver))
             if not refused:
                 return ""
             refusals.append(refused)
         return refusals[0]
 
-    def _refusal(self, attributes: Attributes, question: AuthorizerQuestion) -> str:
-        asked = AuthorizerQuestion(
-            verb=question.verb,
-            group=GROUP,
-            resource="resourceclaims",
-            subresource=question.subresource,
-            namespace=question.namespace,
-            name=question.name,
-        )
+    def _refusal(self, attributes: Attributes, asked: AuthorizerQuestion) -> str:
         answer = self._authorize(attributes.user, asked)
         if answer.is_allowed:
             return ""

@@ -14,7 +14,7 @@ INTERESTS: Final = (Interest(resource="pods", operations=CREATE),)
 CLASSES: Final = "runtimeclasses.node.k8s.io"
 
 _OTHER_OVERHEAD: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-_LONE_OVERHEAD: Final = "pod rejected: Overhead set without corresponding RuntimeClass defined Overhead"
+_LONE_OVERHEAD: Final = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
 def decide_selector_conflict(pod: Mapping[str, str], wanted: Mapping[str, str]) -> str:

@@ -103,9 +103,22 @@ DOCUMENT_FIELDS: Final[Mapping[str, Mapping[str, Reader]]] = {
 """By storage. Read from documents, beside metadata.name and metadata.namespace."""
 
 _ALIASES: Final = {("pods", "spec.host"): "spec.nodeName"}
-_OWN_MESSAGE: Final = frozenset(
-    ("pods", "nodes", "events", "namespaces", "secrets", "services", "replicationcontrollers", "jobs.batch")
-)
+_NOT_SUPPORTED: Final = "field label not supported: {0}"
+_UNKNOWN: Final = {
+    **dict.fromkeys(
+        ("pods", "nodes", "events", "namespaces", "secrets", "services", "replicationcontrollers"), _NOT_SUPPORTED
+    ),
+    **dict.fromkeys(
+        (
+            f"{name}.certificates.k8s.io"
+            for name in ("certificatesigningrequests", "clustertrustbundles", "podcertificaterequests")
+        ),
+        _NOT_SUPPORTED,
+    ),
+    "jobs.batch": 'field label "{0}" not supported for Job',
+    "resourceslices.resource.k8s.io": "field label not supported for {1}, Kind={2}: {0}",
+}
+"""What is said of a field that a kind with fields of its own does not know: the field, the version and the kind."""
 _EVENTS_V1: Final = {
     **{f"regarding.{field}": f"involvedObject.{field}" for field in _INVOLVED},
     "reportingController": "reportingComponent",
@@ -117,7 +130,8 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
     >>> parse_field_selector("spec.nodeName=n1,status.phase!=Failed")[1]
     FieldTerm(field='status.phase', value='Failed', is_equal=False)
     """
-    return tuple(_term(part, text) for part in sorted(_split(text)) if part)
+    terms = (_term(part, text) for part in sorted(_split(text)) if part)
+    return tuple(term for term in terms if term.field or term.value)  # `=` says nothing
 
 
 def resolve_terms(
@@ -125,13 +139,19 @@ def resolve_terms(
     *,
     group_resource: str,
     storage: str,
+    group_version: str,
     kind: str,
     namespaced: bool,
+    is_custom: bool = False,
     more: Iterable[str] = (),
 ) -> tuple[FieldTerm, ...]:
-    """Check that the kind has these fields, and give them their stored names. `more` fields are read by path."""
+    """Check that the kind has these fields, and give them their stored names. `more` fields are read by path.
+
+    Kinds that know no fields of their own know a namespace, also where they are in none.
+    """
     is_events_v1 = group_resource == "events.events.k8s.io"
-    known = {"metadata.name"} | ({"metadata.namespace"} if namespaced else set())
+    is_plain = not is_custom and storage not in _UNKNOWN
+    known = {"metadata.name"} | ({"metadata.namespace"} if namespaced or is_plain else set())
     known |= FIELDS.get(storage, {}).keys() | DOCUMENT_FIELDS.get(storage, {}).keys() | set(more)
     resolved = []
     for term in terms:
@@ -141,18 +161,15 @@ def resolve_terms(
                 field, "" if field.startswith(("involvedObject", "reportingComponent", "source")) else field
             )
         if field not in known:
-            raise FieldSelectorError(_unknown(term.field, group_resource, storage, kind))
+            raise FieldSelectorError(_unknown(storage, is_custom).format(term.field, group_version, kind))
         resolved.append(FieldTerm(field, term.value, term.is_equal))
     return tuple(resolved)
 
 
-def _unknown(field: str, group_resource: str, storage: str, kind: str) -> str:
-    if storage in _OWN_MESSAGE:
-        return f"field label not supported: {field}"
-    if storage in ("resourceslices.resource.k8s.io",):
-        group = group_resource.partition(".")[2]
-        return f"field label not supported for {group}/v1, Kind={kind}: {field}"
-    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+def _unknown(storage: str, is_custom: bool) -> str:
+    if is_custom:
+        return _NOT_SUPPORTED
+    return _UNKNOWN.get(storage, '"{0}" is not a known field selector: only "metadata.name", "metadata.namespace"')
 
 
 def _split(text: str) -> list[str]:
@@ -176,12 +193,12 @@ def _term(part: str, text: str) -> FieldTerm:
             continue
         for sign, is_equal in (("!=", False), ("==", True), ("=", True)):
             if part.startswith(sign, at):
-                return FieldTerm(part[:at], _unescape(part[at + len(sign) :], part, text), is_equal)
+                return FieldTerm(part[:at], _unescape(part[at + len(sign) :]), is_equal)
         at += 1
     raise FieldSelectorError(f"invalid selector: '{text}'; can't understand '{part}'")
 
 
-def _unescape(value: str, part: str, text: str) -> str:
+def _unescape(value: str) -> str:
     if "\\" not in value and "=" not in value:
         return value
     out, at = "", 0
@@ -189,12 +206,12 @@ def _unescape(value: str, part: str, text: str) -> str:
         char = value[at]
         if char == "\\":
             if at + 1 >= len(value) or value[at + 1] not in "\\,=":
-                raise FieldSelectorError(f"invalid field selector: invalid escape sequence in '{part}'")
+                raise FieldSelectorError(f"invalid field selector: invalid escape sequence: {value[at : at + 2]}")
             out += value[at + 1]
             at += 2
             continue
         if char == "=":
-            raise FieldSelectorError(f"invalid selector: '{text}'; can't understand '{part}'")
+            raise FieldSelectorError(f"invalid field selector: unescaped character in value: {ord(char)}")
         out += char
         at += 1
     return out

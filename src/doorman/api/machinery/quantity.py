@@ -8,7 +8,8 @@ from typing import Final
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
-_FORM: Final = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?", re.ASCII)
+_FORM: Final = re.compile(r"([+-]?)(\d*\.?\d*)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?", re.ASCII)
+"""A number may have no digits, as upstream reads it: `m` and `-` are nothing."""
 _SMALLEST: Final = Fraction(1, 10**9)
 _NANO: Final = -9
 _MILLI: Final = Fraction(1, 1000)
@@ -155,7 +156,7 @@ def _digits(number: str, suffix: str) -> tuple[str, int]:
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    found = _FORM.fullmatch(text)
+    found = _FORM.fullmatch(text) if text else None
     if found is None and text and _ANY_SUFFIX.fullmatch(text):
         raise QuantityError(SUFFIX_ERROR)
     if found is None or len(text) > LENGTH_MAX:
@@ -163,7 +164,7 @@ def _parts(text: str) -> tuple[str, str, str]:
     suffix = found[3] or ""
     if len(suffix) > 2 and abs(int(suffix[1:])) > EXPONENT_MAX:
         raise QuantityError(SYNTAX_ERROR)
-    return found[1], found[2], suffix
+    return found[1], found[2] if found[2] not in ("", ".") else "0", suffix
 
 
 def _scale(suffix: str) -> Fraction:

@@ -70,10 +70,10 @@ class Schema:
         found: Mapping[str, Any] = self._types[type_name]
         return found
 
-    def complete(self, doc: Document, type_name: str) -> None:
-        """Put in what upstream writes also when nobody gave it, in place."""
+    def complete(self, doc: Document, type_name: str, *, known: Document | None = None) -> None:
+        """Put in what upstream writes also when nobody gave it, in place. What is as in `known` is complete."""
         if type_name not in self._structural:
-            self._written.complete(doc, type_name)
+            self._written.complete(doc, type_name, known)
 
     def complete_head(self, doc: Document, type_name: str) -> None:
         """The same for the document's own members alone."""

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 Document = dict[str, Any]
 Fill = Callable[[Document], None]
+Own = tuple[tuple[str, Callable[[], "Json"]], ...]
+Steps = tuple[tuple[str, Callable[["Json"], None]], ...]
 Json = Any  # any JSON value
 
 _ZEROS: Final[Mapping[str, Json]] = {
@@ -26,13 +28,24 @@ class WrittenMembers:
     def __init__(self, types: Mapping[str, Any]) -> None:  # rows of data/types.json
         self._types = types
         self._fills: dict[str, Fill | None] = {}
-        self._heads: dict[str, tuple[tuple[str, Callable[[], Json]], ...]] = {}
+        self._heads: dict[str, Own] = {}
+        self._steps: dict[str, Steps] = {}
 
-    def complete(self, doc: Document, type_name: str) -> None:
-        """Puts in what is missing, in place, at every depth."""
+    def complete(self, doc: Document, type_name: str, known: Document | None = None) -> None:
+        """Puts in what is missing, in place, at every depth. `known` is a complete document of the type: what is the
+        same in it is not looked at.
+        """
         fill = self._fill(type_name)
-        if fill is not None:
+        if fill is None:
+            return
+        if known is None:
             fill(doc)
+            return
+        self.complete_head(doc, type_name)
+        for name, step in self._steps[type_name]:
+            member = doc.get(name)
+            if member is not None and member != known.get(name):
+                step(member)
 
     def complete_head(self, doc: Document, type_name: str) -> None:
         """The same for the members of the document itself, for what was taken out after it was complete."""
@@ -71,7 +84,7 @@ class WrittenMembers:
                 return True
         return False
 
-    def _own(self, type_name: str) -> tuple[tuple[str, Callable[[], Json]], ...]:
+    def _own(self, type_name: str) -> Own:
         fields = self._types.get(type_name, {"fields": {}})["fields"]
         return tuple(
             (name, self._maker(field))
@@ -104,7 +117,7 @@ class WrittenMembers:
             step = self._step(field["t"] if isinstance(field, dict) else field)
             if step is not None:
                 inner.append((name, step))
-        steps = tuple(inner)
+        steps = self._steps[type_name] = tuple(inner)
 
         def fill(value: Document) -> None:
             for name, make in own:

@@ -78,7 +78,7 @@ class _Walk:
             at = f"{path}.{name}"
             if spec is None:
                 if not self._schema.row(type_name).get("keepsUnknown"):
-                    faults.append(f"{at}: field not declared in schema")
+                    return [*faults, f"{at}: field not declared in schema"]  # upstream looks no further
             elif member is not None:
                 expression = spec["t"] if isinstance(spec, dict) else spec
                 faults += self._value(member, expression, self._walker.field(type_name, name), at)

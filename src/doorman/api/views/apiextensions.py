@@ -1,6 +1,6 @@
 """CustomResourceDefinitions, as far as the server that serves what they define looks at them."""
 
-from typing import Final
+from typing import Any, Final
 
 from doorman.api.views.meta import Condition, ObjectMeta, View
 
@@ -21,6 +21,8 @@ class Version(View, frozen=True, kw_only=True):
     name: str = ""
     served: bool = False
     storage: bool = False
+    schema: dict[str, Any] = {}
+    """`openAPIV3Schema` in it, as it was written."""
 
 
 class DefinitionSpec(View, frozen=True, kw_only=True):

@@ -51,6 +51,7 @@ class JobSpec(View, frozen=True, kw_only=True):
     ttl_seconds_after_finished: int | None = None
     pod_failure_policy: PodFailurePolicy | None = None
     pod_replacement_policy: str = ""
+    managed_by: str | None = None
 
 
 class UncountedPods(View, frozen=True, kw_only=True):

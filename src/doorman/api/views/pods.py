@@ -79,6 +79,7 @@ class Container(View, frozen=True, kw_only=True):
     restart_policy: str = ""
     """`Always` on an init container makes it a sidecar."""
     lifecycle: Lifecycle | None = None
+    stdin_once: bool = False
 
 
 class NodeSelectorRequirement(View, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from doorman.api.views.meta import ObjectMeta, View
+from doorman.api.views.meta import Condition, ObjectMeta, View
 
 
 class ServicePort(View, frozen=True, kw_only=True):
@@ -58,6 +58,25 @@ class IpAddressSpec(View, frozen=True, kw_only=True):
 class IpAddress(View, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: IpAddressSpec = IpAddressSpec()
+
+
+class ServiceCidrSpec(View, frozen=True, kw_only=True):
+    cidrs: tuple[str, ...] = ()
+
+
+class ServiceCidrStatus(View, frozen=True, kw_only=True):
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, kind: str) -> Condition | None:
+        return next((one for one in self.conditions if one.type == kind), None)
+
+
+class ServiceCidr(View, frozen=True, kw_only=True):
+    """A range of the addresses of services."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ServiceCidrSpec = ServiceCidrSpec()
+    status: ServiceCidrStatus = ServiceCidrStatus()
 
 
 def addresses_of(service: Service) -> tuple[str, ...]:

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from doorman.api.views.access.certificates import CertificateSigningRequest
+from doorman.api.views.access.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS, FlowSchema, PriorityLevelConfiguration
+from doorman.api.views.access.rbac import Role, RoleBinding
 from doorman.api.views.admissionregistration import POLICIES, Policy
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.views.apiextensions import CustomResourceDefinition
@@ -17,17 +20,12 @@ from doorman.api.views.apps import (
 from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE as AUTOSCALERS
 from doorman.api.views.autoscaling.horizontal_pod_autoscalers import HorizontalPodAutoscaler
 from doorman.api.views.batch import CronJob, Job
-from doorman.api.views.certificates import CertificateSigningRequest
 from doorman.api.views.coordination import Lease
 from doorman.api.views.core import ConfigMap, Event, Namespace, ResourceQuota, Secret, ServiceAccount
 from doorman.api.views.doorman_dev import DEDICATED_NODES, TOLERATION_POLICIES, DedicatedNodes, TolerationPolicy
-from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS, FlowSchema, PriorityLevelConfiguration
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
-from doorman.api.views.persistent_volumes import VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
-from doorman.api.views.rbac import Role, RoleBinding
 from doorman.api.views.resource.devices import (
     CLASSES,
     SLICES,
@@ -37,7 +35,7 @@ from doorman.api.views.resource.devices import (
     ResourceSlice,
 )
 from doorman.api.views.resource.resource_claims import CLAIM_TEMPLATES, CLAIMS, ResourceClaim, ResourceClaimTemplate
-from doorman.api.views.services import Endpoints, EndpointSlice, IpAddress, Service
+from doorman.api.views.services import Endpoints, EndpointSlice, IpAddress, Service, ServiceCidr
 from doorman.api.views.storage.csi import (
     ATTACHMENTS,
     CSI_DRIVERS,
@@ -48,6 +46,8 @@ from doorman.api.views.storage.csi import (
     CsiStorageCapacity,
     VolumeAttachment,
 )
+from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.storage.persistent_volumes import VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES, StorageClass
 from doorman.api.well_known import RBAC_GROUP
 
@@ -78,6 +78,7 @@ VIEWS: Final[Mapping[str, type[Any]]] = {
     "endpoints": Endpoints,
     "endpointslices.discovery.k8s.io": EndpointSlice,
     "ipaddresses.networking.k8s.io": IpAddress,
+    "servicecidrs.networking.k8s.io": ServiceCidr,
     "replicationcontrollers": ReplicationController,
     "leases.coordination.k8s.io": Lease,
     "poddisruptionbudgets.policy": PodDisruptionBudget,

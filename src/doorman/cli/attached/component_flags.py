@@ -158,7 +158,7 @@ def run_or_check(
 def run(work: Callable[[], "Coroutine[Any, Any, int]"]) -> None:
     """Run a component and leave with its exit code."""
     from doorman.attached.component_process import PortTaken
-    from doorman.client.command_line.http_client import Unreachable
+    from doorman.client.command_line.unreachable import Unreachable
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:

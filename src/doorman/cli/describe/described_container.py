@@ -1,11 +1,15 @@
 """The containers of a pod: what they are, what they were told, and how they do."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.cli.describe.description import Description, date
+from doorman.api.machinery.quantity import parse_quantity
+from doorman.cli.describe.description import Description, date, truth
 
 _FIELDS: Final = {"metadata.name": "name", "metadata.namespace": "namespace", "metadata.uid": "uid"}
+_SUBSCRIPTED: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 _STATES: Final = ("running", "waiting", "terminated")
 
 
@@ -33,11 +37,11 @@ def describe_containers(
                         out.line(line, 3)
         if status is not None:
             _describe_state(out, "State", status.get("state") or {})
-            if status.get("lastState"):
+            if (status.get("lastState") or {}).get("terminated") is not None:
                 _describe_state(out, "Last State", status["lastState"])
             out.pair("Ready", "True" if status.get("ready") else "False", 2)
             out.pair("Restart Count", status.get("restartCount", 0), 2)
-        _describe_resources(out, container.get("resources") or {})
+        describe_resources(out, container.get("resources") or {}, 2)
         for name, field in (
             ("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe"),
         ):  # fmt: skip
@@ -45,6 +49,7 @@ def describe_containers(
                 out.pair(name, probe_text(container[field]), 2)
         _describe_environment(out, container, pod)
         _describe_mounts(out, container.get("volumeMounts") or ())
+        _describe_devices(out, container.get("volumeDevices") or ())
 
 
 def _describe_basics(out: Description, container: Mapping[str, Any], status: Mapping[str, Any] | None) -> None:
@@ -56,8 +61,21 @@ def _describe_basics(out: Description, container: Mapping[str, Any], status: Map
     ports = container.get("ports") or ()
     plural = "s" if len(ports) > 1 else ""
     for title, field in ((f"Port{plural}", "containerPort"), (f"Host Port{plural}", "hostPort")):
-        texts = [f"{port.get(field, 0)}/{port.get('protocol', 'TCP')}" for port in ports]
+        texts = [
+            f"{port.get(field, 0)}/{port.get('protocol', 'TCP')}" + (f" ({port['name']})" if port.get("name") else "")
+            for port in ports
+        ]
         out.pair(title, ", ".join(texts) or "<none>", 2)
+    describe_seccomp(out, container, 2)
+
+
+def describe_seccomp(out: Description, spec: Mapping[str, Any], level: int) -> None:
+    """Of a pod or a container; a pod's own file stands beside it."""
+    profile = (spec.get("securityContext") or {}).get("seccompProfile")
+    if profile is not None:
+        out.pair("SeccompProfile", profile.get("type", ""), level)
+        if profile.get("type") == "Localhost":
+            out.pair("LocalhostProfile", profile.get("localhostProfile", ""), level + 1 if level else 0)
 
 
 def _describe_state(out: Description, title: str, state: Mapping[str, Any]) -> None:
@@ -80,19 +98,19 @@ def _describe_state(out: Description, title: str, state: Mapping[str, Any]) -> N
     out.pair("Finished", date(found.get("finishedAt")), 3)
 
 
-def _describe_resources(out: Description, resources: Mapping[str, Any]) -> None:
+def describe_resources(out: Description, resources: Mapping[str, Any], level: int) -> None:
     for title, field in (("Limits", "limits"), ("Requests", "requests")):
         if resources.get(field):
-            out.line(f"{title}:", 2)
+            out.line(f"{title}:", level)
             for name, amount in sorted(resources[field].items()):
-                out.pair(name, amount, 3)
+                out.pair(name, amount, level + 1)
 
 
 def probe_text(probe: Mapping[str, Any]) -> str:
     times = (
         f"delay={probe.get('initialDelaySeconds', 0)}s timeout={probe.get('timeoutSeconds', 1)}s "
-        f"period={probe.get('periodSeconds', 10)}s #success={probe.get('successThreshold', 1)} "
-        f"#failure={probe.get('failureThreshold', 3)}"
+        f"period={probe.get('periodSeconds', 10)}s successThreshold={probe.get('successThreshold', 1)} "
+        f"failureThreshold={probe.get('failureThreshold', 3)}"
     )
     if probe.get("exec") is not None:
         return f"exec [{' '.join(probe['exec'].get('command') or ())}] {times}"
@@ -116,7 +134,7 @@ def _describe_environment(out: Description, container: Mapping[str, Any], pod: A
                 "Secret", source.get("secretRef") or {}
             )  # fmt: skip
             prefix = f" with prefix '{source['prefix']}'" if source.get("prefix") else ""
-            out.line(f"{reference.get('name', '')}\t{kind}{prefix}\tOptional: {_truth(reference.get('optional'))}", 3)
+            out.line(f"{reference.get('name', '')}\t{kind}{prefix}\tOptional: {truth(reference.get('optional'))}", 3)
     if not container.get("env"):
         out.pair("Environment", "<none>", 2)
         return
@@ -139,21 +157,32 @@ def _describe_variable(
         out.pair(name, f"{_field(pod, path)} ({source['fieldRef'].get('apiVersion', 'v1')}:{path})", 3)
     elif "resourceFieldRef" in source:
         resource = source["resourceFieldRef"]["resource"]
-        kind, _, of = resource.partition(".")
-        amount = ((container.get("resources") or {}).get(kind) or {}).get(of, "node allocatable")
+        amount = _resource_field(container, resource, source["resourceFieldRef"].get("divisor", "0"))
         out.pair(name, f"{amount} ({resource})", 3)
     else:
         is_secret = "secretKeyRef" in source
         found = source["secretKeyRef"] if is_secret else source.get("configMapKeyRef") or {}
         whence = f"in secret '{found.get('name', '')}'" if is_secret else f"of config map '{found.get('name', '')}'"
-        out.pair(name, f"<set to the key '{found.get('key')}' {whence}>\tOptional: {_truth(found.get('optional'))}", 3)
+        out.pair(name, f"<set to the key '{found.get('key')}' {whence}>\tOptional: {truth(found.get('optional'))}", 3)
+
+
+def _resource_field(container: Mapping[str, Any], resource: str, divisor: str) -> str:
+    """How much of it, in units of the divisor and rounded up; what is not limited is all that the node has."""
+    kind, _, of = resource.partition(".")
+    amount = parse_quantity(((container.get("resources") or {}).get(kind) or {}).get(of, "0"))
+    if amount == 0 and resource in ("limits.cpu", "limits.memory"):
+        return "node allocatable"
+    return str(math.ceil(amount / (parse_quantity(divisor) or 1)))
 
 
 def _field(pod: Mapping[str, Any] | None, path: str) -> str:
     """What a container is told of its pod, where that is known before it runs."""
-    if pod is not None and path in _FIELDS:
-        return str(pod["metadata"].get(_FIELDS[path], ""))
-    return ""
+    if pod is None:
+        return ""
+    subscripted = _SUBSCRIPTED.fullmatch(path)
+    if subscripted is not None:
+        return str((pod["metadata"].get(subscripted[1]) or {}).get(subscripted[2], ""))
+    return str(pod["metadata"].get(_FIELDS[path], "")) if path in _FIELDS else ""
 
 
 def _describe_mounts(out: Description, mounts: Sequence[Mapping[str, Any]]) -> None:
@@ -168,5 +197,8 @@ def _describe_mounts(out: Description, mounts: Sequence[Mapping[str, Any]]) -> N
         out.line(f"{mount['mountPath']} from {mount['name']} ({','.join(flags)})", 3)
 
 
-def _truth(value: object) -> str:
-    return "true" if value else "false"
+def _describe_devices(out: Description, devices: Sequence[Mapping[str, Any]]) -> None:
+    if devices:
+        out.line("Devices:", 2)
+        for device in sorted(devices, key=lambda device: str(device["devicePath"])):
+            out.line(f"{device['devicePath']} from {device['name']}", 3)

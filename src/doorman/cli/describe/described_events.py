@@ -16,6 +16,9 @@ def describe_events(out: Description, events: list[dict[str, Any]], now: Instant
     out.line("----\t------\t----\t----\t-------", 1)
     for event in in_order(events):
         message = (event.get("message") or "").strip()
+        part = (event.get("involvedObject") or {}).get("fieldPath")
+        if part:
+            message = f"{part}: {message}"
         cells = (event.get("type") or "", event.get("reason") or "", interval(event, now), _source(event), message)
         out.line("\t".join(cells), 1)
 

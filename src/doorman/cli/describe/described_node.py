@@ -5,15 +5,21 @@ from fractions import Fraction
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity, quantity_text
+from doorman.api.well_known import NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time
-from doorman.cli.describe.description import Description, date, member
+from doorman.cli.describe.description import Description, Doc, date, member
+from doorman.cli.describe.related_objects import RelatedObjects
 from doorman.semantics.pods.pod_resources import is_written_in_binary, pod_amounts
 
 _ROLE: Final = "node-role.kubernetes.io/"
 _OTHER_ROLE: Final = "kubernetes.io/role"
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
+_LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{NODE_LEASE_NAMESPACE}/leases/{{}}"
+_SLICES: Final = "/apis/resource.k8s.io/v1/resourceslices"
+_NOT_FINISHED: Final = "status.phase!=Failed,status.phase!=Succeeded"
+_POOLS_MAX: Final = 10
 _SYSTEM: Final = (
     ("Machine ID", "machineID"), ("System UUID", "systemUUID"), ("Boot ID", "bootID"),
     ("Kernel Version", "kernelVersion"), ("OS Image", "osImage"), ("Operating System", "operatingSystem"),
@@ -22,13 +28,7 @@ _SYSTEM: Final = (
 )  # fmt: skip
 
 
-def describe_node(
-    out: Description,
-    node: dict[str, Any],
-    lease: dict[str, Any] | None,
-    pods: Sequence[dict[str, Any]],
-    now: Instant,
-) -> None:
+def describe_node(out: Description, node: Doc, related: RelatedObjects) -> None:
     metadata, spec, status = node["metadata"], node.get("spec") or {}, node.get("status") or {}
     out.pair("Name", metadata["name"])
     out.pair("Roles", ",".join(_roles(metadata.get("labels") or {})) or "<none>")
@@ -37,7 +37,8 @@ def describe_node(
     out.pair("CreationTimestamp", date(metadata.get("creationTimestamp")))
     out.several("Taints", sorted(taint_text(one) for one in spec.get("taints") or ()))
     out.pair("Unschedulable", "true" if spec.get("unschedulable") else "false")
-    _describe_lease(out, lease)
+    name = metadata["name"]
+    _describe_lease(out, name, related.find(_LEASE.format(name)))
     _describe_conditions(out, status.get("conditions") or ())
     out.line("Addresses:")
     for address in status.get("addresses") or ():
@@ -45,8 +46,9 @@ def describe_node(
     for title, field in (("Capacity", "capacity"), ("Allocatable", "allocatable")):
         if status.get(field):
             out.line(f"{title}:")
-            for name, amount in sorted(status[field].items()):
-                out.pair(name, amount, 1)
+            for resource, amount in sorted(status[field].items()):
+                out.pair(resource, amount, 1)
+    _describe_slices(out, related.items(_SLICES, fieldSelector=f"spec.nodeName={name}"))
     out.line("System Info:")
     for title, field in _SYSTEM:
         out.pair(title, member(status, "nodeInfo", field) or "", 1)
@@ -55,10 +57,11 @@ def describe_node(
         out.pair("PodCIDRs", ",".join(spec.get("podCIDRs") or ()))
     if spec.get("providerID"):
         out.pair("ProviderID", spec["providerID"])
-    _describe_pods(out, status.get("allocatable") or status.get("capacity") or {}, pods, now)
+    pods = related.items("/api/v1/pods", fieldSelector=f"spec.nodeName={name},{_NOT_FINISHED}")
+    _describe_pods(out, status.get("allocatable") or status.get("capacity") or {}, pods, related.now())
 
 
-def taint_text(taint: Mapping[str, Any]) -> str:
+def taint_text(taint: Doc) -> str:
     """
     >>> taint_text({"key": "a", "value": "b", "effect": "NoSchedule"}), taint_text({"key": "a", "effect": "NoExecute"})
     ('a=b:NoSchedule', 'a:NoExecute')
@@ -74,9 +77,9 @@ def _roles(labels: Mapping[str, str]) -> list[str]:
     return sorted(found)
 
 
-def _describe_lease(out: Description, lease: dict[str, Any] | None) -> None:
+def _describe_lease(out: Description, name: str, lease: Doc | None) -> None:
     if lease is None:
-        out.line("Lease:\tFailed to get lease: not found")
+        out.line(f'Lease:\tFailed to get lease: leases.coordination.k8s.io "{name}" not found')
         return
     spec = lease.get("spec") or {}
     out.line("Lease:")
@@ -85,7 +88,7 @@ def _describe_lease(out: Description, lease: dict[str, Any] | None) -> None:
     out.pair("RenewTime", date(spec.get("renewTime")), 1)
 
 
-def _describe_conditions(out: Description, conditions: Sequence[Mapping[str, Any]]) -> None:
+def _describe_conditions(out: Description, conditions: Sequence[Doc]) -> None:
     if not conditions:
         return
     out.line("Conditions:\n  Type\tStatus\tLastHeartbeatTime\tLastTransitionTime\tReason\tMessage")
@@ -94,6 +97,21 @@ def _describe_conditions(out: Description, conditions: Sequence[Mapping[str, Any
         times = (date(one.get("lastHeartbeatTime")), date(one.get("lastTransitionTime")))
         words = (one["type"], one["status"], *times, one.get("reason", ""), one.get("message", ""))
         out.line(" \t".join(words), 1)
+
+
+def _describe_slices(out: Description, slices: Sequence[Doc]) -> None:
+    """By driver and pool, and of many pools the first."""
+    pools: dict[tuple[str, str], list[Doc]] = {}
+    for one in slices:
+        pools.setdefault((one["spec"]["driver"], one["spec"]["pool"]["name"]), []).append(one["spec"])
+    if not pools:
+        return
+    rows = [(*key, len(found), sum(len(one.get("devices") or ()) for one in found)) for key, found in pools.items()]
+    rows.sort(key=lambda row: f"{row[0]}/{row[1]}")
+    out.line("Node-Local ResourceSlices:")
+    out.table(("Driver", "Pool", "Slices", "Devices"), rows[:_POOLS_MAX])
+    if len(rows) > _POOLS_MAX:
+        out.line(f"...and {len(rows) - _POOLS_MAX} more pools", 1)
 
 
 def _describe_pods(

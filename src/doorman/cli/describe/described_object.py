@@ -3,16 +3,19 @@
 import re
 from typing import Any, Final
 
-from doorman.cli.describe.description import Description, member
+from doorman.cli.describe.description import Description, Doc
+from doorman.cli.describe.related_objects import RelatedObjects
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
-_ACRONYMS: Final = frozenset({"API", "URL", "UID", "OSB", "GUID"})
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|-+")
+_PLAIN: Final = re.compile(r"[A-Za-z-]+")
+_PLURAL: Final = re.compile(r"([A-Z]{2,}) (?=[A-Z])")
+_ACRONYMS: Final = frozenset({"API", "URL", "UID", "GUID"})
 _IN_HEAD: Final = frozenset({"apiVersion", "kind"})
 _METADATA_IN_HEAD: Final = frozenset({"managedFields", "name", "namespace", "labels", "annotations"})
 
 
-def describe_object(out: Description, doc: dict[str, Any]) -> None:
-    describe_head(out, doc)
+def describe_object(out: Description, doc: Doc, _related: RelatedObjects) -> None:
+    out.head(doc)
     out.pair("API Version", doc["apiVersion"])
     out.pair("Kind", doc["kind"])
     metadata = {name: value for name, value in doc["metadata"].items() if name not in _METADATA_IN_HEAD}
@@ -20,23 +23,22 @@ def describe_object(out: Description, doc: dict[str, Any]) -> None:
     _describe_members(out, {**shown, "metadata": metadata}, 0)
 
 
-def describe_head(out: Description, doc: dict[str, Any]) -> None:
-    out.pair("Name", doc["metadata"]["name"])
-    out.pair("Namespace", doc["metadata"].get("namespace", ""))
-    out.labels("Labels", member(doc, "metadata", "labels"))
-    out.annotations(member(doc, "metadata", "annotations"))
-
-
 def label(name: str) -> str:
-    """A member's name as people read it.
+    """A member's name as people read it; letters in a row that are all capitals stay with the word after them.
 
-    >>> [label(name) for name in ("creationTimestamp", "uid", "apiURL", "HTTPServer", "snake_case")]
-    ['Creation Timestamp', 'UID', 'API URL', 'HTTP Server', 'snake_case']
+    >>> [label(name) for name in ("creationTimestamp", "uid", "apiURL", "podCIDRs", "snake_case", "ipv4")]
+    ['Creation Timestamp', 'UID', 'API URL', 'Pod CIDRs', 'snake_case', 'ipv4']
     """
-    if "_" in name:
+    if not _PLAIN.fullmatch(name):
         return name
-    words = _WORD.findall(name)
-    return " ".join(word.upper() if word.upper() in _ACRONYMS else word[:1].upper() + word[1:] for word in words)
+    words = _PLURAL.sub(r"\1", " ".join(_WORD.findall(name))).split(" ")
+    return " ".join(_titled(word) for word in words)
+
+
+def _titled(word: str) -> str:
+    if word.upper() in _ACRONYMS:
+        return word.upper()
+    return word[:1].upper() + word[1:] if word == word.lower() else word
 
 
 def _describe_members(out: Description, doc: dict[str, Any], level: int) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time
-from doorman.cli.describe.described_container import describe_containers
+from doorman.cli.describe.described_container import describe_containers, describe_resources, describe_seccomp
 from doorman.cli.describe.described_volume import describe_volumes
-from doorman.cli.describe.description import Description, date, member
+from doorman.cli.describe.description import Description, Doc, date, selector_text
+from doorman.cli.describe.related_objects import RelatedObjects
 
 
-def describe_pod(out: Description, pod: dict[str, Any], now: Instant) -> None:
+def describe_pod(out: Description, pod: Doc, related: RelatedObjects) -> None:
     metadata, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
     out.pair("Name", metadata["name"])
     out.pair("Namespace", metadata.get("namespace", ""))
@@ -27,8 +28,12 @@ def describe_pod(out: Description, pod: dict[str, Any], now: Instant) -> None:
         out.pair("Start Time", date(status["startTime"]))
     out.labels("Labels", metadata.get("labels"))
     out.annotations(metadata.get("annotations"))
-    _describe_phase(out, metadata, status, now)
+    _describe_phase(out, metadata, status, related.now())
+    describe_seccomp(out, spec, 0)
     _describe_addresses(out, metadata, status)
+    if spec.get("resources") is not None:
+        out.line("Resources:")
+        describe_resources(out, spec["resources"], 1)
     for title, field, known in (
         ("Init Containers", "initContainers", "initContainerStatuses"),
         ("Containers", "containers", "containerStatuses"),
@@ -44,6 +49,14 @@ def describe_pod(out: Description, pod: dict[str, Any], now: Instant) -> None:
     tolerations = sorted(spec.get("tolerations") or (), key=lambda one: str(one.get("key", "")))
     out.several("Tolerations", [toleration_text(one) for one in tolerations])
     describe_spread(out, spec)
+    describe_scheduling_group(out, spec)
+
+
+def describe_scheduling_group(out: Description, spec: Doc, space: str = "") -> None:
+    group = spec.get("schedulingGroup")
+    if group is not None:
+        out.line(f"{space}SchedulingGroup:")
+        out.pair("PodGroupName", group.get("podGroupName", ""), 1)
 
 
 def toleration_text(toleration: Mapping[str, Any]) -> str:
@@ -69,7 +82,7 @@ def toleration_text(toleration: Mapping[str, Any]) -> str:
 
 
 def _describe_phase(out: Description, metadata: Mapping[str, Any], status: Mapping[str, Any], now: Instant) -> None:
-    if metadata.get("deletionTimestamp"):
+    if metadata.get("deletionTimestamp") and status.get("phase") not in ("Failed", "Succeeded"):
         lasts = human_span(now - from_time(metadata["deletionTimestamp"]))
         out.pair("Status", f"Terminating (lasts {lasts})")
         out.pair("Termination Grace Period", f"{metadata.get('deletionGracePeriodSeconds', 0)}s")
@@ -92,7 +105,7 @@ def _describe_addresses(out: Description, metadata: Mapping[str, Any], status: M
     if owner is not None:
         out.pair("Controlled By", f"{owner['kind']}/{owner['name']}")
     if status.get("nominatedNodeName"):
-        out.pair("Nominated Node Name", status["nominatedNodeName"])
+        out.pair("NominatedNodeName", status["nominatedNodeName"])
 
 
 def _describe_conditions(out: Description, spec: Mapping[str, Any], status: Mapping[str, Any]) -> None:
@@ -112,9 +125,8 @@ def describe_spread(out: Description, spec: Mapping[str, Any], space: str = "") 
     constraints = []
     for one in sorted(spec.get("topologySpreadConstraints") or (), key=lambda one: str(one["topologyKey"])):
         text = f"{one['topologyKey']}:{one['whenUnsatisfiable']} when max skew {one['maxSkew']} is exceeded"
-        labels = member(one, "labelSelector", "matchLabels") or {}
-        if labels:
-            text += f" for selector {','.join(f'{key}={value}' for key, value in sorted(labels.items()))}"
+        if one.get("labelSelector") is not None:
+            text += f" for selector {selector_text(one['labelSelector'])}"
         constraints.append(text)
     if constraints:
         out.several(f"{space}Topology Spread Constraints", constraints)

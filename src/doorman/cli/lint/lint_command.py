@@ -8,8 +8,9 @@ from typing import Final, NoReturn
 import click
 
 from doorman.base.errors import ApiError
+from doorman.cli.error_output import told
 from doorman.cli.paths import default_data_dir
-from doorman.cli.server_connection import ClusterChoice, kubeconfig_option, told
+from doorman.cli.server_connection import ClusterChoice, kubeconfig_option
 from doorman.lint.lint_documents import LintDocument, Unlintable, cluster_documents, read_documents
 from doorman.lint.lint_reports import github_report, json_report, sarif_report, text_report
 from doorman.lint.lint_rule import LintRule
@@ -120,10 +121,12 @@ def _paths(name: str) -> list[Path]:
 
 def _cluster(choice: ClusterChoice) -> list[LintDocument]:
     from doorman.cli.lint.cluster_objects import cluster_objects  # loaded when there is a cluster to talk to
-    from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
+    from doorman.client.command_line.http_client import HttpClient, find_kubeconfig
+    from doorman.client.command_line.unreachable import Unreachable
 
     try:
-        client = HttpClient(find_kubeconfig(choice.kubeconfig, default_data_dir() / "kubeconfig"), choice.context)
+        file = find_kubeconfig(choice.kubeconfig, default_data_dir() / "kubeconfig")
+        client = HttpClient(file, choice.context, choice.options)
         return cluster_documents(cluster_objects(client))
     except (ApiError, Unreachable) as error:
         click.echo(told(error), err=True)

@@ -10,13 +10,15 @@ from doorman.api.machinery.label_selectors import parse_selector
 from doorman.api.well_known import STRATEGIC_MERGE_PATCH
 from doorman.base.durations import format_duration
 from doorman.base.errors import ApiError
-from doorman.cli.flag_types import DryRun, GoDuration
+from doorman.cli.error_output import fail, fail_with
+from doorman.cli.flag_types import GoDuration, dry_run_option
 from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.nodes.drain_decisions import DrainOptions
 from doorman.cli.nodes.node_drain import DRY_RUNS, DrainFailed, DrainManner, NodeDrain
-from doorman.cli.server_connection import ClusterChoice, connect, fail, fail_with, kubeconfig_option
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
+from doorman.client.command_line.http_client import HttpClient
 from doorman.client.command_line.resource_lookup import NoSuchResource, find_resource
+from doorman.client.command_line.unreachable import Unreachable
 
 F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function
 
@@ -25,7 +27,7 @@ def _node_options(function: F) -> F:
     """Which nodes, and whether it is meant."""
     names = click.argument("names", nargs=-1, metavar="NODE...")
     selector = click.option("-l", "--selector", default="", help="Nodes with these labels.")
-    dry_run = click.option("--dry-run", type=DryRun(), default="none", help="none, client or server: only say it.")
+    dry_run = dry_run_option("none, client or server: only say it.")
     return names(selector(dry_run(kubeconfig_option(function))))
 
 

@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 import click
 
 from doorman.base.errors import ApiError
-from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.cli.error_output import fail_with
+from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
+from doorman.client.command_line.http_client import HttpClient
+from doorman.client.command_line.unreachable import Unreachable
 from doorman.nodes.fleet import COUNT_MAX, FleetError, check_profile
 from doorman.nodes.node_commands import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
 from doorman.nodes.node_orders import NoSuchNodes, NotSimulated, Order, chosen_nodes, give_order

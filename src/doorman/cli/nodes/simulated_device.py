@@ -8,8 +8,9 @@ import click
 
 from doorman.api.well_known import MERGE_PATCH
 from doorman.base.errors import ApiError
-from doorman.cli.server_connection import ClusterChoice, connect, fail_with, kubeconfig_option
-from doorman.client.command_line.http_client import Unreachable
+from doorman.cli.error_output import fail_with
+from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
+from doorman.client.command_line.unreachable import Unreachable
 from doorman.nodes.devices.device_commands import fail_device, recover_device, taint_device, untaint_device
 from doorman.nodes.devices.simulated_devices import DeviceAnnotationError
 from doorman.nodes.status.node_annotations import is_simulated

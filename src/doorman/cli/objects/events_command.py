@@ -8,15 +8,17 @@ import click
 
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
+from doorman.cli.error_output import fail, told
 from doorman.cli.flag_types import NameList
 from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.event_rows import HEADER, in_order, row
 from doorman.cli.objects.object_output import OutputFormat, print_list
-from doorman.cli.objects.output import print_columns
+from doorman.cli.objects.output import CELL_WIDTH_MIN, print_columns
 from doorman.cli.objects.whole_objects import without_managers
-from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.cli.server_connection import ClusterChoice, chunk_size_option, connect, kubeconfig_option
+from doorman.client.command_line.http_client import HttpClient
 from doorman.client.command_line.resource_lookup import NoSuchResource, find_resource
+from doorman.client.command_line.unreachable import Unreachable
 
 _TYPES: Final = ("Normal", "Warning")
 
@@ -29,6 +31,7 @@ _TYPES: Final = ("Normal", "Warning")
 @click.option("-o", "--output", type=OutputFormat("json", "yaml"), default="", help="Print the objects.")
 @click.option("--no-headers", is_flag=True, help="Without the names of the columns.")
 @click.option("-w", "--watch", is_flag=True, help="Go on printing what happens.")
+@chunk_size_option
 @kubeconfig_option
 def command(
     namespace: str,
@@ -66,7 +69,7 @@ def command(
             return
         rows = _rows(found, client.now(), with_namespace=not space)
         header = [] if no_headers else [["NAMESPACE", *HEADER] if not space else list(HEADER)]
-        print_columns([*header, *rows], width_min=6)
+        print_columns([*header, *rows], width_min=CELL_WIDTH_MIN)
         if watch:
             _print_more(client, path, {**query, "resourceVersion": listed["metadata"]["resourceVersion"]}, wanted)
     except (NoSuchResource, ApiError, Unreachable) as error:
@@ -104,4 +107,4 @@ def _print_more(client: HttpClient, path: str, query: dict[str, str], types: set
             fail(f"error: {change['object'].get('message', 'the watch ended')}")
         event = change["object"]
         if change["type"] != "DELETED" and _is_wanted(event, types):
-            print_columns(list(_rows([event], client.now(), with_namespace=with_namespace)), width_min=6)
+            print_columns(list(_rows([event], client.now(), with_namespace=with_namespace)), width_min=CELL_WIDTH_MIN)

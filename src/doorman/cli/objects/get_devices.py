@@ -10,9 +10,10 @@ import yaml
 from doorman.api.views.resource.devices import DeviceId, DeviceTaint, DeviceTaintRule, ResourceSlice
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.base.errors import ApiError
+from doorman.cli.error_output import fail, fail_with
 from doorman.cli.objects.output import print_columns
-from doorman.cli.server_connection import fail, fail_with
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient
+from doorman.client.command_line.unreachable import Unreachable
 from doorman.semantics.devices.device_taints import selector_names_device
 
 HEADER = ("NODE", "DEVICE", "DRIVER", "ALLOCATED TO", "TAINTS")

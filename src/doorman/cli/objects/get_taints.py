@@ -12,9 +12,10 @@ from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time
+from doorman.cli.error_output import fail, fail_with
 from doorman.cli.objects.output import print_columns
-from doorman.cli.server_connection import fail, fail_with
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient
+from doorman.client.command_line.unreachable import Unreachable
 from doorman.semantics.taints.taint_records import ANNOTATION, TaintRecord, expiry_or_none, read_records
 
 RULE: Final = "devicetaintrule"

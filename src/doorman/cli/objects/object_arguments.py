@@ -5,9 +5,10 @@ from typing import Final
 
 import msgspec
 
-from doorman.cli.server_connection import fail
+from doorman.cli.error_output import fail
+from doorman.cli.objects.apply import documents
 from doorman.client.command_line.api_client import ApiClient
-from doorman.client.command_line.resource_lookup import ServedResource, find_resources
+from doorman.client.command_line.resource_lookup import ServedResource, find_resources, resource_of_kind
 
 NOTHING_NAMED: Final = (
     "You must provide one or more resources by argument or filename.\nExample resource specifications include:\n"
@@ -20,6 +21,8 @@ class ObjectArgument(msgspec.Struct, frozen=True):
 
     resource: ServedResource
     names: tuple[str, ...] = ()
+    namespace: str = ""
+    """Of these, where it is not the command's."""
 
 
 def typed_resources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
@@ -47,10 +50,27 @@ def typed_resources(words: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     return [(resource, names) for resource in dict.fromkeys(filter(None, first.split(",")))]
 
 
-def find_objects(client: ApiClient, words: Sequence[str]) -> list[ObjectArgument]:
+def find_objects(client: ApiClient, words: Sequence[str], *, across_namespaces: bool = False) -> list[ObjectArgument]:
     """Raises NoSuchResource."""
-    return [
+    found = [
         ObjectArgument(resource, names)
         for typed, names in typed_resources(words)
         for resource in find_resources(client, typed)
     ]
+    if across_namespaces and any(one.names and one.resource.namespaced for one in found):
+        fail("error: a resource cannot be retrieved by name across all namespaces\nhint: -n NAMESPACE instead of -A")
+    return found
+
+
+def file_objects(client: ApiClient, files: Sequence[str], namespace: str) -> list[ObjectArgument]:
+    """The objects that files name. Raises NoSuchResource."""
+    found = []
+    for doc in documents(tuple(files)):
+        metadata = doc["metadata"]
+        space = metadata.get("namespace", "")
+        if namespace and space and space != namespace:
+            text = f'the namespace from the provided object "{space}" does not match the namespace "{namespace}"'
+            fail(f"error: {text}. You must pass '--namespace={space}' to perform this operation.")
+        resource = resource_of_kind(client, doc["apiVersion"], doc["kind"])
+        found.append(ObjectArgument(resource, (metadata["name"],), space or namespace or client.namespace))
+    return found

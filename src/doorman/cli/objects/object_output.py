@@ -1,19 +1,30 @@
 """How objects are printed that are no table: JSON, YAML, names, templates, columns of one's own."""
 
+from pathlib import Path
 from typing import Any, Final
 
 import click
 import msgspec
 
+from doorman.cli.error_output import fail
 from doorman.cli.objects.jsonpath_template import TemplateError, render, text_of, values
 from doorman.cli.objects.output import print_columns, print_object
 from doorman.cli.objects.whole_objects import as_json, as_yaml, without_managers
-from doorman.cli.server_connection import fail
 from doorman.client.command_line.resource_lookup import ServedResource
 
 _PLAIN: Final = ("", "wide", "name", "json", "yaml")
-_WITH_TEMPLATE: Final = ("jsonpath", "custom-columns")
-_MISSING: Final = {"jsonpath": "template", "custom-columns": "custom columns"}
+_FROM_FILE: Final = {"jsonpath-file": "jsonpath", "custom-columns-file": "custom-columns"}
+_WITH_TEMPLATE: Final = ("jsonpath", "jsonpath-as-json", "custom-columns", *_FROM_FILE)
+_MISSING: Final = {"custom-columns": "custom columns", "custom-columns-file": "custom columns"}
+_NOT_HERE: Final = {
+    "go-template": "jsonpath=… or custom-columns=… tell the same",
+    "go-template-file": "jsonpath-file=… or custom-columns-file=… tell the same",
+    "template": "jsonpath=… or custom-columns=… tell the same",
+    "templatefile": "jsonpath-file=… or custom-columns-file=… tell the same",
+    "kyaml": "yaml",
+}
+"""What kubectl can print and we cannot, with what to take instead."""
+
 _NOTHING: Final = "<none>"
 
 
@@ -27,8 +38,12 @@ class OutputFormat(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
         kind, sign, template = value.partition("=")
         if kind in _WITH_TEMPLATE and kind in self._allowed and not (sign and template):
-            what = "template" if kind == "jsonpath" else "custom-columns"
-            fail(f"error: {what} format specified but no {_MISSING[kind]} given\nhint: -o {kind}=…")
+            what = "custom-columns" if kind in _MISSING else "template"
+            fail(f"error: {what} format specified but no {_MISSING.get(kind, 'template')} given\nhint: -o {kind}=…")
+        if kind in _NOT_HERE and "jsonpath" in self._allowed:
+            fail(f"error: -o {kind} is not supported here\nhint: {_NOT_HERE[kind]}; kubectl has it")
+        if kind in _FROM_FILE and kind in self._allowed:
+            return f"{_FROM_FILE[kind]}={_template_of(kind, template)}"
         if value and (kind if kind in _WITH_TEMPLATE else value) not in self._allowed:
             known = ",".join(sorted(self._allowed))
             text = f'unable to match a printer suitable for the output format "{value}", allowed formats are: {known}'
@@ -36,10 +51,25 @@ class OutputFormat(click.ParamType[str]):
         return str(value)
 
 
+def _template_of(kind: str, file: str) -> str:
+    """Columns stand in two lines, names above paths."""
+    try:
+        text = Path(file).read_text()
+    except OSError as error:
+        fail(f"error: error reading --template {file}, open {file}: {(error.strerror or str(error)).lower()}")
+    if kind == "jsonpath-file":
+        return text
+    names, paths = ([*map(str.split, text.splitlines()), [], []])[:2]
+    if not names or len(names) != len(paths):
+        fail(f"error: number of columns of headers and paths must match in {file}\nhint: a line of names, one of paths")
+    return ",".join(f"{name}:{path}" for name, path in zip(names, paths, strict=True))
+
+
 class PrintOptions(msgspec.Struct, frozen=True, kw_only=True):
     output: str = ""
     sort_by: str = ""
     no_headers: bool = False
+    show_kind: bool = False
     show_labels: bool = False
     label_columns: tuple[str, ...] = ()
     show_managed_fields: bool = False
@@ -66,7 +96,9 @@ def print_documents(found: Found, options: PrintOptions, *, is_one: bool) -> Non
         for resource, doc in found:
             print_object(doc, kind, qualified=resource.qualified)
         return
-    if kind == "jsonpath":
+    if kind == "jsonpath-as-json":
+        print(as_json(values(template, docs[0] if is_one and docs else _list(docs))))
+    elif kind == "jsonpath":
         print(render(template, docs[0] if is_one and docs else _list(docs)), end="")
     elif is_one and docs:
         _print_whole(docs[0], kind)

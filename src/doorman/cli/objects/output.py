@@ -7,6 +7,9 @@ from typing import Any
 from doorman.cli.objects.whole_objects import as_json, as_yaml, without_managers
 
 GAP = 3
+EVENT_WIDTH = len("MODIFIED")
+CELL_WIDTH_MIN = 6
+"""Of kubectl's tables, with the gap."""
 
 
 def print_object(doc: dict[str, Any], output: str, *, qualified: str, verb: str = "") -> None:
@@ -31,10 +34,12 @@ def print_table(
     with_labels: bool = False,
     label_columns: Sequence[str] = (),
     kind: str = "",
+    event: str = "",
 ) -> None:
     """A server's Table as kubectl shows it: names in capitals, cells in columns three apart.
 
-    `kind` stands before each name, where tables of several kinds are shown; `label_columns` get a column each.
+    `event`, what became of them, stands before each row, `kind` before each name, where tables of several kinds are
+    shown; `label_columns` get a column each.
     """
     definitions = table.get("columnDefinitions") or []
     shown = [i for i, column in enumerate(definitions) if wide or not column.get("priority")]
@@ -58,7 +63,10 @@ def print_table(
         spaces = [row["object"]["metadata"].get("namespace", "") for row in table.get("rows") or []]
         first = ["NAMESPACE", *spaces] if with_header else spaces
         rows = [[space, *row] for space, row in zip(first, rows, strict=True)]
-    print_columns(rows)
+    if event:
+        events = [event.ljust(EVENT_WIDTH)] * len(found)
+        rows = [[text, *row] for text, row in zip(["EVENT", *events] if with_header else events, rows, strict=True)]
+    print_columns(rows, width_min=CELL_WIDTH_MIN)
 
 
 def print_columns(rows: Sequence[Sequence[str]], *, width_min: int = 0) -> None:

@@ -8,15 +8,17 @@ import click
 
 from doorman.base.clock import spent
 from doorman.base.errors import ApiError
+from doorman.cli.error_output import fail, told
 from doorman.cli.flag_types import GoDuration
 from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.jsonpath_template import TemplateError
-from doorman.cli.objects.object_arguments import NOTHING_NAMED, ObjectArgument, find_objects
+from doorman.cli.objects.object_arguments import NOTHING_NAMED, ObjectArgument, file_objects, find_objects
 from doorman.cli.objects.object_output import OutputFormat, PrintOptions, print_documents
 from doorman.cli.objects.wanted_states import Created, Gone, Unrecognized, WaitCondition, read_condition
-from doorman.cli.server_connection import ClusterChoice, connect, fail, kubeconfig_option, told
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
+from doorman.client.command_line.http_client import HttpClient
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource
+from doorman.client.command_line.unreachable import Unreachable
 
 _FOREVER = 7 * 24 * 3600.0
 """What kubectl takes a timeout below zero for."""
@@ -28,6 +30,7 @@ _FOREVER = 7 * 24 * 3600.0
     "--for", "wanted", default="", metavar="CONDITION",
     help="create, delete, condition=NAME[=VALUE] or jsonpath={PATH}[=VALUE].",
 )  # fmt: skip
+@click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="Objects that a file names; -: stdin.")
 @click.option("--timeout", type=GoDuration(), default="30s", show_default=True, help="0: look once; -1s: a week.")
 @click.option("-n", "--namespace", default="", help="Which namespace.  [default: the kubeconfig's]")
 @click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
@@ -41,6 +44,7 @@ _FOREVER = 7 * 24 * 3600.0
 @kubeconfig_option
 def command(
     words: tuple[str, ...],
+    files: tuple[str, ...],
     wanted: str,
     timeout: float,
     namespace: str,
@@ -63,7 +67,7 @@ def command(
         condition = read_condition(wanted)
     except Unrecognized as error:
         fail(f"error: {error}")
-    if not words:
+    if not words and not files:
         fail(f"error: {NOTHING_NAMED}\nhint: doorman wait pod/NAME --for=…")
     client = connect(cluster)
     space = "" if all_namespaces else namespace or client.namespace
@@ -71,11 +75,12 @@ def command(
     query = {name: value for name, value in query.items() if value}
     waiting = _Waiting(client, condition, timeout if timeout >= 0 else _FOREVER, output)
     try:
-        arguments = find_objects(client, words)
+        arguments = find_objects(client, words, across_namespaces=all_namespaces) if words else []
+        arguments += file_objects(client, files, namespace)
         if not everything and not query and not all(argument.names for argument in arguments):
             fail("error: resource(s) were provided, but no name was specified\nhint: give a name, -l or --all")
         for argument in arguments:
-            waiting.wait_for_all(argument, space, query)
+            waiting.wait_for_all(argument, argument.namespace or space, query)
     except (NoSuchResource, TemplateError) as error:
         fail(f"error: {error}")
     except (ApiError, Unreachable) as error:

@@ -24,7 +24,7 @@ def without_managers(doc: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def as_json(doc: dict[str, Any]) -> str:
+def as_json(doc: dict[str, Any] | list[Any]) -> str:
     """
     >>> print(as_json({"b": "<1>", "a": []}))
     {

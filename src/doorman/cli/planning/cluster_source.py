@@ -8,9 +8,11 @@ import click
 
 from doorman.base.clock import spent
 from doorman.base.errors import ApiError
+from doorman.cli.error_output import fail_with
 from doorman.cli.paths import default_data_dir
-from doorman.cli.server_connection import ClusterChoice, fail_with
-from doorman.client.command_line.http_client import HttpClient, Unreachable, find_kubeconfig
+from doorman.cli.server_connection import ClusterChoice
+from doorman.client.command_line.http_client import HttpClient, find_kubeconfig
+from doorman.client.command_line.unreachable import Unreachable
 from doorman.snapshot.cluster_reader import read_cluster
 from doorman.snapshot.snapshot_file import load
 from doorman.snapshot.snapshot_format import Snapshot, SnapshotError
@@ -42,7 +44,7 @@ def read(cluster: ClusterChoice, progress: "ProgressLine", *, redacts: bool) -> 
     """Lists only: nothing of the cluster is changed, so that it need not be a Doorman."""
     file = find_kubeconfig(cluster.kubeconfig, default_data_dir() / "kubeconfig")
     try:
-        client = HttpClient(file, cluster.context)
+        client = HttpClient(file, cluster.context, cluster.options)
         counts: dict[str, int] = {}
 
         def told(resource: str, count: int) -> None:

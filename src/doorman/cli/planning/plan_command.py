@@ -8,9 +8,10 @@ import click
 import msgspec
 
 from doorman.api.machinery.schema import Document
-from doorman.cli.objects.apply import documents
+from doorman.cli.objects.apply import manifests_in
 from doorman.cli.planning.cluster_source import bad_input
 from doorman.cli.planning.plan_flags import FAIL_ON, PlanRequest, plan_flags, planned
+from doorman.client.command_line.manifests import ManifestError
 from doorman.plan.plan_actions import ApplyObjects, DrainNodes, LoseNodes, PlanAction, PlanError, Step
 from doorman.plan.plan_result import Plan
 from doorman.plan.plan_script import one_choice, parse_script, seconds_of, taint_action
@@ -108,10 +109,13 @@ def apply(files: tuple[str, ...], request: PlanRequest) -> None:
     \b
     doorman plan apply -f deployment.yaml
     """
-    objects = tuple(msgspec.json.encode(doc) for doc in documents(files))
-    if not objects:
-        bad_input(f"{', '.join(files)} holds no objects", "is it a manifest?")
-    _tell(request, [_now(ApplyObjects(objects=objects))])
+    try:
+        objects = tuple(msgspec.json.encode(doc) for doc in _manifests(files))
+        if not objects:
+            raise PlanError(f"{', '.join(files)} holds no objects", "is it a manifest?")
+        _tell(request, [_now(ApplyObjects(objects=objects))])
+    except PlanError as error:
+        bad_input(str(error), error.hint)
 
 
 @command.command("script", context_settings=_SETTINGS)
@@ -125,15 +129,24 @@ def script(file: Path, request: PlanRequest) -> None:
     """
 
     def manifests(name: str) -> list[Document]:
-        return list(documents((str(file.parent / name),)))
+        return _manifests([str(file.parent / name)])
 
     try:
         steps = parse_script(file.read_text(), str(file), manifests)
         _tell(request, steps)
     except OSError as error:
         bad_input(f"{file} cannot be read: {error.strerror}", "is the path right?")
+    except UnicodeDecodeError as error:
+        bad_input(f"{file} is no YAML: {error}", "docs/plan.md shows a script")
     except PlanError as error:
         bad_input(str(error), error.hint)
+
+
+def _manifests(files: Sequence[str]) -> list[Document]:
+    try:
+        return list(manifests_in(files))
+    except ManifestError as error:
+        raise PlanError(str(error), error.hint or "is the path right?") from error
 
 
 def _now(action: PlanAction) -> Step:

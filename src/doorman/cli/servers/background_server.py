@@ -76,7 +76,7 @@ def start(name: str, arguments: Sequence[str]) -> BackgroundServer:
     line = process.stdout.readline().decode()
     if not line.startswith("ready "):
         process.wait()
-        raise NotStarted((directory / LOG).read_text(errors="replace").strip())
+        raise NotStarted(server_log(name).strip())
     _, address, file = line.split(maxsplit=2)
     server = BackgroundServer(
         name=name,
@@ -87,6 +87,10 @@ def start(name: str, arguments: Sequence[str]) -> BackgroundServer:
     )
     (directory / STATE).write_bytes(msgspec.json.encode(server))
     return server
+
+
+def server_log(name: str) -> str:
+    return (directory_of(name) / LOG).read_text(errors="replace")
 
 
 def stop(server: BackgroundServer) -> bool:

@@ -10,7 +10,7 @@ import click
 from doorman.base.clock import SystemClock
 from doorman.cli.objects.output import print_columns
 from doorman.cli.paths import default_data_dir
-from doorman.runtime.credentials import certificates_of, renew_server_certificate
+from doorman.runtime.access.credentials import certificates_of, renew_server_certificate
 from doorman.store.store_contract import Unusable
 
 _directory = click.option(

@@ -1,5 +1,6 @@
 """The flags of kube-apiserver that say where its etcd is, under their own names."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -13,6 +14,7 @@ from doorman.store.etcd.etcd_tls import EtcdTls
 
 F = TypeVar("F", bound=Callable[..., Any])  # a command
 
+_URL: Final = re.compile(r"https?://([^/:\[\]]+|\[[0-9a-fA-F:.%]+\]):[0-9]{1,5}")
 _PATH: Final = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS: Final = (
     click.option("--etcd-servers", metavar="URL,…", help="Keep everything in this etcd cluster."),
@@ -33,6 +35,8 @@ _OPTIONS: Final = (
         help="none: with etcd, this server is not behind the service `kubernetes`.",
     ),
     click.option("--lease-reuse-duration-seconds", type=click.IntRange(min=0), default=60, hidden=True),
+    click.option("--etcd-healthcheck-timeout", type=GoDuration(), default="2s", hidden=True),
+    click.option("--etcd-readycheck-timeout", type=GoDuration(), default="2s", hidden=True),
 )
 
 
@@ -48,8 +52,8 @@ def etcd_settings_of(flags: dict[str, Any]) -> EtcdSettings | None:  # what clic
         return None
     servers = tuple(url.strip().rstrip("/") for url in flags["etcd_servers"].split(",") if url.strip())
     schemes = {url.partition("://")[0] for url in servers}
-    if not servers or not schemes <= {"http", "https"} or any("://" not in url for url in servers):
-        raise _usage("--etcd-servers takes URLs", "--etcd-servers=http://127.0.0.1:2379")
+    if not servers or not all(map(_URL.fullmatch, servers)):
+        raise _usage("--etcd-servers takes URLs with ports", "--etcd-servers=http://127.0.0.1:2379")
     if len(schemes) > 1:
         raise _usage("--etcd-servers mixes http and https", "give all members under one scheme")
     if flags["in_memory"]:
@@ -67,6 +71,8 @@ def etcd_settings_of(flags: dict[str, Any]) -> EtcdSettings | None:  # what clic
         compaction_seconds=flags["etcd_compaction_interval"],
         event_seconds=round(flags["event_ttl"]),
         lease_reuse_seconds=flags["lease_reuse_duration_seconds"],
+        healthcheck_seconds=flags["etcd_healthcheck_timeout"],
+        readycheck_seconds=flags["etcd_readycheck_timeout"],
         reconciles_endpoints=flags.get("endpoint_reconciler_type", "lease") == "lease",
     )
 

@@ -1,5 +1,6 @@
 """A client over HTTP for the command line. kubeconfig, certificates, tokens and exec plugins are lightkube's work."""
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
@@ -20,34 +21,36 @@ from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time
 from doorman.client.command_line.api_client import error_of
+from doorman.client.command_line.connection_options import USUAL_CONNECTION, ConnectionOptions
 from doorman.client.command_line.kubeconfig_list import files_of, merged
+from doorman.client.command_line.unreachable import Unreachable
 
-TIMEOUT_SECONDS: Final = 30.0
 _GIVE_ONE: Final = "give one with --kubeconfig or $KUBECONFIG; `doorman up` writes one"
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
-class Unreachable(Exception):
-    """No server to talk to, or no kubeconfig to find it with."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
 class HttpClient:
     def __init__(
-        self, kubeconfig: Path | None, context: str = "", *, warn: Callable[[str], None] | None = None
+        self,
+        kubeconfig: Path | None,
+        context: str = "",
+        options: ConnectionOptions = USUAL_CONNECTION,
+        *,
+        warn: Callable[[str], None] | None = None,
     ) -> None:
         """`warn` is told what servers warn of, each thing once."""
-        config = chosen_config(kubeconfig, context)
+        config = options.applied_to(chosen_config(kubeconfig, context))
+        self.user = config.context.user or ""
+        self._options = options
         self.namespace = config.context.namespace or "default"
         self.server = config.cluster.server
         self._date = ""
         self._warn = warn
         self._warned: set[str] = set()
         try:
-            self._client = Client(config, ConnectionParams(timeout=httpx2.Timeout(TIMEOUT_SECONDS), trust_env=False))
+            self._client = Client(
+                config, ConnectionParams(timeout=httpx2.Timeout(options.timeout_seconds), trust_env=False)
+            )
         except (ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unusable(kubeconfig, error) from error
 
@@ -62,21 +65,22 @@ class HttpClient:
         accept: str = "application/json",
     ) -> Any:  # the answer, parsed
         """The parsed answer; a Status of failure is raised as the ApiError it was."""
-        headers = {"Accept": accept}
+        headers = [("Accept", accept), *self._options.headers()]
         content = None
         if body is not None:
             content = body if isinstance(body, bytes) else msgspec.json.encode(body)
-            headers["Content-Type"] = content_type
+            headers.append(("Content-Type", content_type))
         answer = self._answer(method, _with_query(path, query), content, headers)
         return msgspec.json.decode(answer) if answer else None
 
     def text(self, path: str) -> str:
         """What a path answers, as it comes."""
-        return self._answer("GET", path, None, {}).decode()
+        return self._answer("GET", path, None, self._options.headers()).decode()
 
-    def _answer(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> bytes:
+    def _answer(self, method: str, path: str, content: bytes | None, headers: list[tuple[str, str]]) -> bytes:
+        headers = [*headers, ("User-Agent", "doorman")]
         try:
-            answer = self._client.request(method, path, content=content, headers={**headers, "User-Agent": "doorman"})
+            answer = self._client.request(method, path, content=content, headers=headers)
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
         self._date = answer.headers.get("date", "")
@@ -87,9 +91,12 @@ class HttpClient:
 
     def watch(self, path: str, *, query: Mapping[str, str], accept: str = "application/json") -> Iterator[Any]:
         """Watch events, parsed, until the server ends the stream."""
-        full = _with_query(path, {**query, "watch": "1"})
+        seconds = self._options.timeout_seconds if self._options.is_timeout_given else None
+        limit = {"timeoutSeconds": str(math.ceil(seconds))} if seconds is not None else {}
+        full = _with_query(path, {**limit, **query, "watch": "1"})
+        headers = [("Accept", accept), *self._options.headers()]
         try:
-            with self._client.stream("GET", full, headers={"Accept": accept}, timeout=None) as answer:
+            with self._client.stream("GET", full, headers=headers, timeout=None) as answer:
                 if answer.status_code >= 400:
                     raise error_of(answer.status_code, answer.read())
                 for line in answer.iter_lines():
@@ -106,9 +113,12 @@ class HttpClient:
             return parsedate_to_datetime(self._date).timestamp()
 
     def is_doorman(self) -> bool:
-        """Whether what answers there is a Doorman: it serves kinds of its own. Raises Unreachable."""
+        """Whether what answers there is a Doorman: it serves kinds of its own. Raises Unreachable.
+
+        That is asked as oneself: whoever one acts as may be allowed nothing.
+        """
         try:
-            self.request("GET", "/apis/doorman.dev")
+            self._answer("GET", "/apis/doorman.dev", None, [])
         except ApiError:
             return False
         return True
@@ -131,6 +141,9 @@ class HttpClient:
             return Unreachable(
                 f"The connection to the server {host} was refused - did you specify the right host or port?", hint
             )
+        if isinstance(error, httpx2.TimeoutException):
+            hint = "it takes longer than --request-timeout, or than 30s without"
+            return Unreachable(f"Unable to connect to the server {host}: context deadline exceeded", hint)
         return Unreachable(f"Unable to connect to the server {host}: {error}", hint)
 
 

@@ -16,7 +16,7 @@ Manifest = dict[str, Any]  # an object as people write it
 
 
 class ManifestError(ValueError):
-    """A text that holds something else than manifests."""
+    """What cannot be read, or holds something else than manifests. The hint may be empty."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -35,7 +35,11 @@ def parse_manifests(text: str, source: str) -> list[Manifest]:
 def _objects(document: object, source: str) -> Iterator[Manifest]:
     if not isinstance(document, dict) or not document.get("kind") or not document.get("apiVersion"):
         raise ManifestError(f"{source} holds something without kind and apiVersion", "is it a manifest?")
-    yield from document["items"] if document["kind"].endswith("List") and "items" in document else [document]
+    items = document["items"] if str(document["kind"]).endswith("List") and "items" in document else [document]
+    for one in items if isinstance(items, list) else [items]:
+        if not isinstance(one, dict):
+            raise ManifestError(f"{source} holds a list of something else than objects", "is it a manifest?")
+        yield one
 
 
 class Applied:
@@ -51,7 +55,13 @@ class Applied:
 
 
 def apply_manifest(
-    client: ApiClient, manifest: Manifest, *, namespace: str = "", force: bool = False, dry_run: bool = False
+    client: ApiClient,
+    manifest: Manifest,
+    *,
+    namespace: str = "",
+    force: bool = False,
+    dry_run: bool = False,
+    manager: str = FIELD_MANAGER,
 ) -> Applied:
     """Create what is not there, change what is. Raises ApiError and NoSuchResource."""
     resource = resource_of_kind(client, manifest["apiVersion"], manifest["kind"])
@@ -67,7 +77,7 @@ def apply_manifest(
         if error.code != 404:
             raise
         before = None
-    query = {"fieldManager": FIELD_MANAGER, "force": "true" if force else "false", "fieldValidation": "Strict"}
+    query = {"fieldManager": manager, "force": "true" if force else "false", "fieldValidation": "Strict"}
     if dry_run:
         query["dryRun"] = "All"
     answer = client.request("PATCH", path, query=query, body=manifest, content_type=_APPLY)

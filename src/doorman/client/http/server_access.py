@@ -15,7 +15,8 @@ from lightkube.config.models import User, UserExec
 
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
-from doorman.client.command_line.http_client import Unreachable, chosen_config
+from doorman.client.command_line.http_client import chosen_config
+from doorman.client.command_line.unreachable import Unreachable
 
 TOKEN_FILE_SECONDS: Final = 60.0
 """A token file is read again so often: whoever wrote it replaces it before it expires."""

@@ -15,7 +15,7 @@ from typing import Final
 from cryptography import x509
 
 from doorman.api.identity import User
-from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.views.access.certificates import CertificateSigningRequest
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time

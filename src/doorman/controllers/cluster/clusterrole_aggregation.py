@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.label_selectors import matches
-from doorman.api.views.rbac import PolicyRule, Role
+from doorman.api.views.access.rbac import PolicyRule, Role
 from doorman.base.clock import Instant
 from doorman.client.actions import Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source

@@ -9,7 +9,7 @@ Keys: names of FlowSchemas.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from doorman.api.views.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS, FlowSchema
+from doorman.api.views.access.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS, FlowSchema
 from doorman.api.views.meta import Object
 from doorman.base.clock import Instant
 from doorman.base.go_format import quote

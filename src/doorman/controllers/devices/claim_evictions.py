@@ -63,6 +63,12 @@ def selects(rule: DeviceTaintRule, device: DeviceId) -> bool:
     return selector_names_device(rule.spec.device_selector, device, missing_is_all=False)
 
 
+def selects_any(rule: DeviceTaintRule, claim: ResourceClaim) -> bool:
+    """Whether the rule names any of the devices that a claim has."""
+    allocation = claim.status.allocation
+    return allocation is not None and any(selects(rule, result.id) for result in allocation.devices.results)
+
+
 def claim_eviction(
     claim: ResourceClaim, published: Mapping[str, TaintsByDevice], rules: Mapping[str, DeviceTaintRule]
 ) -> ClaimEviction | None:

@@ -21,11 +21,14 @@ from doorman.semantics.devices.device_taints import NO_EXECUTE, ClaimEviction
 
 Allocated = Mapping[str, tuple[ResourceClaim, ClaimEviction | None]]
 """Allocated claims by key, each with when its pods must leave."""
+Planned = Mapping[str, ClaimEviction]
+"""When pods must leave, by `namespace/name/uid`."""
 
 
 def rule_counts(
     rule: DeviceTaintRule,
     allocated: Allocated,
+    planned: Planned,
     published: Mapping[str, TaintsByDevice],
     pods: ListerOf[Pod],
     slices: ListerOf[ResourceSlice],
@@ -34,13 +37,13 @@ def rule_counts(
     """With effect None it is counted what the rule would do, were it NoExecute and alone."""
     effect = rule.spec.taint.effect
     if effect == NO_EXECUTE:
-        pending, namespaces = _pending(rule, allocated, pods)
+        pending, namespaces = _pending(rule, planned, pods)
         return RuleCounts(pending_pods=pending, pending_namespaces=namespaces, evicted_pods=evicted)
     if effect != "None":
         return RuleCounts(evicted_pods=evicted)
     only = {rule.metadata.name: _as_evicting(rule)}
     supposed = {key: (claim, claim_eviction(claim, published, only)) for key, (claim, _) in allocated.items()}
-    pending, namespaces = _pending(rule, supposed, pods)
+    pending, namespaces = _pending(rule, _planned(supposed, pods), pods)
     return RuleCounts(
         pending_pods=pending,
         pending_namespaces=namespaces,
@@ -55,25 +58,29 @@ def rule_counts(
     )
 
 
-def _pending(rule: DeviceTaintRule, allocated: Allocated, pods: ListerOf[Pod]) -> tuple[int, int]:
+def _pending(rule: DeviceTaintRule, planned: Planned, pods: ListerOf[Pod]) -> tuple[int, int]:
     """Pods that must leave because of the rule, once for each reason, and in how many namespaces."""
     count = 0
     namespaces: set[str] = set()
-    users: dict[str, None] = {}
-    for claim, eviction in allocated.values():
-        if eviction is not None and any(one.rule_uid == rule.metadata.uid for one in eviction.reasons):
-            namespace = claim.metadata.namespace
-            users.update(dict.fromkeys(f"{namespace}/{one.name}" for one in claim.status.reserved_for))
-    for key in users:
-        pod = pods.get(key)
-        if pod is None or pod.metadata.deletion_timestamp:
-            continue
-        own = pod_eviction(pod, allocated)
-        matching = sum(one.rule_uid == rule.metadata.uid for one in own.reasons) if own is not None else 0
-        if matching:
-            count += matching
+    for own, eviction in planned.items():
+        matching = [one for one in eviction.reasons if one.rule_uid == rule.metadata.uid]
+        key, _, uid = own.rpartition("/")
+        pod = pods.get(key) if matching else None
+        if pod is not None and pod.metadata.uid == uid and not pod.metadata.deletion_timestamp:
+            count += len(matching)
             namespaces.add(pod.metadata.namespace)
     return count, len(namespaces)
+
+
+def _planned(allocated: Allocated, pods: ListerOf[Pod]) -> dict[str, ClaimEviction]:
+    found: dict[str, ClaimEviction] = {}
+    for claim, eviction in allocated.values():
+        for one in claim.status.reserved_for if eviction is not None else ():
+            pod = pods.get(f"{claim.metadata.namespace}/{one.name}")
+            own = pod_eviction(pod, allocated) if pod is not None else None
+            if pod is not None and own is not None:
+                found[f"{pod.metadata.key}/{pod.metadata.uid}"] = own
+    return found
 
 
 def _count_published(rule: DeviceTaintRule, slices: ListerOf[ResourceSlice]) -> int:

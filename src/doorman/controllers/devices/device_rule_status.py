@@ -5,10 +5,11 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.views.meta import Condition
-from doorman.api.views.resource.devices import TAINT_RULES, DeviceTaintRule
+from doorman.api.views.resource.devices import RESOURCE_VERSION, TAINT_RULES, DeviceTaintRule
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
-from doorman.client.actions import Patch
+from doorman.client.actions import Patch, PatchType
+from doorman.controllers.devices.device_eviction_messages import NAME
 from doorman.semantics.devices.device_taints import NO_EXECUTE
 
 CONDITION: Final = "EvictionInProgress"
@@ -82,8 +83,20 @@ def decide_report(rule: DeviceTaintRule, counts: RuleCounts, now: Instant) -> Pa
         "observedGeneration": generation,
         "lastTransitionTime": to_time(now),
     }
-    body = {"metadata": {"uid": rule.metadata.uid}, "status": {"conditions": [condition]}}
-    return Patch(resource=TAINT_RULES, name=rule.metadata.name, subresource="status", body=body)
+    body = {
+        "apiVersion": RESOURCE_VERSION,
+        "kind": "DeviceTaintRule",
+        "metadata": {"uid": rule.metadata.uid},
+        "status": {"conditions": [condition]},
+    }
+    return Patch(
+        resource=TAINT_RULES,
+        name=rule.metadata.name,
+        subresource="status",
+        body=body,
+        type=PatchType.APPLY,
+        manager=NAME,
+    )
 
 
 def _pending(counts: RuleCounts) -> str:

@@ -37,6 +37,7 @@ from doorman.controllers.devices.claim_evictions import (
     evicting_taints,
     pod_eviction,
     pool_key,
+    selects_any,
     slice_pools,
 )
 from doorman.controllers.devices.device_eviction_messages import (
@@ -60,7 +61,10 @@ DURATION_BUCKETS_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 1
 
 
 def claim_keys(change: ObjectChange) -> Iterable[str]:
-    return (f"claim/{change.newest.metadata.key}",)
+    """Who has no devices, and had none, can lose none."""
+    sides: tuple[ResourceClaim | None, ...] = (change.old, change.new)
+    is_allocated = any(side is not None and side.status.allocation is not None for side in sides)
+    return (f"claim/{change.newest.metadata.key}",) if is_allocated else ()
 
 
 def pod_keys(change: ObjectChange) -> Iterable[str]:
@@ -73,7 +77,7 @@ def pod_keys(change: ObjectChange) -> Iterable[str]:
     if new is None:
         return (f"gone/{key}/{newest.metadata.uid}",)
     keys = []
-    if (
+    if new.spec.node_name and (
         old is None
         or old.metadata.uid != new.metadata.uid
         or old.spec.node_name != new.spec.node_name
@@ -239,17 +243,18 @@ class DeviceTaintEvictionController:
         before = self._evicting_rules.pop(name, None)
         if rule is not None and rule.spec.taint.effect == NO_EXECUTE:
             self._evicting_rules[name] = rule
+        if before is not None and (rule is None or rule.metadata.uid != before.metadata.uid):
+            self._evicted_by_rule.pop(before.metadata.uid, None)
+        # There may be very many, so each is a key of its own; the status tells what they came to.
+        evicting = [one for one in (before, self._evicting_rules.get(name)) if one is not None]
+        for key, (claim, _) in self._allocated.items() if evicting else ():
+            if any(selects_any(one, claim) for one in evicting):
+                plan.wake(f"claim/{key}", plan.now)
         if rule is not None:
             self._status_due.pop(name, None)
             plan.wake(f"status/{name}", plan.now)
             if rule.spec.device_selector is None and rule.spec.taint.effect in ("NoSchedule", NO_EXECUTE):
                 plan.actions.append(no_selector_event(rule))
-        if before is not None and (rule is None or rule.metadata.uid != before.metadata.uid):
-            self._evicted_by_rule.pop(before.metadata.uid, None)
-        if before is None and name not in self._evicting_rules:
-            return
-        for key in list(self._allocated):
-            self._reevaluate(key, plan)
 
     def _reevaluate(self, key: str, plan: "_Plan") -> None:
         claim, _ = self._allocated[key]
@@ -335,6 +340,7 @@ class DeviceTaintEvictionController:
         counts = rule_counts(
             rule,
             self._allocated,
+            self._planned,
             self._published,
             self._pods,
             self._slices,

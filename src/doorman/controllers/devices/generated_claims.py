@@ -1,6 +1,7 @@
 """Claims that are made for a pod from templates: their names and manifests, and what the pod is told of them."""
 
 from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 
@@ -12,7 +13,7 @@ from doorman.api.views.resource.resource_claims import (
     ResourceClaimTemplate,
 )
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.pod_state import fnv1a_32, safe_suffix
+from doorman.controllers.pods.pod_state import safe_suffix
 from doorman.semantics.devices.pod_claims import is_made_for
 
 NAME_BASE_MAX: Final = 57
@@ -63,7 +64,7 @@ def claim_manifest_from(
         missing = f'{CLAIM_TEMPLATES.replace("templates", "template")} "{name}" not found'
         raise MissingTemplate(f'resource claim template "{name}": {missing}')
     base = generate_name(pod.metadata.name, entry.name)
-    suffix = safe_suffix(fnv1a_32(f"{pod.metadata.uid}/{entry.name}/{attempt}".encode()))
+    suffix = safe_suffix(crc32(f"{pod.metadata.uid}/{entry.name}/{attempt}".encode()))
     own = template.spec.metadata
     owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid, "controller": True}
     metadata: Manifest = {

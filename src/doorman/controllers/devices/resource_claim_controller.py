@@ -55,6 +55,7 @@ from doorman.semantics.devices.pod_claims import (
 
 NAME: Final = "resourceclaim-controller"
 COMPONENT: Final = "resource_claim"
+FIELD_MANAGER: Final = "ResourceClaimController"
 WORKERS: Final = 64
 BY_CLAIM: Final = "resourceClaim"
 BY_TEMPLATE: Final = "resourceClaimTemplate"
@@ -77,11 +78,23 @@ def pod_keys(change: ObjectChange) -> Iterable[str]:
     if not newest.spec.resource_claims and extended is None:
         return ()
     if change.new is not None and not is_done(newest):
-        return (f"pod/{newest.metadata.key}",) if newest.spec.resource_claims else ()
+        is_news = newest.spec.resource_claims and not _is_treated_alike(change.old, newest)
+        return (f"pod/{newest.metadata.key}",) if is_news else ()
     used = [f"claim/{key}" for key in claim_keys_of(newest)]
     if extended is not None:
         used.append(f"claim/{newest.metadata.namespace}/{extended.resource_claim_name}")
     return used
+
+
+def _is_treated_alike(old: Pod | None, new: Pod) -> bool:
+    """Whether rules 1 and 2 say the same of both: reports on a pod that runs are of no interest."""
+    return (
+        old is not None
+        and old.metadata.uid == new.metadata.uid
+        and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
+        and old.spec.node_name == new.spec.node_name
+        and old.status.resource_claim_statuses == new.status.resource_claim_statuses
+    )
 
 
 def claim_keys(change: ObjectChange) -> Iterable[str]:
@@ -133,6 +146,16 @@ def decide_release(claim: ResourceClaim, remaining: Sequence[ClaimConsumer]) -> 
     if claim.status.allocation is not None:
         actions.append(_json_patch(claim, [{"op": "remove", "path": "/status/allocation"}]))
     return [*actions, _without_finalizer(claim)]
+
+
+def is_served(pod: Pod, claim: ResourceClaim) -> bool:
+    """Whether rules 1 and 2 are met as far as this claim goes: most changes of claims are of no use to their pods."""
+    for reference in known_references(pod):
+        if reference.name == claim.metadata.name:
+            is_usable = not reference.is_generated or is_made_for(claim, pod)
+            is_placed = bool(pod.spec.node_name) and claim.status.allocation is not None
+            return is_usable and (not is_placed or is_reserved_for(claim, pod))
+    return False
 
 
 class ResourceClaimController:
@@ -235,7 +258,14 @@ class ResourceClaimController:
             except MissingTemplate as error:
                 raise MissingTemplate(f"PodResourceClaim {entry.name}: {error}") from error
             # Made of what is stored already, and of copies: the server need not look at it as at a stranger's.
-            create = Create(resource=CLAIMS, namespace=pod.metadata.namespace, body=manifest, is_given_away=True)
+            # It is waited for with the patch that tells the pod of it.
+            create = Create(
+                resource=CLAIMS,
+                namespace=pod.metadata.namespace,
+                body=manifest,
+                is_given_away=True,
+                is_waited_for=False,
+            )
             actions.append(create)
             self._making[key] = "true" if asks_for_admin_access(manifest) else "false"
             fresh[entry.name] = manifest["metadata"]["name"]
@@ -280,18 +310,19 @@ class ResourceClaimController:
 
     def _reconcile_claim(self, claim_key: str, now: Instant) -> Result:
         claim = self._claims.get(claim_key)
-        users = [(f"pod/{pod.metadata.key}", now) for pod in self._pods.by(BY_CLAIM, claim_key) if not is_done(pod)]
+        users = [pod for pod in self._pods.by(BY_CLAIM, claim_key) if not is_done(pod)]
         if claim is None:
-            return Result(wakes=users)
+            return Result(wakes=_wakes(users, now))
         remaining = decide_remaining(claim, self._pods)
         actions = decide_release(claim, remaining)
         if not remaining and not claim.metadata.deletion_timestamp and self._is_left_over(claim):
             meta = claim.metadata
             actions.append(Delete(resource=CLAIMS, namespace=meta.namespace, name=meta.name, uid=meta.uid))
         owner = controller_of(claim.metadata)
-        if owner is not None and owner.kind == "Pod":
-            users.append((f"pod/{claim.metadata.namespace}/{owner.name}", now))
-        return Result(actions=actions, wakes=list(dict.fromkeys(users)))
+        owning = self._pods.get(f"{claim.metadata.namespace}/{owner.name}") if owner is not None else None
+        if owning is not None and owning not in users:
+            users.append(owning)
+        return Result(actions=actions, wakes=_wakes([pod for pod in users if not is_served(pod, claim)], now))
 
     def _is_left_over(self, claim: ResourceClaim) -> bool:
         """Rule 5."""
@@ -300,6 +331,10 @@ class ResourceClaimController:
             return False
         pod = self._pods.get(f"{claim.metadata.namespace}/{owner.name}")
         return pod is not None and (pod.metadata.uid != owner.uid or is_done(pod))
+
+
+def _wakes(pods: Iterable[Pod], now: Instant) -> list[tuple[str, Instant]]:
+    return [(f"pod/{pod.metadata.key}", now) for pod in pods]
 
 
 def _labels(claim: ResourceClaim) -> tuple[str, str, str]:
@@ -320,7 +355,14 @@ def _told(pod: Pod, names: dict[str, str]) -> Patch:
         namespace=pod.metadata.namespace,
         name=pod.metadata.name,
         subresource="status",
-        body={"metadata": {"uid": pod.metadata.uid}, "status": {"resourceClaimStatuses": statuses}},
+        body={
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"uid": pod.metadata.uid},
+            "status": {"resourceClaimStatuses": statuses},
+        },
+        type=PatchType.APPLY,
+        manager=FIELD_MANAGER,
     )
 
 

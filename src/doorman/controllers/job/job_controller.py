@@ -7,6 +7,8 @@ computed from, because a count made from an older one would be lost. See `job_po
 A Job that ends says why in two steps: first that it will (SuccessCriteriaMet or FailureTarget), and when its last pod
 has ended that it has (Complete or Failed). See `job_indexes` for indexes that fail or succeed on their own.
 
+A Job that says (`managedBy`) that somebody else manages it is left alone, and so are its pods.
+
 A pod whose Job is gone is nobody's to count: its finalizer is taken off, or it would never go.
 
 Keys: `job/<namespace>/<name>`, `orphan/<namespace>/<pod>`, and those of `pod_control`.
@@ -40,20 +42,23 @@ from doorman.controllers.job.job_pods import (
     EndedPods,
     free_indexes,
     is_indexed,
+    is_tracked,
     job_pod,
     parse_indexes,
+    release,
     replaces_only_failed,
     restarts_too_often,
     sort_ended,
     wanted_active,
 )
 from doorman.controllers.pods.controller_refs import BY_OWNER
-from doorman.controllers.pods.pod_control import Owner, PodControl
+from doorman.controllers.pods.pod_control import KEYS, Owner, PodControl
 from doorman.controllers.pods.pod_state import created_order, is_active, is_ready, owner_reference
 from doorman.controllers.pods.status_reports import condition_body, reference_to, status_patch
 
 NAME: Final = "job-controller"
 KIND: Final = "Job"
+MANAGER: Final = "kubernetes.io/job-controller"
 WORKERS: Final = 32
 PODS_PER_SYNC_MAX: Final = 500
 
@@ -72,7 +77,7 @@ def pod_keys(change: ObjectChange) -> Iterable[str]:
         return
     if owner is not None:
         yield f"job/{pod.metadata.namespace}/{owner.name}"
-    if _is_tracked(pod) and (owner is None or pod.metadata.deletion_timestamp):
+    if is_tracked(pod) and (owner is None or pod.metadata.deletion_timestamp):
         yield f"orphan/{pod.metadata.key}"
 
 
@@ -181,7 +186,7 @@ class JobController:
 
     def reconcile(self, key: str, now: Instant) -> Result:
         kind, _, rest = key.partition("/")
-        if kind in ("create", "delete"):
+        if kind in KEYS:
             return self._control.reconcile(key, now)
         if kind == "orphan":
             return self._sync_orphan(rest)
@@ -201,24 +206,26 @@ class JobController:
             orphans = [(f"orphan/{pod.metadata.key}", now) for pod in self._pods.by(BY_OWNER, gone)] if gone else []
             return Result(wakes=[*orphans, (f"job/{key}", now)] if job is not None else orphans)
         self._uids[key] = job.metadata.uid
+        if job.spec.managed_by not in (None, MANAGER):
+            return DONE
         pods = [
             self._control.seen_as_deleting(pod)
             for pod in self._pods.by(BY_OWNER, job.metadata.uid)
             if (owner := controller_of(pod.metadata)) is not None and owner.uid == job.metadata.uid
         ]
         if job.metadata.deletion_timestamp or job.status.is_finished:
-            return Result(actions=[_release(pod) for pod in pods if _is_tracked(pod)])
+            return Result(actions=[release(pod) for pod in pods if is_tracked(pod)])
         return self._control.with_late(self._run(key, job, pods, now), f"job/{key}", now)
 
     def _sync_orphan(self, key: str) -> Result:
         pod = self._pods.get(key)
-        if pod is None or not _is_tracked(pod):
+        if pod is None or not is_tracked(pod):
             return DONE
         owner = controller_of(pod.metadata)
         job = self._jobs.get(f"{pod.metadata.namespace}/{owner.name}") if owner is not None else None
         if owner is not None and job is not None and job.metadata.uid == owner.uid:
             return DONE
-        return Result(actions=(_release(pod),))
+        return Result(actions=(release(pod),))
 
     def _run(self, key: str, job: Job, pods: Sequence[Pod], now: Instant) -> Result:
         ended = sort_ended(job, pods)
@@ -256,7 +263,7 @@ class JobController:
         if patch is not None:
             actions.append(patch)
         done = (*ended.succeeded, *ended.failed, *ended.ignored)
-        actions.extend(_release(pod) for pod in done if _is_tracked(pod))
+        actions.extend(release(pod) for pod in done if is_tracked(pod))
         deadline = deadline_of(job, status)
         return Result(actions=actions, wakes=_soonest(wakes, owner.key, deadline, now))
 
@@ -359,16 +366,7 @@ def _uncounted(status: JobStatus) -> bool:
 
 
 def _is_new(pod: Pod, known: set[str]) -> bool:
-    return _is_tracked(pod) and pod.metadata.uid not in known
-
-
-def _is_tracked(pod: Pod) -> bool:
-    return TRACKING in pod.metadata.finalizers
-
-
-def _release(pod: Pod) -> Patch:
-    body = {"metadata": {"uid": pod.metadata.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING]}}
-    return Patch(resource="pods", namespace=pod.metadata.namespace, name=pod.metadata.name, body=body)
+    return is_tracked(pod) and pod.metadata.uid not in known
 
 
 def _soonest(

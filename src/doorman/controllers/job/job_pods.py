@@ -22,6 +22,7 @@ import msgspec
 from doorman.api.views.batch import Job, OnExitCodes, PodFailureRule
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
+from doorman.client.actions import Patch
 from doorman.controllers.pods.pod_control import Body, pod_body
 from doorman.controllers.pods.pod_state import is_active
 
@@ -232,3 +233,13 @@ def _match_exit_codes(wanted: OnExitCodes, pod: Pod) -> str:
         if (ended.exit_code in wanted.values) is (wanted.operator == "In"):
             return f"Container {status.name} for pod {pod.metadata.key} failed with exit code {ended.exit_code}"
     return ""
+
+
+def is_tracked(pod: Pod) -> bool:
+    return TRACKING in pod.metadata.finalizers
+
+
+def release(pod: Pod) -> Patch:
+    """The pod has been counted, or is nobody's to count."""
+    body = {"metadata": {"uid": pod.metadata.uid, "$deleteFromPrimitiveList/finalizers": [TRACKING]}}
+    return Patch(resource="pods", namespace=pod.metadata.namespace, name=pod.metadata.name, body=body)

@@ -45,6 +45,13 @@ class NoExecuteTaints:
         is_tainted = has_taint(node.spec.taints, wanted) or self.intents.get(node.metadata.name) == Intent(wanted)
         self._zones.known(zone).put(node.metadata.name, now, is_tainted=is_tainted)
 
+    def keep_waiting(self, name: str, zone: str, now: Instant) -> bool:
+        """Of a node that waited at the last pass and has changed in nothing: whether it does so still."""
+        if name in self.intents:
+            return False
+        self._zones.known(zone).put(name, now, is_tainted=False)
+        return True
+
     def clear(self, node: Node, zone: str, now: Instant, wakes: list[tuple[str, Instant]]) -> None:
         self._zones.known(zone).remove(node.metadata.name)
         self.intents.pop(node.metadata.name, None)

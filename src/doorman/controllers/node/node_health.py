@@ -35,8 +35,8 @@ class NodeMemory:
     """What the controller remembers of one node between passes."""
 
     __slots__ = (
-        "is_counted", "is_given_up", "is_passed_over", "is_settled", "lease", "lease_key", "node", "probed", "ready",
-        "uid", "zone",
+        "is_counted", "is_given_up", "is_passed_over", "is_settled", "is_waiting", "lease", "lease_key", "node",
+        "probed", "ready", "uid", "zone",
     )  # fmt: skip
 
     def __init__(self, node: Node, zone: str, probed: Instant) -> None:
@@ -51,6 +51,8 @@ class NodeMemory:
         """As the node is now, there is nothing to do about it while it gives signs of life."""
         self.is_given_up = False
         """Unknown, and has its taint: there is nothing to do about it until it is heard of again."""
+        self.is_waiting = False
+        """Unknown, and has no such taint: it waits for its turn, until it is heard of again."""
         self.is_passed_over = False
         """Its signs of life are not looked at, for they are certain."""
         self.is_counted = True

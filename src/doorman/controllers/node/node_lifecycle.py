@@ -109,6 +109,12 @@ class NodeLifecycleController:
         """Ready nodes whose flip to Unknown is this controller's own doing and whose pods are to be marked for it."""
         self._behind: tuple[str, int] | None = None
         """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
+        self._monitored: Sequence[Node] = ()
+        """The nodes as they were listed for the last pass; of them those that the next one must look at, if it finds
+        the same list, and by zone how many others are ready.
+        """
+        self._watched: list[Node] = []
+        self._passed_over: dict[str, int] = {}
         self._measures = NodeCollectorMetrics()
         self._no_execute = NoExecuteTaints(nodes, self._zones, self._measures.evictions)
 
@@ -173,45 +179,73 @@ class NodeLifecycleController:
         self._note_arrivals(nodes, now, actions, wakes)
         if self._is_behind():
             return Result(actions=actions, wakes=(*wakes, again))
-        begun = node_begun = self._stopwatch()
-        ready: dict[str, int] = {}
-        not_ready: dict[str, int] = {}
-        for node in nodes:
-            memory = self._memories[node.metadata.name]
-            if memory.is_settled and memory.node is node and (memory.is_passed_over or self._is_alive(memory, now)):
-                if memory.is_counted:
-                    ready[memory.zone] = ready.get(memory.zone, 0) + 1
-                continue
-            if memory.is_given_up and memory.node is node and self._leases.get(memory.lease_key) is memory.lease:
-                if memory.is_counted:
-                    not_ready[memory.zone] = not_ready.get(memory.zone, 0) + 1
-                continue
-            current = self._observe(node, memory, now, wakes)
-            memory.is_counted = EXCLUDE_LABEL not in node.metadata.labels
-            memory.is_settled = current == "True" and not has_no_execute(node)
-            memory.is_given_up = current == "Unknown" and has_taint(node.spec.taints, UNREACHABLE_NO_EXECUTE)
-            memory.is_passed_over = memory.is_settled and self._settings.is_alive_for_certain(node)
-            if memory.is_counted:
-                counted = ready if current == "True" else not_ready
-                counted[memory.zone] = counted.get(memory.zone, 0) + 1
-            if current is not None:
-                self._no_execute.decide(node, memory.zone, current, now, wakes)
-            node_ended = self._stopwatch()
-            self._measures.node_seconds.observe(node_ended - node_begun)
-            node_begun = node_ended
-        self._measures.pass_seconds.observe(node_begun - begun)
-        counts = {
-            zone: ZoneCount(ready=ready.get(zone, 0), not_ready=not_ready.get(zone, 0))
-            for zone in sorted({*ready, *not_ready})
-        }
+        counts = self._monitor_all(nodes, now, wakes)
         self._evaluate_zones(counts, nodes, now, wakes)
         wakes.extend(self._no_execute.next_pass(now))
         return Result(actions=actions, wakes=(*wakes, again))
+
+    def _monitor_all(
+        self, nodes: Sequence[Node], now: Instant, wakes: list[tuple[str, Instant]]
+    ) -> dict[str, ZoneCount]:
+        """How many of each zone are ready. While no node changes, those passed over are not even counted again."""
+        is_unchanged = nodes is self._monitored
+        if not is_unchanged:
+            self._monitored, self._watched, self._passed_over = nodes, [], {}
+        ready: dict[str, int] = {}
+        not_ready: dict[str, int] = {}
+        begun = node_begun = self._stopwatch()
+        for node in self._watched if is_unchanged else nodes:
+            memory = self._memories[node.metadata.name]
+            current = self._unchanged_status(node, memory, now)
+            if current is None:
+                current = self._monitor(node, memory, now, wakes)
+                node_ended = self._stopwatch()
+                self._measures.node_seconds.observe(node_ended - node_begun)
+                node_begun = node_ended
+            if not is_unchanged and not memory.is_passed_over:
+                self._watched.append(node)
+            if memory.is_counted:
+                is_kept = memory.is_passed_over and not is_unchanged
+                counts = self._passed_over if is_kept else ready if current == "True" else not_ready
+                counts[memory.zone] = counts.get(memory.zone, 0) + 1
+        self._measures.pass_seconds.observe(node_begun - begun)
+        passed_over = self._passed_over
+        return {
+            zone: ZoneCount(ready=passed_over.get(zone, 0) + ready.get(zone, 0), not_ready=not_ready.get(zone, 0))
+            for zone in sorted({*passed_over, *ready, *not_ready})
+        }
+
+    def _unchanged_status(self, node: Node, memory: NodeMemory, now: Instant) -> str | None:
+        """The Ready status of a node that nothing has been heard of since it was judged; None: it is to be judged."""
+        if memory.node is not node:
+            return None
+        if memory.is_settled and (memory.is_passed_over or self._is_alive(memory, now)):
+            return "True"
+        if not (memory.is_given_up or memory.is_waiting):
+            return None
+        if self._leases.get(memory.lease_key) is not memory.lease:
+            return None
+        is_kept = memory.is_given_up or self._no_execute.keep_waiting(node.metadata.name, memory.zone, now)
+        return "Unknown" if is_kept else None
+
+    def _monitor(self, node: Node, memory: NodeMemory, now: Instant, wakes: list[tuple[str, Instant]]) -> str | None:
+        current = self._observe(node, memory, now, wakes)
+        is_unknown = ready_status(node) == "Unknown"
+        memory.is_counted = EXCLUDE_LABEL not in node.metadata.labels
+        memory.is_settled = current == "True" and not has_no_execute(node)
+        memory.is_given_up = is_unknown and has_taint(node.spec.taints, UNREACHABLE_NO_EXECUTE)
+        memory.is_waiting = is_unknown and not has_no_execute(node)
+        memory.is_passed_over = memory.is_settled and self._settings.is_alive_for_certain(node)
+        if current is not None:
+            self._no_execute.decide(node, memory.zone, current, now, wakes)
+        return current
 
     def _note_arrivals(
         self, nodes: Sequence[Node], now: Instant, actions: list[Action], wakes: list[tuple[str, Instant]]
     ) -> None:
         memories = self._memories
+        if nodes is self._monitored:
+            return
         changed = [n for n in nodes if (known := memories.get(n.metadata.name)) is None or known.node is not n]
         if len(memories) + sum(node.metadata.name not in memories for node in changed) != len(nodes):
             self._note_departures({node.metadata.name for node in nodes}, actions)

@@ -29,6 +29,8 @@ NAME_BASE_MAX: Final = 58
 PAUSE_SECONDS_MIN: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 30.0
 LOOK_AFTER_SECONDS: Final = 1.0
+KEYS: Final = ("create", "delete", "late")
+"""`late/<key of an owner>`: those of its pods that were asked for should be there by now."""
 ASKED_FOR: Final = "asked for"
 """In place of the time of a deletion that was asked for and is not seen yet."""
 
@@ -81,7 +83,7 @@ DEFAULT_TEXTS: Final = Texts()
 
 
 class PodControl:
-    """Owned by one controller, which hands it the keys that begin with `create/` and `delete/`."""
+    """Owned by one controller, which hands it the keys that begin with one of `KEYS`."""
 
     def __init__(self, component: str, pods: ListerOf[Pod], texts: Texts = DEFAULT_TEXTS) -> None:
         self._component = component
@@ -139,7 +141,7 @@ class PodControl:
             return []
         wakes = [(self._ask(owner, body, now), now) for body in bodies[: pace.batch]]
         pace.batch *= 2
-        return [*wakes, (owner.key, now + LOOK_AFTER_SECONDS)]
+        return [*wakes, (f"late/{owner.key}", now + LOOK_AFTER_SECONDS)]
 
     def delete(self, owner: Owner, pods: list[Pod], now: Instant) -> list[tuple[str, Instant]]:
         wakes = []
@@ -153,7 +155,7 @@ class PodControl:
         return wakes
 
     def with_late(self, result: Result, owner_key: str, now: Instant) -> Result:
-        """The result of an owner's reconcile, and wakes for those of its pods that should have been seen by now."""
+        """The result of an owner's reconcile, and wakes for those of its pods that are not seen yet."""
         pending = {
             key: asked.at + LOOK_AFTER_SECONDS
             for key in self._by_owner.get(owner_key, ())
@@ -163,13 +165,21 @@ class PodControl:
             return result
         late = [(f"create/{key}", now) for key in sorted(pending) if pending[key] <= now]
         again = now + LOOK_AFTER_SECONDS if late else min(pending.values())
-        own = [instant for key, instant in result.wakes if key == owner_key]
-        others = [wake for wake in result.wakes if wake[0] != owner_key]
-        return msgspec.structs.replace(result, wakes=[*others, *late, (owner_key, min([again, *own]))])
+        look = f"late/{owner_key}"
+        others = [wake for wake in result.wakes if wake[0] != look]
+        return msgspec.structs.replace(result, wakes=[*others, *late, (look, again)])
+
+    def _look_for_late(self, owner_key: str, now: Instant) -> Result:
+        """The owner looks again if something is missing or has failed; most have seen their pods long since."""
+        pace = self._paces.get(owner_key)
+        has_failed = owner_key in self._failures or (pace is not None and pace.failures > 0)
+        return Result(wakes=((owner_key, now),)) if has_failed or self._by_owner.get(owner_key) else DONE
 
     def reconcile(self, key: str, now: Instant) -> Result:
-        """`create/<namespace>/<name>` or `delete/<namespace>/<name>`."""
+        """`create/<namespace>/<name>`, `delete/<namespace>/<name>` or `late/<key of an owner>`."""
         kind, _, pod_key = key.partition("/")
+        if kind == "late":
+            return self._look_for_late(pod_key, now)
         asked = (self._creating if kind == "create" else self._deleting).get(pod_key)
         if asked is None:
             return DONE

@@ -12,7 +12,7 @@ from doorman.base.clock import Instant
 from doorman.client.controller_contract import DONE, Result
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.controller_refs import BY_NAMESPACE, BY_OWNER, Candidates
-from doorman.controllers.pods.pod_control import PodControl
+from doorman.controllers.pods.pod_control import KEYS, PodControl
 
 T = TypeVar("T", bound=HasMeta)
 
@@ -41,14 +41,12 @@ class PodOwnerController(ABC, Generic[T]):
 
     def reconcile(self, key: str, now: Instant) -> Result:
         kind, _, rest = key.partition("/")
-        match kind:
-            case "create" | "delete":
-                return self._control.reconcile(key, now)
-            case "orphan":
-                return self._orphan_seen(rest, now)
-            case _:
-                assert kind == "set", f"unknown key {key}"
-                return self._sync(rest, now)
+        if kind in KEYS:
+            return self._control.reconcile(key, now)
+        if kind == "orphan":
+            return self._orphan_seen(rest, now)
+        assert kind == "set", f"unknown key {key}"
+        return self._sync(rest, now)
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:
         if key.startswith(("create/", "delete/")):

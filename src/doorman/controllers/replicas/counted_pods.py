@@ -1,6 +1,6 @@
-"""What a set has found out about its pods, kept while they are the same: of fifty pods one changes at a time.
+"""How many pods a set has of which kind, kept up to date by those that changed: of fifty pods one does at a time.
 
-It is about one version of a pod and one version of its owner. When somebody is not plainly the owner's (an orphan, one
+It is about versions of pods and one version of their owner. When somebody is not plainly the owner's (an orphan, one
 whose labels do not match any more), nothing is kept and everything is looked at anew.
 """
 
@@ -13,72 +13,83 @@ from doorman.api.views.pods import Pod
 from doorman.controllers.pods.pod_state import is_ready
 
 
-class CountedPod(NamedTuple):
-    pod: Pod
-    is_mine: bool
-    is_active: bool
-    is_labeled: bool
-    """Whether it has all labels of the template."""
-    is_ready: bool
-
-
 class ReplicaCounts(NamedTuple):
     replicas: int
     labeled: int
+    """Those that have all labels of the template."""
     ready: int
     available: int
     terminating: int
 
 
+class _Counted(NamedTuple):
+    """One version of a pod. It is kept, so that its id stays its own."""
+
+    pod: Pod
+    is_active: bool
+    is_labeled: bool
+    is_ready: bool
+
+
+class _Counts:
+    """Of one version of an owner."""
+
+    __slots__ = ("labeled", "pods", "ready", "replicas", "version")
+
+    def __init__(self, version: tuple[str, int]) -> None:
+        self.version = version
+        self.pods: dict[int, _Counted] = {}
+        self.replicas = self.labeled = self.ready = 0
+
+    def add(self, one: _Counted, sign: int) -> None:
+        if one.is_active:
+            self.replicas += sign
+            self.labeled += sign * one.is_labeled
+            self.ready += sign * one.is_ready
+
+
 class CountedPods:
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[tuple[str, int], dict[str, CountedPod]]] = {}
-        """By owner: which version of it they are about, and the pods by uid."""
+        self._counts: dict[str, _Counts] = {}
+        """By owner."""
 
     def of(
         self, key: str, meta: ObjectMeta, selector: Selector, labels: dict[str, str], pods: Sequence[Pod]
-    ) -> list[CountedPod] | None:
-        """In the order of the pods, none of which has ended; None when some are not plainly the owner's."""
+    ) -> ReplicaCounts | None:
+        """Of pods none of which has ended, and which are available as soon as they are ready; None when some are not
+        plainly the owner's.
+        """
         version = (meta.uid, meta.generation)
-        known_version, known = self._kept.get(key, (version, {}))
-        if known_version != version:
-            known = {}
-        found: dict[str, CountedPod] = {}
+        counts = self._counts.pop(key, None)
+        if counts is None or counts.version != version:
+            counts = _Counts(version)
+        known = counts.pods
         for pod in pods:
-            uid = pod.metadata.uid
-            one = known.get(uid)
-            if one is None or one.pod is not pod:
-                one = _counted_pod(pod, meta.uid, selector, labels)
-            if not one.is_mine:
-                self._kept.pop(key, None)
-                return None
-            found[uid] = one
-        self._kept[key] = (version, found)
-        return list(found.values())
+            if id(pod) not in known:
+                if not _is_plainly_of(pod, meta.uid, selector):
+                    return None
+                known[id(pod)] = counted = _counted(pod, labels)
+                counts.add(counted, 1)
+        if len(known) > len(pods):
+            for former in known.keys() - set(map(id, pods)):
+                counts.add(known.pop(former), -1)
+        self._counts[key] = counts
+        terminating = len(known) - counts.replicas
+        return ReplicaCounts(counts.replicas, counts.labeled, counts.ready, counts.ready, terminating)
 
     def forget(self, key: str) -> None:
-        self._kept.pop(key, None)
+        self._counts.pop(key, None)
 
 
-def counted(known_pods: Sequence[CountedPod]) -> ReplicaCounts:
-    """Of an owner whose pods are available as soon as they are ready."""
-    active = [one for one in known_pods if one.is_active]
-    ready = sum(one.is_ready for one in active)
-    return ReplicaCounts(
-        replicas=len(active),
-        labeled=sum(one.is_labeled for one in active),
-        ready=ready,
-        available=ready,
-        terminating=len(known_pods) - len(active),
-    )
+def _is_plainly_of(pod: Pod, owner_uid: str, selector: Selector) -> bool:
+    controller = controller_of(pod.metadata)
+    return controller is not None and controller.uid == owner_uid and selector.matches(pod.metadata.labels)
 
 
-def _counted_pod(pod: Pod, owner_uid: str, selector: Selector, labels: dict[str, str]) -> CountedPod:
+def _counted(pod: Pod, labels: dict[str, str]) -> _Counted:
     meta = pod.metadata
-    controller = controller_of(meta)
-    return CountedPod(
+    return _Counted(
         pod=pod,
-        is_mine=controller is not None and controller.uid == owner_uid and selector.matches(meta.labels),
         is_active=not meta.deletion_timestamp,
         is_labeled=labels.items() <= meta.labels.items(),
         is_ready=is_ready(pod),

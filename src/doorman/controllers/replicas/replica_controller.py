@@ -8,7 +8,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from doorman.api.machinery.label_selectors import Selector, matches, selector_or_nothing
+from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import ReplicaSetStatus, Template
 from doorman.api.views.meta import LabelSelector, ObjectMeta, controller_of
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
@@ -72,17 +72,17 @@ class ReplicaController(PodOwnerController[T]):
         self.workers: Final = kind.workers
         self._kind = kind
         self._writes_counts = writes_counts
+        self._known: dict[str, tuple[T, Replicated]] = {}
         self._engine = ReplicaEngine(pods, self._control, self._candidates)
 
     def _selects(self, owner: T, pod: Pod) -> bool:
         return matches(self._kind.selector(owner), pod.metadata.labels)
 
     def _manage(self, key: str, found: T, now: Instant) -> Result:
-        selector = selector_or_nothing(self._kind.selector(found))
-        if selector.nothing:
+        replicated = self._replicated(key, found)
+        if replicated.selector.nothing:
             return DONE  # what it made it would not find again
         kin = self._kin(found)
-        replicated = self._replicated(found, selector)
         if self._writes_counts:
             return self._engine.sync(key, replicated, _uids(kin), now)
         others = [one for one in kin if one.metadata.uid != found.metadata.uid and _has_pods(one)]
@@ -92,19 +92,26 @@ class ReplicaController(PodOwnerController[T]):
     def _forget(self, key: str) -> None:
         super()._forget(key)
         self._engine.forget(key)
+        self._known.pop(key, None)
 
-    def _replicated(self, found: T, selector: Selector) -> Replicated:
+    def _replicated(self, key: str, found: T) -> Replicated:
+        """Its pods change more often than the owner itself: what was made of it is kept as long as it is the same."""
+        known = self._known.get(key)
+        if known is not None and known[0] is found:
+            return known[1]
         kind = self._kind
-        return Replicated(
+        replicated = Replicated(
             claimant=Claimant(
                 resource=kind.resource, api_version=kind.api_version, kind=kind.kind, meta=found.metadata
             ),
             replicas=found.spec.replicas,
-            selector=selector,
+            selector=selector_or_nothing(kind.selector(found)),
             template=found.spec.template,
             min_ready_seconds=found.spec.min_ready_seconds,
             status=found.status,
         )
+        self._known[key] = (found, replicated)
+        return replicated
 
     def _kin(self, found: T) -> Sequence[T]:
         """Owners of the same owner, such as a Deployment's ReplicaSets, so that pods leave crowded nodes first."""

@@ -41,7 +41,7 @@ from doorman.controllers.pods.pod_state import (
     ready_since,
 )
 from doorman.controllers.pods.status_reports import REPLICA_FAILURE, condition_body, reference_to, status_patch
-from doorman.controllers.replicas.counted_pods import CountedPods, ReplicaCounts, counted
+from doorman.controllers.replicas.counted_pods import CountedPods, ReplicaCounts
 
 PODS_PER_SYNC_MAX: Final = 500
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -192,9 +192,9 @@ class ReplicaEngine:
             candidates = [pod for pod in candidates if not pod.is_finished]
         if not self._control.is_deleting_any and owner.min_ready_seconds == 0:
             labels = template_labels(owner.template)
-            known_pods = self._counted_pods.of(key, owner.meta, owner.selector, labels, candidates)
-            if known_pods is not None:
-                return (), candidates, counted(known_pods)
+            counts = self._counted_pods.of(key, owner.meta, owner.selector, labels, candidates)
+            if counts is not None:
+                return (), candidates, counts
         claim = decide_claim(owner.claimant, owner.selector, "pods", candidates)
         pods = [self._control.seen_as_deleting(pod) for pod in claim.mine]
         return claim.actions, pods, count_replicas(owner, pods, now)

@@ -62,11 +62,15 @@ def decide_claim_owners(
         is_others = any(reference.controller and reference.uid not in ours for reference in references)
         target = {} if is_others else wanted
         present = {reference.uid for reference in references}
-        added = [reference for uid, reference in target.items() if uid not in present]
+        managing = {reference.uid for reference in references if reference.controller}
+        added = [reference for uid, reference in target.items() if uid not in managing]
         removed = [{"$patch": "delete", "uid": uid} for uid in ours if uid in present and uid not in target]
         if added or removed:
             meta = claim.metadata
-            body = {"metadata": {"uid": meta.uid, "ownerReferences": [*removed, *added]}}
+            order = [{"uid": one.uid} for one in references if one.uid not in ours or one.uid in target]
+            order += [{"uid": one["uid"]} for one in added if one["uid"] not in present]  # who comes last stands last
+            owners = {"ownerReferences": [*removed, *added], "$setElementOrder/ownerReferences": order}
+            body = {"metadata": {"uid": meta.uid, **owners}}
             yield Patch(resource=PERSISTENT_VOLUME_CLAIMS, namespace=meta.namespace, name=meta.name, body=body)
 
 

@@ -16,7 +16,6 @@ import msgspec
 
 from doorman.api.taints import OUT_OF_SERVICE
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pod_indexes import BY_CLAIM, UNFINISHED_BY_NODE
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import (
@@ -26,6 +25,7 @@ from doorman.api.views.storage.csi import (
     CsiDriver,
     VolumeAttachment,
 )
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.well_known import SIMULATED
 from doorman.base.clock import Instant
 from doorman.client.actions import Action

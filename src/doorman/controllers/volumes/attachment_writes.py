@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import PersistentVolume
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import ATTACHMENTS, VolumeAttachment
+from doorman.api.views.storage.persistent_volumes import PersistentVolume
 from doorman.client.actions import Create, Delete, Patch, PatchType, RecordEvent
 from doorman.controllers.pods.status_reports import reference_to
 from doorman.semantics.volumes.csi_volumes import CsiVolume

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from doorman.api.views.persistent_volumes import CLAIMS, PersistentVolumeClaim
 from doorman.api.views.pods import Pod, Volume
+from doorman.api.views.storage.persistent_volumes import CLAIMS, PersistentVolumeClaim
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, ObjectReference, RecordEvent
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pod_indexes import BY_CLAIM
 from doorman.api.views.pods import Pod
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.volume_classes import DEFAULT_CLASS, STORAGE_CLASSES, StorageClass
 from doorman.api.volume_annotations import (
     BETA_STORAGE_PROVISIONER,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from doorman.api.views.persistent_volumes import VOLUMES, PersistentVolume
+from doorman.api.views.storage.persistent_volumes import VOLUMES, PersistentVolume
 from doorman.base.clock import Instant
 from doorman.client.actions import Patch
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source

@@ -8,9 +8,9 @@ pod for all claims that were made for it.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from doorman.api.views.persistent_volumes import CLAIMS, PersistentVolumeClaim
 from doorman.api.views.pod_indexes import BY_CLAIM, claims_of
 from doorman.api.views.pods import Pod
+from doorman.api.views.storage.persistent_volumes import CLAIMS, PersistentVolumeClaim
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Patch

@@ -14,8 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import CLAIMS, STORAGE, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.csi import ATTACHMENTS, BY_ATTACHED_VOLUME, VolumeAttachment, attached_volume_of
+from doorman.api.views.storage.persistent_volumes import (
+    CLAIMS,
+    STORAGE,
+    VOLUMES,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
 from doorman.api.views.storage.volume_classes import WAIT_FOR_FIRST_CONSUMER, StorageClass
 from doorman.api.volume_annotations import NO_PROVISIONER, PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER
 from doorman.api.well_known import ZONE_LABEL

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from doorman.api.views.meta import Object
-from doorman.api.views.persistent_volumes import (
+from doorman.api.views.storage.persistent_volumes import (
     ATTRIBUTES_CLASSES,
     CLAIMS,
     VOLUMES,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from doorman.api.views.persistent_volumes import PersistentVolume, PersistentVolumeClaim
+from doorman.api.views.storage.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.client.informer_cache import Indexer
 from doorman.semantics.volumes.volume_matching import class_of_claim, class_of_volume
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from doorman.api.views.persistent_volumes import PersistentVolume
+from doorman.api.views.storage.persistent_volumes import PersistentVolume
 from doorman.api.volume_annotations import PROVISIONED_BY
 from doorman.client.actions import Action
 from doorman.controllers.volumes.volume_writes import patch_volume, set_phase, volume_event

@@ -3,7 +3,13 @@
 from typing import Any, Final
 
 from doorman.api.views.meta import ObjectMeta
-from doorman.api.views.persistent_volumes import CLAIMS, STORAGE, VOLUMES, PersistentVolume, PersistentVolumeClaim
+from doorman.api.views.storage.persistent_volumes import (
+    CLAIMS,
+    STORAGE,
+    VOLUMES,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
 from doorman.api.volume_annotations import BIND_COMPLETED, BOUND_BY_CONTROLLER
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.semantics.volumes.volume_matching import is_bound_to

@@ -29,7 +29,7 @@ def taint_device(annotations: Annotations, device: str, taint: str) -> Body:
     _check(annotations, device)
     new = parse_device_taint(f"{device} {taint}")
     kept = [one for one in _taints(annotations) if _identity(one) != _identity(new)]
-    return _said(DEVICE_TAINTS, [*kept, new])
+    return _said([*kept, new])
 
 
 def untaint_device(annotations: Annotations, device: str, taint: str) -> Body:
@@ -41,7 +41,7 @@ def untaint_device(annotations: Annotations, device: str, taint: str) -> Body:
     kept = [one for one in before if one.device != device or one.key != key or effect not in ("", one.effect)]
     if len(kept) == len(before):
         raise DeviceAnnotationError(f'device "{device}" has no taint {taint}')
-    return _said(DEVICE_TAINTS, kept)
+    return _said(kept)
 
 
 def fail_device(annotations: Annotations, device: str) -> Body:
@@ -72,8 +72,10 @@ def _identity(taint: DeviceTaintSpec) -> tuple[str, str, str]:
     return taint.device, taint.key, taint.effect
 
 
-def _said(annotation: str, taints: Sequence[DeviceTaintSpec]) -> Body:
-    return _annotate(annotation, "; ".join(map(str, taints)))
+def _said(taints: Sequence[DeviceTaintSpec]) -> Body:
+    text = "; ".join(map(str, taints))
+    parse_device_taints(text)
+    return _annotate(DEVICE_TAINTS, text)
 
 
 def _annotate(annotation: str, text: str) -> Body:

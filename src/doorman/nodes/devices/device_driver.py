@@ -167,8 +167,7 @@ def _manifest(node: Node, kind: DeviceKind, name: str, devices: list[Json]) -> J
 
 def _published(taint: DeviceTaintSpec, before: Iterable[DeviceTaint], now: Instant) -> Json:
     same = [one for one in before if (one.key, one.value, one.effect) == (taint.key, taint.value, taint.effect)]
-    document = {"key": taint.key, "effect": taint.effect, "timeAdded": same[0].time_added if same else to_time(now)}
-    return {**document, "value": taint.value} if taint.value else document
+    return {**taint.published(), "timeAdded": same[0].time_added if same else to_time(now)}
 
 
 def _differs(before: ResourceSlice, devices: Sequence[Json]) -> bool:

@@ -5,9 +5,12 @@
   boolean, a version such as `1.2.0`, or else a text). Several kinds are separated by `;`.
 - `doorman.dev/device-taints: gpu-0 broken=fan:NoExecute; gpu-1 hot:NoSchedule`: taints that the driver publishes.
 - `doorman.dev/failed-devices: gpu-3`: devices that the driver has withdrawn.
+
+What the API would not take in a slice is refused here already: one wrong word would keep all from being published.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,6 +18,8 @@ import msgspec
 
 from doorman.nodes.status.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
 from doorman.semantics.name_syntax import dns_label_faults
+from doorman.validation.resource.devices.device_names import driver_errors
+from doorman.validation.resource.devices.slice_device import TAINTS_MAX, device_errors
 
 DRIVER_SUFFIX: Final = ".doorman.dev"
 DEVICES_MAX: Final = 64
@@ -23,6 +28,8 @@ DEVICES_MAX: Final = 64
 EFFECTS: Final = ("NoSchedule", "NoExecute", "None")
 _QUANTITY: Final = re.compile(r"\d+(\.\d+)?([KMGTPE]i|[kMGTPE])", re.ASCII)
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
+_INTEGER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+"""Longer ones might not be what the API takes for a number."""
 
 Json = dict[str, Any]  # a part of a manifest
 
@@ -51,6 +58,11 @@ class DeviceTaintSpec(msgspec.Struct, frozen=True):
     value: str
     effect: str
 
+    def published(self) -> Json:
+        """As it stands in a slice, but for the time."""
+        document = {"key": self.key, "effect": self.effect}
+        return {**document, "value": self.value} if self.value else document
+
     def __str__(self) -> str:
         pair = f"{self.key}={self.value}" if self.value else self.key
         return f"{self.device} {pair}:{self.effect}"
@@ -71,7 +83,7 @@ def parse_devices(text: str) -> list[DeviceKind]:
         name, sign, number = first.partition("=")
         if not sign or not number.isdecimal() or not 1 <= int(number) <= DEVICES_MAX:
             raise DeviceAnnotationError(f'want KIND=NUMBER with a number from 1 to {DEVICES_MAX}, not "{first}"')
-        if dns_label_faults(name):
+        if dns_label_faults(name) or driver_errors(f"{name}{DRIVER_SUFFIX}", ""):
             raise DeviceAnnotationError(f'"{name}" is no name for a kind of device')
         if name in kinds:
             raise DeviceAnnotationError(f'"{name}" is named twice')
@@ -81,11 +93,14 @@ def parse_devices(text: str) -> list[DeviceKind]:
             key, sign, value = other.partition("=")
             if not key or not sign or not value:
                 raise DeviceAnnotationError(f'want NAME=VALUE, not "{other}"')
+            if key in attributes or key in capacity:
+                raise DeviceAnnotationError(f'"{key}" is named twice')
             if _QUANTITY.fullmatch(value):
                 capacity[key] = {"value": value}
             else:
                 attributes[key] = _attribute(value)
-        kinds[name] = DeviceKind(name, int(number), attributes, capacity)
+        kind = kinds[name] = DeviceKind(name, int(number), attributes, capacity)
+        _check_publishable({"name": kind.device_names()[-1], "attributes": attributes, "capacity": capacity}, name)
     return list(kinds.values())
 
 
@@ -95,7 +110,11 @@ def parse_device_taints(text: str) -> list[DeviceTaintSpec]:
     >>> [str(taint) for taint in parse_device_taints("gpu-0 broken=fan:NoExecute; gpu-1 hot:NoSchedule")]
     ['gpu-0 broken=fan:NoExecute', 'gpu-1 hot:NoSchedule']
     """
-    return [parse_device_taint(part) for part in filter(None, (piece.strip() for piece in text.split(";")))]
+    taints = [parse_device_taint(part) for part in filter(None, (piece.strip() for piece in text.split(";")))]
+    for device, count in Counter(taint.device for taint in taints).items():
+        if count > TAINTS_MAX:
+            raise DeviceAnnotationError(f'device "{device}" would have {count} taints, and can have {TAINTS_MAX}')
+    return taints
 
 
 def parse_device_taint(text: str) -> DeviceTaintSpec:
@@ -105,7 +124,9 @@ def parse_device_taint(text: str) -> DeviceTaintSpec:
     if not device or not key or effect not in EFFECTS:
         wanted = f"DEVICE KEY[=VALUE]:EFFECT with an effect of {', '.join(EFFECTS)}"
         raise DeviceAnnotationError(f'want {wanted}, not "{text}"')
-    return DeviceTaintSpec(device, key, value, effect)
+    found = DeviceTaintSpec(device, key, value, effect)
+    _check_publishable({"name": device, "taints": [found.published()]}, device)
+    return found
 
 
 def failed_devices(annotations: Mapping[str, str]) -> list[str]:
@@ -123,9 +144,16 @@ def device_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
     return errors
 
 
+def _check_publishable(device: Json, about: str) -> None:
+    """Raises DeviceAnnotationError, with what the API would say to a slice with that device."""
+    errors = device_errors(device, None, about, has_own_place=False)
+    if errors:
+        raise DeviceAnnotationError(str(errors[0]))
+
+
 def _attribute(text: str) -> Json:
     if text in ("true", "false"):
         return {"bool": text == "true"}
-    if text.lstrip("-").isdecimal() and text.lstrip("-") != "":
+    if _INTEGER.fullmatch(text):
         return {"int": int(text)}
     return {"version": text} if _VERSION.fullmatch(text) else {"string": text}

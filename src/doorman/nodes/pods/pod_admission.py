@@ -8,8 +8,9 @@ Rules, the first that refuses counts
 3. The pod's label for the operating system, if any, must be the node's. So must its `spec.os`. It may be strict about
    supplemental groups only if the node can be.
 4. The general filter collects: resources (too many pods; then cpu, memory, storage, others, of which extended ones
-   count only if the node knows them), nodeSelector and required affinity, node name, host ports, then NoExecute
-   taints. tolerationSeconds do not matter, NoSchedule taints neither, and static pods are spared the taints.
+   and those that stand for devices count only if the node knows them), nodeSelector and required affinity, node name,
+   host ports, then NoExecute taints. tolerationSeconds do not matter, NoSchedule taints neither, and static pods are
+   spared the taints.
 5. The first of these is reported. A critical pod that only lacks resources is not refused yet: others may have to go
    (`doorman.nodes.pods.critical_pod_preemption`).
 """
@@ -27,7 +28,7 @@ from doorman.api.well_known import MIRROR_POD_ANNOTATION
 from doorman.semantics.pods.host_ports import HostPort, do_conflict, host_ports
 from doorman.semantics.pods.node_selectors import selects_node
 from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities
-from doorman.semantics.pods.resource_names import is_extended_resource
+from doorman.semantics.pods.resource_names import may_be_devices
 from doorman.semantics.taints.matching import EVICTS, first_untolerated_or_none, is_tolerated
 
 NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -145,7 +146,7 @@ def _lacking_resources(node: Node, load: Load, requests: Mapping[str, int]) -> l
     known = (
         resource
         for resource in requests
-        if resource not in NATIVE and (resource in capacity or not is_extended_resource(resource))
+        if resource not in NATIVE and (resource in capacity or not may_be_devices(resource))
     )
     for resource in (*NATIVE, *sorted(known)):
         requested = requests.get(resource, 0)

@@ -4,8 +4,9 @@ Rules
 -----
 1. A pod that was taken is Pending until its start-up time is over, then Running; it is Ready when its readiness time
    is over too. By default both are at once.
-2. A pod with a running time exits when it is over, run after run with the next exit code. A Job's pod that says
-   nothing about it runs for a moment and succeeds.
+2. A pod with a running time exits when it is over, run after run with the next exit code. One that says nothing
+   about it runs for a moment and succeeds if it is a Job's, or if all its containers read their input once
+   (`stdinOnce`, as of `kubectl run -i`): nobody can attach to them, so that their input ends.
 3. After an exit `Never` ends the pod, Succeeded with code 0 and else Failed; `OnFailure` ends it only with code 0;
    otherwise it starts again, the first time at once, then after 10 s, 20 s, 40 s, at most 300 s. Containers that ran
    for more than ten minutes start again at once: the back-off has been forgotten meanwhile.
@@ -60,6 +61,7 @@ from doorman.nodes.status.node_annotations import (
 )
 
 JOB_RUN_SECONDS: Final = 1.0
+INPUT_ENDS_SECONDS: Final = 1.0
 RESTART_DELAY_SECONDS: Final = 10.0
 RESTART_DELAY_SECONDS_MAX: Final = 300.0
 BACK_OFF_MEMORY_SECONDS: Final = 2 * RESTART_DELAY_SECONDS_MAX
@@ -107,10 +109,11 @@ def life_of(pod: Pod, lives: PodLives = _SILENT_LIVES) -> Life:
     annotations = pod.metadata.annotations
     owner = controller_of(pod.metadata)
     of_job = owner is not None and owner.kind == "Job"
-    if not annotations and not of_job and lives is _SILENT_LIVES:
+    reads_once = bool(pod.spec.containers) and all(one.stdin_once for one in pod.spec.containers)
+    if not annotations and not of_job and not reads_once and lives is _SILENT_LIVES:
         return ORDINARY
-    job_seconds = lives.job_run_seconds if of_job else None
-    runs_for = seconds_or(annotations, RUNS_FOR, -1.0 if job_seconds is None else job_seconds)
+    own_seconds = lives.job_run_seconds if of_job else INPUT_ENDS_SECONDS if reads_once else None
+    runs_for = seconds_or(annotations, RUNS_FOR, -1.0 if own_seconds is None else own_seconds)
     return Life(
         startup_seconds=seconds_or(annotations, STARTUP, lives.startup_seconds),
         ready_after_seconds=seconds_or(annotations, READY_AFTER, 0.0),

@@ -2,8 +2,9 @@
 
 Rules
 -----
-1. A container of which nothing else is said tells what happens to it: that it starts, each of its probes, the hook that
-   runs before it stops, the signal that stops it, and the code with which it exits.
+1. A container of which nothing else is said tells what happens to it: that it starts, that nobody attaches to one that
+   waits for it, each of its probes, the hook that runs before it stops, the signal that stops it, and the code with
+   which it exits.
 2. With the annotation `doorman.dev/logs` it writes that text instead: all at once when it starts, or, with
    `doorman.dev/log-interval`, a line at a time, from the beginning again after the last.
 3. A readiness probe succeeds from when the container was ready on; other probes always do.
@@ -89,11 +90,12 @@ def _log(
         return _text_log(text, seconds_or(annotations, LOG_INTERVAL, 0.0), began, ended)
     again = f", restart {restarts}" if restarts > 0 else ""
     start = LogLine(began, f"container {container} started, image {spec.get('image', '')}{again}")
+    unread = [LogLine(began, "no input: nobody can attach to a simulated container")] if spec.get("stdinOnce") else []
     stop = _stop_lines(pod, spec, began) if ended is None else []
     exits = [LogLine(ended, f"exited with code {code}")] if ended is not None else []
     probed_before = stop[0].at if stop else (ended if ended is not None else inf)
     repeated = tuple(_probes(pod, container, spec, began, probed_before, is_running=ended is None))
-    return RunLog(began=began, ended=ended, lines=(start, *stop, *exits), repeated=repeated)
+    return RunLog(began=began, ended=ended, lines=(start, *unread, *stop, *exits), repeated=repeated)
 
 
 def _text_log(text: str, interval: float, began: Instant, ended: Instant | None) -> RunLog:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import PersistentVolumeClaim
 from doorman.api.views.pods import Pod, Volume
 from doorman.api.views.resource.devices import ResourceSlice
 from doorman.api.views.resource.resource_claims import ResourceClaim
+from doorman.api.views.storage.persistent_volumes import PersistentVolumeClaim
 from doorman.base.clock import Instant
 from doorman.client.actions import Action
 from doorman.client.controller_contract import ObjectChange, Result

@@ -7,10 +7,10 @@ meanwhile; it mounts the volume when the attach-detach controller has named it i
 from collections.abc import Iterable
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pod_indexes import UNFINISHED_BY_NODE
 from doorman.api.views.pods import Pod
 from doorman.api.views.storage.csi import CsiDriver
+from doorman.api.views.storage.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.client.actions import Patch, PatchType
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import ListerOf

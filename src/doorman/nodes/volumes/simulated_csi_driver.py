@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.csi import (
     ATTACHMENTS,
     BY_ATTACHED_VOLUME,
@@ -25,6 +24,7 @@ from doorman.api.views.storage.csi import (
     CsiNode,
     VolumeAttachment,
 )
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.well_known import ZONE_LABEL
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time

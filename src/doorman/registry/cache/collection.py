@@ -13,6 +13,7 @@ from typing import Any, Final
 from sortedcontainers import SortedDict
 
 from doorman.base.reader_faults import ReaderFaults
+from doorman.registry.cache.past_views import PastViews
 from doorman.registry.cache.pod_views import PodViews
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored, Unreadable
@@ -34,10 +35,6 @@ CHANGES_BYTES_MAX: Final = 16 * 1024 * 1024
 assert CHANGES_MAX < STREAM_EVENTS_MAX, "a stream that begins with all kept changes has room for them"
 assert CHANGES_BYTES_MAX < STREAM_BYTES_MAX, "a stream that begins with all kept changes has room for them"
 
-PAST_VIEWS_MAX: Final = 256
-PAST_VIEWS_BYTES_MAX: Final = 1024 * 1024
-"""Of each kind: so many versions that are past keep their views, because informers are about to be told of them."""
-
 WINDOW_KEYS: Final = 1000
 
 PINNED_FIELDS: Final = ("metadata.name", "spec.nodeName")
@@ -56,7 +53,12 @@ class Collection:
     """The objects of one storage."""
 
     def __init__(
-        self, storage: str, decoder: Callable[[bytes], Any], oldest: int, faults: ReaderFaults | None = None
+        self,
+        storage: str,
+        decoder: Callable[[bytes], Any],
+        oldest: int,
+        faults: ReaderFaults | None = None,
+        past_views: PastViews | None = None,
     ) -> None:
         self.storage = storage
         self._faults = faults or ReaderFaults()
@@ -67,9 +69,8 @@ class Collection:
         self.decoder = decoder
         self.objects: SortedDict = SortedDict()
         self._changes: deque[CacheChange] = deque()
-        self._changes_bytes = 0
-        self._past: deque[Stored] = deque()
-        self._past_bytes = 0
+        self.changes_bytes = 0
+        self._past_views = past_views or PastViews()
         self.oldest = oldest
         """Changes after this revision are kept."""
         self.last_change = oldest
@@ -195,16 +196,24 @@ class Collection:
             self._refile(change)
         self._changes.append(change)
         self.last_change = change.revision
-        self._changes_bytes += len(stored.value)
-        while len(self._changes) > CHANGES_MAX or self._changes_bytes > CHANGES_BYTES_MAX:
-            gone = self._changes.popleft()
-            forgotten = gone.new or gone.old
-            assert forgotten is not None
-            self._changes_bytes -= len(forgotten.value)
-            self.oldest = gone.revision
+        self.changes_bytes += len(stored.value)
+        while len(self._changes) > CHANGES_MAX or self.changes_bytes > CHANGES_BYTES_MAX:
+            self.forget_oldest_change()
         self._dispatch(change)
         if change.old is not None:
-            self._retire(change.old)
+            self._past_views.add(change.old)
+
+    def forget_oldest_change(self) -> None:
+        gone = self._changes.popleft()
+        forgotten = gone.new or gone.old
+        assert forgotten is not None
+        self.changes_bytes -= len(forgotten.value)
+        self.oldest = gone.revision
+
+    @property
+    def oldest_change(self) -> int | None:
+        """The revision of the oldest change that is kept."""
+        return self._changes[0].revision if self._changes else None
 
     def check(self, new: Stored, old: Stored | None, *, is_doubtful: bool = False) -> None:
         """Raise `Unreadable` when a new version has no view, where somebody follows and is about to need it, or where
@@ -216,14 +225,6 @@ class Collection:
             _ = new.view
         elif is_doubtful:
             new.check()
-
-    def _retire(self, stored: Stored) -> None:
-        self._past.append(stored)
-        self._past_bytes += len(stored.value)
-        while len(self._past) > PAST_VIEWS_MAX or self._past_bytes > PAST_VIEWS_BYTES_MAX:
-            oldest = self._past.popleft()
-            self._past_bytes -= len(oldest.value)
-            oldest.forget_view()
 
     def load(self, stored: Stored) -> None:
         """An object that was there before this process: no change to anybody."""
@@ -246,7 +247,7 @@ class Collection:
         self.objects.clear()
         self.aside.clear()
         self._changes.clear()
-        self._changes_bytes = 0
+        self.changes_bytes = 0
         if self._by_node is not None:
             self._by_node.clear()
         self.oldest = self.last_change = self.loaded = revision

@@ -7,16 +7,22 @@ The watch cache reads the store by revision (its cursor) and serves everybody el
                              └► ...
 """
 
+import heapq
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from doorman.api.views.meta import Object, view_decoder
 from doorman.registry.cache.collection import Collection
+from doorman.registry.cache.past_views import PastViews
 from doorman.registry.cache.stored_object import Stored, Unreadable
 from doorman.registry.cache.streams import (
     CacheChange,
 )
 from doorman.store.store_contract import Entry, Store, StoreEvent
+
+ALL_CHANGES_BYTES_MAX: Final = 32 * 1024 * 1024
+"""How far back the changes of all kinds together reach: twice as far as those of one kind may."""
+KEPT_SHARE: Final = 31 / 32
 
 
 class WatchCache:
@@ -28,6 +34,9 @@ class WatchCache:
         self.faults = store.faults
         self._views = views
         self._collections: dict[str, Collection] = {}
+        self._past_views = PastViews()
+        self._changes_bytes = 0
+        """Of all kinds, or a little more."""
         self.revision = store.revision
         self._start = store.revision
         for entry in store.entries():
@@ -40,7 +49,9 @@ class WatchCache:
         found = self._collections.get(storage)
         if found is None:
             decoder = view_decoder(self._views.get(storage, Object))
-            found = self._collections[storage] = Collection(storage, decoder, self._start, self.faults)
+            found = self._collections[storage] = Collection(
+                storage, decoder, self._start, self.faults, self._past_views
+            )
         return found
 
     def close_streams(self) -> None:
@@ -86,7 +97,30 @@ class WatchCache:
                 collection.set_aside(new, error)
                 new = None
         if old is not None or new is not None:
+            before = collection.changes_bytes
             collection.apply(CacheChange(event.revision, old, new))
+            self._changes_bytes += collection.changes_bytes - before
+            if self._changes_bytes > ALL_CHANGES_BYTES_MAX:
+                self._forget_oldest_changes()
+
+    def _forget_oldest_changes(self) -> None:
+        """Of whichever kinds, and some more than must be, so that it is not to be done again at once."""
+        collections = self._collections
+        total = sum(collection.changes_bytes for collection in collections.values())
+        oldest = [(found, name) for name, one in collections.items() if (found := one.oldest_change) is not None]
+        heapq.heapify(oldest)
+        while oldest and total > ALL_CHANGES_BYTES_MAX * KEPT_SHARE:
+            _, name = oldest[0]
+            collection = collections[name]
+            total -= collection.changes_bytes
+            collection.forget_oldest_change()
+            total += collection.changes_bytes
+            following = collection.oldest_change
+            if following is None:
+                heapq.heappop(oldest)
+            else:
+                heapq.heapreplace(oldest, (following, name))
+        self._changes_bytes = total
 
     def _rebuild(self, collection: Collection) -> None:
         """Read a kind from the store again. Streams end, and those who followed list again."""

@@ -21,7 +21,8 @@ from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.custom.custom_versions import converter_of
 
-_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""In the order in which upstream names them of custom kinds, and of no others."""
 _READ_AND_WRITE: Final = ("get", "patch", "update")
 
 READER: Final = "customkinds"

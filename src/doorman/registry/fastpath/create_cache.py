@@ -14,6 +14,9 @@ A name that admission drew at random is drawn anew for each.
 Of events, which all say something else, it is enough that they have the same members: who owns the fields depends on
 no more, and admission asks about the namespace only. Each is validated for itself.
 
+A resource claim that is made for a pod differs from the one of the next pod in the prefix of its name and in its owner,
+whose uid is part of a field's name. Metadata is validated for each, what is asked for once.
+
 A plugin whose answer depends on more than that (an expression may read the name) says that the request
 is not cacheable, and nothing is kept of it.
 """
@@ -29,17 +32,23 @@ from doorman.admission.plugin_contract import Docs, Weigh
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.collection import Collection
 from doorman.semantics.pods.pod_resources import Amounts
 
 PODS: Final = "pods"
 EVENTS: Final = "events"
+OWN_METADATA: Final = frozenset({"name", "generateName", "ownerReferences"})
+"""Of a claim: what another one has otherwise."""
 PATTERNS_MAX: Final = 256
+UID_CHARACTERS_MIN: Final = 16
+"""A shorter one might occur in a field's name by chance."""
 WISH_BYTES_MAX: Final = 64 * 1024
 """Of longer ones nothing is kept: nobody fills the memory with large pods."""
 
 _GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
+_OWNER: Final = frozenset({"name", "uid"})
 
 _last_change: Final = attrgetter("last_change")
 _encode: Final = msgspec.json.Encoder().encode
@@ -103,10 +112,7 @@ class CachedCreate:
         metadata = doc["metadata"]
         rest = {name: value for name, value in metadata.items() if name not in _GIVEN_LATER}
         self._metadata = _encode(rest)[1:-1]
-        self._managed = [
-            _encode({name: value for name, value in entry.items() if name != "time"})[1:]
-            for entry in metadata.get("managedFields", ())
-        ]
+        self._managed = _entries_of(metadata)
         kept = _tail_of(doc)
         self._drawn = drawn[0].rpartition("-")[0] + "-" if drawn else ""
         self._tail = kept.split(b'"%s"' % drawn[0].encode()) if drawn else [kept]
@@ -128,6 +134,42 @@ class CachedCreate:
         return b"".join((head, self._metadata, b',"managedFields":[', managed, b"]}", tail))
 
 
+class CachedClaim:
+    """Everything of a claim but its name, its owner's, uids and times, as kept bytes."""
+
+    __slots__ = ("_managed", "_metadata", "_owner", "_tail", "reads")
+
+    def __init__(self, doc: Document, reads: Reads) -> None:
+        metadata = doc["metadata"]
+        (self._owner,) = metadata["ownerReferences"]
+        rest = {name: value for name, value in metadata.items() if name not in (*_GIVEN_LATER, *OWN_METADATA)}
+        self._metadata = _encode(rest)[1:-1]
+        uid = self._owner["uid"].encode()
+        self._managed = [entry.split(uid) for entry in _entries_of(metadata)]
+        """In pieces: between them goes the owner's uid."""
+        self._tail = _tail_of(doc)
+        self.reads = reads
+
+    def value(self, uid: str, time: str, metadata: Document) -> bytes:
+        """The kept bytes of the claim that has this metadata."""
+        (given,) = metadata["ownerReferences"]
+        owner = {**self._owner, "name": given["name"], "uid": given["uid"]}
+        prefix = {"generateName": metadata["generateName"]} if metadata.get("generateName") else {}
+        own = {"name": metadata["name"], "uid": uid, "creationTimestamp": time, **prefix, "ownerReferences": [owner]}
+        stamp = b'{"time":"%s",' % time.encode()
+        managed = b",".join([stamp + given["uid"].encode().join(pieces) for pieces in self._managed])
+        rest = (b",", self._metadata) if self._metadata else ()
+        return b"".join((_encode(own)[1:-1], *rest, b',"managedFields":[', managed, b"]}", self._tail))
+
+
+def _entries_of(metadata: Document) -> list[bytes]:
+    """Of managedFields, each without its time and its first bracket."""
+    return [
+        _encode({name: value for name, value in entry.items() if name != "time"})[1:]
+        for entry in metadata.get("managedFields", ())
+    ]
+
+
 def _tail_of(doc: Document) -> bytes:
     """What follows metadata."""
     tail = {name: value for name, value in doc.items() if name not in ("metadata", "kind", "apiVersion")}
@@ -139,13 +181,30 @@ def _shape_of(doc: Document) -> Hashable:
     return tuple([(name, _shape_of(value)) if isinstance(value, dict) else name for name, value in doc.items()])
 
 
+def _claim_key(kind: Kind, namespace: str, doc: Document, user: User, manager: str) -> Hashable | None:
+    """None for a claim that has no owner, or one that no other could take the place of."""
+    metadata = doc["metadata"]
+    owners: list[Document] = metadata.get("ownerReferences") or []
+    if len(owners) != 1 or not owners[0].keys() >= _OWNER:
+        return None
+    (owner,) = owners
+    uid: str = owner["uid"]
+    if not uid.replace("-", "").isalnum() or len(uid) < UID_CHARACTERS_MIN:
+        return None
+    alike = {name: value for name, value in owner.items() if name not in _OWNER}
+    given = tuple(sorted(OWN_METADATA & metadata.keys()))
+    rest = {name: value for name, value in metadata.items() if name not in OWN_METADATA}
+    key = _encode((kind.group_version, namespace, user, manager, given, alike, {**doc, "metadata": rest}))
+    return None if uid.encode() in key else key
+
+
 class CreateCache:
     """Patterns by what was sent, the most recently used ones."""
 
     def __init__(self, cluster: AdmissionReader, suffix: Callable[[], str]) -> None:
         self._cluster = cluster
         self._suffix = suffix
-        self._patterns: OrderedDict[Hashable, CachedCreate] = OrderedDict()
+        self._patterns: OrderedDict[Hashable, CachedCreate | CachedClaim] = OrderedDict()
 
     def key(self, kind: Kind, namespace: str, doc: Document, user: User, manager: str) -> Hashable | None:
         """The same for wishes that are alike; None when none ever are."""
@@ -154,13 +213,15 @@ class CreateCache:
             if not metadata.keys() <= {"name", "namespace"}:
                 return None
             return (kind.group_version, namespace, user.name, user.groups, manager, _shape_of(doc))
+        if kind.storage == CLAIMS:
+            return _claim_key(kind, namespace, doc, user, manager)
         if kind.storage != PODS:
             return None
         if "name" in metadata:
             metadata = {name: value for name, value in metadata.items() if name != "name"}
         return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
 
-    def find(self, key: Hashable) -> CachedCreate | None:
+    def find(self, key: Hashable) -> CachedCreate | CachedClaim | None:
         pattern = self._patterns.get(key)
         if pattern is None:
             return None
@@ -170,12 +231,13 @@ class CreateCache:
         self._patterns.move_to_end(key)
         return pattern
 
-    def remember(self, key: Hashable, doc: Document, reads: Reads, drawn: Sequence[str]) -> None:
+    def remember(self, kind: Kind, key: Hashable, doc: Document, reads: Reads, drawn: Sequence[str]) -> None:
         """Keep what became of a wish, unless it says when that was."""
         if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
             return
         if (isinstance(key, bytes) and len(key) > WISH_BYTES_MAX) or len(drawn) > 1:
             return
-        self._patterns[key] = CachedCreate(doc, reads, drawn, self._suffix)
+        is_claim = kind.storage == CLAIMS
+        self._patterns[key] = CachedClaim(doc, reads) if is_claim else CachedCreate(doc, reads, drawn, self._suffix)
         if len(self._patterns) > PATTERNS_MAX:
             self._patterns.popitem(last=False)

@@ -14,13 +14,14 @@ from msgspec import Raw
 
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.field_paths import FieldWalker
-from doorman.api.patch.field_set import FieldSet, difference, union, without_below
-from doorman.api.patch.managed_fields import UPDATE_ENTRIES_MAX
+from doorman.api.patch.field_set import FieldSet, ordered
+from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.strategic_merge_patch import interleaved
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.registry.fastpath.pod_bytes import NOTHING, PodBytes, read, written
+from doorman.registry.fastpath.object_bytes import NOTHING, ObjectBytes, encode, read, written
+from doorman.registry.fastpath.owner_bytes import APPLY, UPDATE, OwnedChange, mention_of, owners_after
 from doorman.registry.kinds.pod_strategy import has_settled_addresses
 from doorman.validation.pods.pod_status_rules import status_errors
 
@@ -35,18 +36,17 @@ _ORDER: Final = "$setElementOrder/conditions"
 _NOMINATED: Final = "nominatedNodeName"
 _CONDITIONS: Final = "conditions"
 _ADDRESSES: Final = "podIPs"
-_MERGED: Final = frozenset({_ADDRESSES, "hostIPs"})
-"""Lists of which a patch may give a part."""
+_CLAIMS: Final = "resourceClaimStatuses"
+_EXTENDED_CLAIM: Final = "extendedResourceClaimStatus"
+_MERGED: Final = frozenset({_ADDRESSES, "hostIPs", _CLAIMS, _EXTENDED_CLAIM})
+"""Members of which a patch may give a part."""
 _LISTS: Final = frozenset({"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses", *_MERGED})
 _WORDS: Final = frozenset(
     {"phase", "reason", "message", "hostIP", "podIP", "startTime", "observedGeneration", _NOMINATED}
 )
 _MEMBERS: Final = frozenset({_CONDITIONS, _ORDER, *_LISTS, *_WORDS})
-_OPERATION: Final = "Update"
 _VERSION: Final = "v1"
 _SUBRESOURCE: Final = "status"
-
-_encode: Final = msgspec.json.Encoder().encode
 
 
 class StatusPatch(msgspec.Struct, frozen=True):
@@ -59,21 +59,25 @@ class StatusPatch(msgspec.Struct, frozen=True):
     """Other members of status; None takes one away."""
     said: Document
     """All of it but the uid, as it was sent."""
+    is_applied: bool = False
+
+    @property
+    def operation(self) -> str:
+        return APPLY if self.is_applied else UPDATE
+
+    @property
+    def names_claims(self) -> bool:
+        return not self.members.keys().isdisjoint((_CLAIMS, _EXTENDED_CLAIM))
 
 
-class _Entry(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """One of managedFields, what is owned unread."""
-
-    manager: str = ""
-    operation: str = ""
-    api_version: str = ""
-    time: str = ""
-    fields_type: str = ""
-    fields_v1: Raw = msgspec.field(default=NOTHING, name="fieldsV1")
-    subresource: str = ""
-
-
-_decode_entries: Final = msgspec.json.Decoder(list[_Entry]).decode
+def applied_status_of(config: Document) -> StatusPatch | None:
+    """An applied configuration as a report, if it is one: which claims a pod has, and nothing else."""
+    if (config.get("apiVersion"), config.get("kind")) != (_VERSION, "Pod"):
+        return None
+    report = status_patch_of({"metadata": config.get("metadata", {}), "status": config.get("status")})
+    if report is None or report.said.keys() != {_CLAIMS}:
+        return None
+    return msgspec.structs.replace(report, is_applied=True)
 
 
 def status_patch_of(body: Any) -> StatusPatch | None:  # any JSON value
@@ -94,6 +98,9 @@ def status_patch_of(body: Any) -> StatusPatch | None:  # any JSON value
         if not all(value or value is None for value in condition.values()):
             return None  # what is empty is left out, which takes the type table to know
     members = {name: value for name, value in status.items() if name not in (_CONDITIONS, _ORDER)}
+    names = [name for name, *_ in _claim_names(members.get(_CLAIMS))]
+    if len(set(names)) < len(names):
+        return None
     for name, value in members.items():
         if not value and value is not None:
             if name != _NOMINATED:
@@ -135,7 +142,7 @@ class StatusPatches:
         self._outcomes: dict[tuple[object, ...], _Outcome] = {}
         """Of pods that are alike: many are made, evicted or found to fit nowhere in the same second."""
 
-    def write(self, pod_bytes: PodBytes, pod: Pod, report: StatusPatch, manager: str, now: Instant) -> bool | None:
+    def write(self, pod_bytes: ObjectBytes, pod: Pod, report: StatusPatch, manager: str, now: Instant) -> bool | None:
         """Whether the report changes the pod; None when it takes the long way to say."""
         metadata = pod_bytes.metadata
         if metadata.deletion_timestamp or (report.uid and report.uid != metadata.uid):
@@ -146,8 +153,8 @@ class StatusPatches:
         before = bytes(pod_bytes.status)
         key = None
         if _ADDRESS not in before:
-            spec, owners, said = pod.spec, bytes(metadata.managed_fields), _encode(report.said)
-            key = (before, owners, said, manager, time, spec.restart_policy, bool(spec.node_name))
+            spec, owners, said = pod.spec, bytes(metadata.managed_fields), encode(report.said)
+            key = (before, owners, said, manager, report.operation, time, spec.restart_policy, bool(spec.node_name))
             known = self._outcomes.get(key)
             if known is not None:
                 pod_bytes.status, metadata.managed_fields = known.status, known.managed
@@ -159,7 +166,7 @@ class StatusPatches:
             self._outcomes[key] = _Outcome(pod_bytes.status, metadata.managed_fields)
         return is_changed
 
-    def _write(self, pod_bytes: PodBytes, pod: Pod, report: StatusPatch, manager: str, time: str) -> bool | None:
+    def _write(self, pod_bytes: ObjectBytes, pod: Pod, report: StatusPatch, manager: str, time: str) -> bool | None:
         metadata = pod_bytes.metadata
         status: Document = read(pod_bytes.status, {})
         wanted = dict(status)
@@ -175,7 +182,7 @@ class StatusPatches:
         if len(shape) == 1:
             return False
         if touched:
-            mentions += [_mention(kind) for kind in touched] if status.get(_CONDITIONS) else [_field(_CONDITIONS)]
+            mentions += [_mention(kind) for kind in touched] if status.get(_CONDITIONS) else [mention_of(_CONDITIONS)]
         if status_errors(wanted, status, pod.spec.restart_policy, pod.spec.node_name):
             return None
         if metadata.managed_fields is NOTHING:
@@ -184,16 +191,27 @@ class StatusPatches:
         is_addressed = _ADDRESSES in wanted and _ADDRESSES not in status
         addresses = [one["ip"] for one in wanted[_ADDRESSES]] if is_addressed else []
         shape.append(len(addresses))
-        change = self._change(tuple(shape), status, wanted, addresses)
-        managed = _managed(metadata.managed_fields, mentions, change, addresses, manager, time)
+        shape.append(report.operation)
+        change = self._change(tuple(shape), status, wanted, addresses, is_applied=report.is_applied)
+        owned = OwnedChange(change.fields(addresses), change.removed, mentions)
+        writer = Manager(name=manager, operation=report.operation, api_version=_VERSION, subresource=_SUBRESOURCE)
+        managed = owners_after(metadata.managed_fields, owned, writer, time)
         if managed is None:
             return None
         metadata.managed_fields = managed
         pod_bytes.status = written(wanted)
         return True
 
-    def _change(self, shape: tuple[object, ...], status: Document, wanted: Document, addresses: list[str]) -> _Change:
-        """It depends on no value, only on which ones differ."""
+    def _change(
+        self,
+        shape: tuple[object, ...],
+        status: Document,
+        wanted: Document,
+        addresses: list[str],
+        *,
+        is_applied: bool,
+    ) -> _Change:
+        """It depends on no value, only on which ones differ. Who applies claims owns these, and not their list."""
         known = self._changes.get(shape)
         if known is None:
             if len(self._changes) >= CHANGES_MAX:
@@ -201,7 +219,10 @@ class StatusPatches:
             if addresses:
                 wanted = {**wanted, _ADDRESSES: [{"ip": f"@{at}"} for at in range(len(addresses))]}
             found = self._walker.diff({_SUBRESOURCE: wanted}, {_SUBRESOURCE: status}, "core.v1.Pod")
-            changed = _encode(found.changed) if found.changed is not None else b""
+            fields = found.changed
+            if is_applied:
+                fields = self._walker.held({_SUBRESOURCE: {_CLAIMS: wanted[_CLAIMS]}}, "core.v1.Pod")
+            changed = encode(ordered(fields)) if fields is not None else b""
             known = self._changes[shape] = _Change(changed, found.removed)
         return known
 
@@ -219,9 +240,14 @@ def _set_members(wanted: Document, members: Document, shape: list[object]) -> li
             del wanted[name]
         else:
             wanted[name] = value
-        shape.append((name, before is None, value is None))
-        mentions.append(_field(name))
+        shape.append((name, before is None, value is None, _claim_names(value) if name == _CLAIMS else None))
+        mentions.append(mention_of(name))
     return mentions
+
+
+def _claim_names(statuses: list[Document] | None) -> tuple[tuple[str, ...], ...]:
+    """What the names of fields depend on: how each claim is called in the pod, and which members it has."""
+    return tuple((status.get("name", ""), *status) for status in statuses or ())
 
 
 def _set_conditions(wanted: Document, report: StatusPatch, shape: list[object]) -> list[str] | None:
@@ -264,49 +290,6 @@ def _set_conditions(wanted: Document, report: StatusPatch, shape: list[object]) 
     return touched
 
 
-def _managed(
-    managed: Raw, mentions: list[bytes], change: _Change, addresses: list[str], manager: str, time: str
-) -> Raw | None:
-    """The field owners after a change; None when it takes the long way to say."""
-    if not change.changed:
-        return None
-    changed = change.fields(addresses)
-    entries = _decode_entries(managed)
-    if len(entries) >= UPDATE_ENTRIES_MAX:
-        return None
-    mine = (manager, _OPERATION, _VERSION, _SUBRESOURCE)
-    own = None
-    for entry in entries:
-        is_mine = (entry.manager, entry.operation, entry.api_version, entry.subresource) == mine
-        if is_mine:
-            own = entry
-        owned = bytes(entry.fields_v1)
-        if not is_mine and not any(mention in owned for mention in mentions):
-            continue
-        if entry.api_version != _VERSION:
-            return None
-        left = without_below(read(entry.fields_v1, None), change.removed)
-        new: FieldSet = msgspec.json.decode(changed)
-        fields = union(left, new) if is_mine else difference(left, new)
-        entry.fields_v1 = written(fields) if fields else NOTHING
-    if own is None:
-        own = _Entry(manager, _OPERATION, _VERSION, "", "FieldsV1", Raw(changed), _SUBRESOURCE)
-        entries.append(own)
-    own.time = time
-    kept = [entry for entry in entries if entry.fields_v1 is not NOTHING]
-    kept.sort(key=_place)
-    return Raw(_encode(kept))
-
-
-def _place(entry: _Entry) -> tuple[bool, str, str, str, str]:
-    return entry.operation != "Apply", entry.time, entry.manager, entry.api_version, entry.subresource
-
-
-def _field(name: str) -> bytes:
-    """How an entry that owns anything of a member names it."""
-    return b'"f:%s"' % name.encode()
-
-
 def _mention(kind: str) -> bytes:
     """The same for a condition."""
-    return _encode(f'k:{{"type":"{kind}"}}')
+    return encode(f'k:{{"type":"{kind}"}}')

@@ -1,9 +1,9 @@
 """The one place that decides whether a write may go without the long way through admission.
 
 Shortcuts are of two sorts. A write of which admission has nothing to say, whatever is written, skips it: what
-components report of a pod's status, a binding, the mark of a deletion, the renewal of a lease. And what became of a new
-object is good for the next one that is the same but for its name, as long as all that admission looked up is
-unchanged. Switched off, every write goes the long way; a law in `tests/property` holds both to the same outcome.
+components report of a pod's status, a binding, an allocation, the mark of a deletion, the renewal of a lease. And what
+became of a new object is good for the next one that is the same but for its name, as long as all that admission looked
+up is unchanged. Switched off, every write goes the long way; a law in `tests/property` holds both to the same outcome.
 """
 
 from collections.abc import Hashable, Sequence
@@ -17,7 +17,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.caller import Caller
-from doorman.registry.fastpath.create_cache import CachedCreate, CreateCache, Reads
+from doorman.registry.fastpath.create_cache import CachedClaim, CachedCreate, CreateCache, Reads
 
 WEBHOOKS: Final = (MUTATING, VALIDATING, MUTATING_POLICIES, MUTATING_BINDINGS)
 """Kinds that say who else is to be asked about a write."""
@@ -53,7 +53,7 @@ class Shortcuts:
             return None
         return self._create_cache.key(kind, namespace, doc, caller.user, caller.manager)
 
-    def known_create(self, key: Hashable) -> CachedCreate | None:
+    def known_create(self, key: Hashable) -> CachedCreate | CachedClaim | None:
         """What became of one with this key, if all that admission looked up for it is as it was."""
         return self._create_cache.find(key)
 
@@ -65,8 +65,8 @@ class Shortcuts:
         return reads
 
     def remember_create(
-        self, key: Hashable, doc: Document, reads: Reads, attributes: Attributes, warned: Sequence[str]
+        self, kind: Kind, key: Hashable, doc: Document, reads: Reads, attributes: Attributes, warned: Sequence[str]
     ) -> None:
         """Keep what became of a new object, unless somebody decided by more than the key says, or had to warn."""
         if attributes.is_cacheable and not warned:
-            self._create_cache.remember(key, doc, reads, attributes.drawn)
+            self._create_cache.remember(kind, key, doc, reads, attributes.drawn)

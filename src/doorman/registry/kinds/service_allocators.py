@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import SERVICE_CIDRS
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
@@ -30,7 +31,7 @@ from doorman.semantics.service_ranges import (
 )
 
 SERVICES: Final = "services"
-RANGES: Final = "servicecidrs.networking.k8s.io"
+RANGES: Final = SERVICE_CIDRS
 _WITH_PORTS: Final = ("NodePort", "LoadBalancer")
 
 Step = Callable[[], Awaitable[None] | None]

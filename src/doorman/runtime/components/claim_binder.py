@@ -3,6 +3,8 @@
 In this order, as kube-scheduler does it: a claim for extended resources is created; the finalizer is added, so that the
 claim outlives its use; the allocation and the reservation are written together; the pod is told of a claim that was
 made for it. A claim that somebody has allocated or deleted meanwhile is left alone, and the pod is tried again.
+
+Nobody waits for any of these writes: the binding follows, becomes durable after them, and is waited for.
 """
 
 import logging
@@ -103,24 +105,31 @@ class ClaimBinder:
         body: dict[str, Any] = {"status": {"reservedFor": [consumer_of(pod)]}}
         if binding.allocation is not None:
             # Also when it is there already: the answer shows what the claim is by now.
-            seen = await self._patch(claim, {"metadata": {"finalizers": [FINALIZER]}}, subresource="")
+            protected = {"metadata": {"finalizers": [FINALIZER]}}
+            seen = await self._patch(claim, protected, subresource="", is_waited_for=False)
             _check_unchanged(seen)
             stamp = to_time(self._clock.now())
             body["status"]["allocation"] = {**binding.allocation, "allocationTimestamp": stamp}
             body["metadata"] = {"resourceVersion": seen.metadata.resource_version}
-        await self._patch(claim, body)
+        await self._patch(claim, body, is_waited_for=False)
         if binding.mappings:
             told = {"requestMappings": list(binding.mappings), "resourceClaimName": claim.metadata.name}
             body = {"metadata": {"uid": pod.metadata.uid}, "status": {"extendedResourceClaimStatus": told}}
             meta = pod.metadata
             await self._client.patch(
-                Patch(resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body)
-            )
+                Patch(
+                    resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body,
+                    is_waited_for=False,
+                )
+            )  # fmt: skip
         self._made.pop(pod.metadata.uid, None)
 
     async def _create(self, pod: Pod, manifest: Mapping[str, Any]) -> ResourceClaim:
         namespace = pod.metadata.namespace
-        stored = await self._client.create(Create(resource=CLAIMS, namespace=namespace, body=dict(manifest)))
+        # Put together for this pod alone.
+        stored = await self._client.create(
+            Create(resource=CLAIMS, namespace=namespace, body=dict(manifest), is_given_away=True, is_waited_for=False)
+        )
         claim = _claim_in(stored)
         self._made[pod.metadata.uid] = claim
         return claim
@@ -155,6 +164,7 @@ class ClaimBinder:
         *,
         subresource: str = "status",
         type_: PatchType = PatchType.STRATEGIC,
+        is_waited_for: bool = True,
     ) -> ResourceClaim:
         meta = claim.metadata
         metadata = {**body.get("metadata", {}), "uid": meta.uid}
@@ -166,6 +176,7 @@ class ClaimBinder:
                 subresource=subresource,
                 body={**body, "metadata": metadata},
                 type=type_,
+                is_waited_for=is_waited_for,
             )
         )
         return _claim_in(stored)

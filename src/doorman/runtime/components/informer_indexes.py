@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.views.meta import has_same_owners, orphanage_of, owner_uids
-from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
-from doorman.api.views.persistent_volumes import VOLUMES
 from doorman.api.views.pod_indexes import POD_INDEXERS, is_filed_alike
 from doorman.api.views.resource.devices import SLICES
 from doorman.api.views.resource.resource_claims import CLAIMS
@@ -17,6 +15,8 @@ from doorman.api.views.storage.csi import (
     attached_node_of,
     attached_volume_of,
 )
+from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.client.informer_cache import Indexer, InformerCache
 from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
 from doorman.controllers.devices.resource_claim_controller import BY_CLAIM, BY_TEMPLATE, templates_of

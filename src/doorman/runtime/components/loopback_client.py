@@ -12,6 +12,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
+from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, timeout
@@ -20,7 +21,8 @@ from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body, clean_object
 from doorman.registry.deletion import DeleteOptions, Preconditions
-from doorman.registry.fastpath.pod_status import status_patch_of
+from doorman.registry.fastpath.claim_patch import claim_patch_of
+from doorman.registry.fastpath.pod_status import applied_status_of, status_patch_of
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
@@ -87,15 +89,17 @@ class LoopbackClient:
         self._may_act = may_act
         return self
 
-    async def _counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> T:
-        """Where there is a lease, for as long only as nobody else can have taken it: what is written later, by a store
-        that did not answer before, would be written beside another's writes.
+    def _counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> Awaitable[T]:
+        counted = self._requests.counted(info, code, work)
+        return counted if self._may_act is None else self._while_it_leads(counted)
+
+    async def _while_it_leads(self, work: Awaitable[T]) -> T:
+        """For as long only as nobody else can have taken the lease: what is written later, by a store that did not
+        answer before, would be written beside another's writes.
         """
-        if self._may_act is None:
-            return await self._requests.counted(info, code, work)
         try:
             async with asyncio.timeout(LED_SECONDS_MAX):
-                return await self._requests.counted(info, code, work)
+                return await work
         except TimeoutError:
             raise timeout("request did not complete within the allotted timeout") from None
 
@@ -125,7 +129,9 @@ class LoopbackClient:
             doc = clean_object(self._registry.schema, kind, body, Body(body), "Ignore", [])
         if self._guard.is_about(kind):
             self._guard.check(kind, action.namespace, doc, None, self._caller.user)
-        return await self._registry.create(kind, action.namespace, doc, self._caller)
+        return await self._registry.create(
+            kind, action.namespace, doc, self._caller, is_waited_for=action.is_waited_for
+        )
 
     async def update(self, action: Update) -> Stored:
         kind = self._kind(action.resource)
@@ -153,14 +159,9 @@ class LoopbackClient:
     async def _patch(self, kind: Kind, action: Patch) -> Stored:
         if action.subresource == "scale":
             return await self._scale(kind, action)
-        if kind.storage == "pods" and action.subresource == "status" and action.type is PatchType.STRATEGIC:
-            status_patch = status_patch_of(action.body)
-            if status_patch is not None:
-                stored = await self._registry.patch_pod_status(
-                    kind, action.namespace, action.name, status_patch, self._caller, is_waited_for=action.is_waited_for
-                )
-                if stored is not None:
-                    return stored
+        stored = await self._patch_shortly(kind, action)
+        if stored is not None:
+            return stored
         patch = PatchBody(type=str(action.type), body=Body(action.body))
         if patch.is_apply:
             return await self._apply(kind, action, patch)
@@ -170,6 +171,38 @@ class LoopbackClient:
             kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
         )
         return written.stored
+
+    async def _patch_shortly(self, kind: Kind, action: Patch) -> Stored | None:
+        """None, and nothing is done, when the patch takes the long way."""
+        if kind.storage == CLAIMS and action.type is PatchType.STRATEGIC:
+            patch = claim_patch_of(action.body, action.subresource)
+            if patch is None:
+                return None
+            short = self._registry.short_patches
+            return await short.claim(
+                kind, action.namespace, action.name, patch, self._caller, is_waited_for=action.is_waited_for
+            )
+        if kind.storage == "pods" and action.subresource == "status":
+            return await self._patch_pod_status(kind, action)
+        return None
+
+    async def _patch_pod_status(self, kind: Kind, action: Patch) -> Stored | None:
+        caller = self._caller
+        if action.type is PatchType.STRATEGIC:
+            status_patch = status_patch_of(action.body)
+        elif action.type is PatchType.APPLY:
+            status_patch = applied_status_of(action.body)
+            caller = self._applying(action.manager)
+        else:
+            return None
+        if status_patch is None:
+            return None
+        return await self._registry.short_patches.pod_status(
+            kind, action.namespace, action.name, status_patch, caller, is_waited_for=action.is_waited_for
+        )
+
+    def _applying(self, manager: str) -> Caller:
+        return msgspec.structs.replace(self._caller, is_apply=True, manager=manager or self._caller.manager)
 
     async def _scale(self, kind: Kind, action: Patch) -> Stored:
         """The replicas of a workload, and nothing else of it."""
@@ -184,7 +217,7 @@ class LoopbackClient:
         return written.stored
 
     async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
-        caller = msgspec.structs.replace(self._caller, is_apply=True, manager=action.manager or self._caller.manager)
+        caller = self._applying(action.manager)
         plan = self._apply_plan(kind, patch, caller.manager, action.name, subresource=action.subresource)
         written = await self._registry.update(
             kind,

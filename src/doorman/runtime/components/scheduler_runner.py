@@ -5,12 +5,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
-from doorman.api.views.persistent_volumes import VOLUMES
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES, STORAGE_CAPACITIES
+from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.base.clock import Alarm, Clock
 from doorman.base.errors import ApiError

@@ -6,7 +6,7 @@ and then the pod waits until the controller that binds, and the provisioner, hav
 
 from typing import Any, Final
 
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES, PersistentVolume, PersistentVolumeClaim
 from doorman.api.volume_annotations import BOUND_BY_CONTROLLER, SELECTED_NODE
 from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError

@@ -16,7 +16,7 @@ from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.stored_object import to_kept_bytes
-from doorman.runtime.bootstrap import API_SERVICE, Existing, api_endpoints
+from doorman.runtime.defaults.default_objects import API_SERVICE, Existing, api_endpoints
 from doorman.store.store_contract import ABSENT, Conflict, Store, Write
 
 MASTER_LEASES: Final = "masterleases"

@@ -21,7 +21,7 @@ from doorman.base.instants import from_time, to_micro_time
 from doorman.client.actions import Create, Delete, Update
 from doorman.client.client import Client
 from doorman.registry.cache.collection import Collection
-from doorman.runtime.bootstrap import Existing
+from doorman.runtime.defaults.default_objects import Existing
 
 IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
 IDENTITY: Final = "doorman"

@@ -81,8 +81,9 @@ def feasible_rows(verdicts: Column, filters: Sequence[BoundFilter]) -> RowArray:
     earlier plugin had rejected: kube-scheduler gives such a pod up, whatever other nodes there are.
     """
     for bound_plugin in filters:
-        for code, message in getattr(bound_plugin.filter, "failures", {}).items():
+        failures = getattr(bound_plugin.filter, "failures", {})
+        for code in failures:
             if np.any(verdicts == bound_plugin.tag | code):
-                raise PluginError(message)
+                raise PluginError(failures[code])
     rows: RowArray = np.flatnonzero(verdicts == PASS)
     return rows

@@ -20,11 +20,9 @@ True
 """
 
 from collections.abc import Mapping
-from typing import Final
 
 from doorman.api.views.resource.devices import DeviceClass
-
-IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
+from doorman.semantics.pods.resource_names import DEVICE_CLASS_PREFIX
 
 
 class DeviceClasses:
@@ -52,12 +50,12 @@ class DeviceClasses:
 
     def standing_for(self, resource: str) -> DeviceClass | None:
         """Rules 1 and 2."""
-        if resource.startswith(IMPLICIT_PREFIX):
-            return self._by_name.get(resource.removeprefix(IMPLICIT_PREFIX))
+        if resource.startswith(DEVICE_CLASS_PREFIX):
+            return self._by_name.get(resource.removeprefix(DEVICE_CLASS_PREFIX))
         return self._by_resource.get(resource)
 
     def extended_resources(self) -> tuple[str, ...]:
-        return (*self._by_resource, *(f"{IMPLICIT_PREFIX}{name}" for name in self._by_name))
+        return (*self._by_resource, *(f"{DEVICE_CLASS_PREFIX}{name}" for name in self._by_name))
 
 
 def _precedence(one: DeviceClass) -> tuple[str, tuple[int, ...]]:

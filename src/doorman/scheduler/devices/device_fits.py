@@ -15,8 +15,14 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column
+from doorman.scheduler.devices.allocation.allocation_search import SearchSteps
 from doorman.scheduler.devices.allocation.allocator import Allocator
-from doorman.scheduler.devices.device_requests import AllocationError, ContradictoryPool, NodeAllocation
+from doorman.scheduler.devices.device_requests import (
+    AllocationError,
+    AllocationTimeout,
+    ContradictoryPool,
+    NodeAllocation,
+)
 from doorman.scheduler.devices.device_state import DeviceState
 from doorman.scheduler.framework import FINAL
 
@@ -55,6 +61,9 @@ class DeviceFits:
         self.codes: Column = np.zeros(0, dtype=np.int64)
         self.scores: Column = np.zeros(0, dtype=np.int64)
         self.failures: dict[int, str] = {}
+        """By code, in words about the claims of whoever was looked at first."""
+        self._timeouts: set[int] = set()
+        """Codes of those that are said in the same words of every pod."""
         self._position = -1
         self._epoch = -1
         self._log_position = -1
@@ -63,6 +72,9 @@ class DeviceFits:
     def refresh(self) -> None:
         """Take in what happened since the last time."""
         state, cluster = self._state, self._cluster
+        now = (state.epoch, cluster.layout_version, state.rows.end, cluster.log_end)
+        if now == (self._epoch, self._layout_version, self._position, self._log_position):
+            return
         touched = state.rows.since(self._position)
         if (
             self._epoch != state.epoch
@@ -73,6 +85,7 @@ class DeviceFits:
             self.codes = np.zeros(cluster.size, dtype=np.int64)
             self.scores = np.zeros(cluster.size, dtype=np.int64)
             self.failures = {}
+            self._timeouts = set()
             rows = [row for row in range(cluster.size) if cluster.nodes[row] is not None]
         else:
             changed = cluster.touched_since(self._log_position)
@@ -80,10 +93,11 @@ class DeviceFits:
             rows = [*dict.fromkeys((*touched, *nodes))]
         self._epoch, self._layout_version = state.epoch, cluster.layout_version
         self._position, self._log_position = state.rows.end, cluster.log_end
+        steps = SearchSteps()
         for row in rows:
             node = cluster.nodes[row]
             if node is not None:
-                self.codes[row], self.scores[row] = self._evaluated(node, row)
+                self.codes[row], self.scores[row] = self._evaluated(node, row, steps)
 
     def allocate(self, row: int) -> list[NodeAllocation] | None:
         """The allocation on a row, as it was judged. Raises AllocationError, ContradictoryPool."""
@@ -96,13 +110,15 @@ class DeviceFits:
 
     def failure_on(self, row: int) -> str:
         """What goes wrong on a row, said of the claims of the pod that is looked at."""
+        if (code := int(self.codes[row])) in self._timeouts:
+            return self.failures[code]
         try:
             self.allocate(row)
         except AllocationError as error:
             return _failure_text(str(error))
-        return self.failures.get(int(self.codes[row]), "")
+        return self.failures.get(code, "")
 
-    def _evaluated(self, node: Node, row: int) -> tuple[int, int]:
+    def _evaluated(self, node: Node, row: int, steps: SearchSteps) -> tuple[int, int]:
         claims = self.claims_on(row)
         if isinstance(claims, int):
             return claims, 0
@@ -110,9 +126,13 @@ class DeviceFits:
             return 0, 0
         allocator = Allocator(self._state.classes.by_name, self._state.taken)
         try:
-            found = allocator.allocate(claims, node, self._state.reached_by(node))
+            found = allocator.allocate(claims, node, self._state.reached_by(node), steps)
         except ContradictoryPool:
             return CONTRADICTORY_POOL, 0
+        except AllocationTimeout as error:
+            code = self._failure(str(error))
+            self._timeouts.add(code)
+            return code, 0
         except AllocationError as error:
             return self._failure(str(error)), 0
         return (CANNOT_ALLOCATE, 0) if found is None else (0, score_of(found))

@@ -6,9 +6,12 @@ from typing import Final
 from doorman.api.views.nodes import Node
 from doorman.api.views.resource.devices import DeviceTaint
 from doorman.api.views.resource.resource_claims import ResourceClaim
-from doorman.scheduler.devices.device_requests import AllocationError, RequestForDevices, is_selected
+from doorman.scheduler.devices.allocation.capacity_consumption import has_room
+from doorman.scheduler.devices.allocation.device_counters import PoolCounters
+from doorman.scheduler.devices.device_pools import NodePool
+from doorman.scheduler.devices.device_requests import RequestForDevices, requested_consumption
 from doorman.scheduler.devices.device_state import DeviceState
-from doorman.scheduler.devices.published_devices import PublishedDevice
+from doorman.scheduler.devices.published_devices import PublishedDevice, SelectorError
 from doorman.semantics.devices.device_taints import selector_names_device, untolerated_taint
 
 DEVICES_NAMED_MAX: Final = 20
@@ -21,16 +24,16 @@ def device_objections(claims: Sequence[ResourceClaim], node: Node, state: Device
     found += [
         f"pool {'/'.join(pool.id)} contradicts itself: {pool.contradiction}" for pool in pools if pool.contradiction
     ]
-    devices = [device for pool in pools for device in pool.devices]
-    if not devices and not found:
+    if not found and not any(pool.devices for pool in pools):
         return ["no driver publishes devices for this node"]
     for claim in claims:
         for request in _requests(claim, state):
             who = f"claim {claim.metadata.name}, request {request.reference}"
-            for device in devices:
-                objection = _objection(claim, request, device, state)
-                if objection:
-                    found.append(f"{who}: device {device.id[2]} {objection}")
+            for pool in pools:
+                for device in pool.devices:
+                    objection = _objection(request, pool, device, state)
+                    if objection:
+                        found.append(f"{who}: device {device.id[2]} {objection}")
     if len(found) > DEVICES_NAMED_MAX:
         found = [*found[:DEVICES_NAMED_MAX], f"and {len(found) - DEVICES_NAMED_MAX} more"]
     return found or ["there are fewer such devices than the claims ask for, or constraints rule the combination out"]
@@ -61,16 +64,41 @@ def _requests(claim: ResourceClaim, state: DeviceState) -> list[RequestForDevice
     return found
 
 
-def _objection(claim: ResourceClaim, request: RequestForDevices, device: PublishedDevice, state: DeviceState) -> str:
+def _objection(request: RequestForDevices, pool: NodePool, device: PublishedDevice, state: DeviceState) -> str:
+    is_taken = state.taken.is_taken(device.id) and not request.wanted.admin_access
+    allocated = f"is allocated to claim {', '.join(state.taken.holders(device.id))}" if is_taken else ""
     try:
-        if not is_selected(claim, request, device):
-            return "is not selected"
-    except AllocationError as error:
-        return f"cannot be looked at: {error}"
-    holders = state.taken.holders(device.id) if state.taken.is_taken(device.id) else ()
-    if holders and not request.wanted.admin_access:
-        return f"is allocated to claim {', '.join(holders)}"
+        refusal = _refusing_selector(request, device)
+    except SelectorError as error:
+        return allocated or f"cannot be looked at: {error}"  # a device that is taken is not looked at
+    if refusal or allocated:
+        return refusal or allocated
     taint = untolerated_taint(device.taints, request.wanted.tolerations)
     if taint is not None:
         return f"has taint {taint} ({taint_source(device, taint, state)}), which the request does not tolerate"
+    return _shortage(request, pool, device, state)
+
+
+def _refusing_selector(request: RequestForDevices, device: PublishedDevice) -> str:
+    """Which of the selectors of class and request does not want the device. Raises SelectorError."""
+    own = request.device_class
+    for who, selectors in (
+        (f"class {own.metadata.name}", own.spec.selectors), ("the request", request.wanted.selectors),
+    ):  # fmt: skip
+        for selector in selectors:
+            expression = selector.cel.expression if selector.cel is not None else ""
+            if not expression or not device.matches(expression):
+                return f"is not selected by {who}: {expression}"
+    return ""
+
+
+def _shortage(request: RequestForDevices, pool: NodePool, device: PublishedDevice, state: DeviceState) -> str:
+    """What of a device, or of the card that it is a part of, others use already."""
+    consumption = requested_consumption(request, device)
+    if consumption is None:
+        return "cannot give the capacity that is asked for"
+    if not has_room(consumption, device.device, state.taken.consumed(device.id)):
+        return f"has too little capacity left beside claim {', '.join(state.taken.holders(device.id))}"
+    if device.device.consumes_counters and not PoolCounters(pool, state.taken.in_pool(pool.id)).take(device):
+        return "shares counters of which other allocated devices leave too little"
     return ""

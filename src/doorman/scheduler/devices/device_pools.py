@@ -23,7 +23,7 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.pods import NodeSelector
 from doorman.api.views.resource.devices import CounterSet, DeviceTaintRule, ResourceSlice
 from doorman.scheduler.devices.allocation.allocated_devices import PoolId
-from doorman.scheduler.devices.published_devices import PublishedDevice
+from doorman.scheduler.devices.published_devices import AnswersOfAlike, PublishedDevice
 from doorman.semantics.pods.node_selectors import term_matches
 
 
@@ -45,9 +45,9 @@ class _Slice:
 
     __slots__ = ("devices", "slice")
 
-    def __init__(self, slice_: ResourceSlice) -> None:
+    def __init__(self, slice_: ResourceSlice, alike: AnswersOfAlike) -> None:
         self.slice = slice_
-        self.devices = tuple(PublishedDevice(slice_, device) for device in slice_.spec.devices)
+        self.devices = tuple(PublishedDevice(slice_, device, alike) for device in slice_.spec.devices)
 
 
 class DevicePools:
@@ -62,6 +62,7 @@ class DevicePools:
         """Pools with slices that name no single node."""
         self._reach: dict[str, tuple[NodePool, ...]] = {}
         self._rules: Mapping[str, DeviceTaintRule] = {}
+        self._alike = AnswersOfAlike()
 
     def __len__(self) -> int:
         return len(self._slices)
@@ -72,7 +73,7 @@ class DevicePools:
     def put(self, slice_: ResourceSlice) -> frozenset[str] | None:
         """A slice was published or changed. Gives the nodes to which that matters; None when it may be any."""
         touched = self.remove(slice_.metadata.name)
-        published = _Slice(slice_)
+        published = _Slice(slice_, self._alike)
         for device in published.devices:
             device.add_taints(self._rules.values())
         self._slices[slice_.metadata.name] = published

@@ -19,6 +19,10 @@ class AllocationError(Exception):
     """Something is wrong with the claim or its class: looking at other nodes would not help."""
 
 
+class AllocationTimeout(AllocationError):
+    """There are more combinations of devices than can be tried."""
+
+
 class ContradictoryPool(Exception):
     """No devices were found, and some were not looked at because their pool contradicts itself."""
 

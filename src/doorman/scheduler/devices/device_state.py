@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.views.meta import controller_of
 from doorman.api.views.nodes import Node
 from doorman.api.views.resource.devices import (
     CLASSES,
@@ -18,7 +19,12 @@ from doorman.api.views.resource.devices import (
     DeviceTaintRule,
     ResourceSlice,
 )
-from doorman.api.views.resource.resource_claims import CLAIMS, AllocatedDevice, ResourceClaim
+from doorman.api.views.resource.resource_claims import (
+    CLAIMS,
+    EXTENDED_RESOURCE_ANNOTATION,
+    AllocatedDevice,
+    ResourceClaim,
+)
 from doorman.scheduler.cache.claim_users import ClaimUsers
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.row_changes import RowChanges
@@ -63,6 +69,8 @@ class DeviceState:
         """Rows of nodes whose devices, or what is allocated of them, changed."""
         self.epoch = 0
         """Changes with anything that may matter to every node."""
+        self.version = 0
+        """Changes with whatever changes."""
         self._claims: dict[str, ResourceClaim] = {}
         self._owned: dict[str, dict[str, None]] = {}
         """Keys of claims by the uids of their owners."""
@@ -93,6 +101,7 @@ class DeviceState:
 
     def changed(self, resource: str, old: Any, new: Any) -> list[ClusterEvent]:  # views of that kind
         """Take a change up; gives what it means to waiting pods."""
+        self.version += 1
         newest = new if new is not None else old
         if resource == SLICES:
             return self._slice_changed(newest.metadata.name, new)
@@ -105,6 +114,7 @@ class DeviceState:
 
     def reserve(self, claim: ResourceClaim, pod_key: str, results: tuple[AllocatedDevice, ...]) -> None:
         """An allocation is decided: its devices are taken from now on."""
+        self.version += 1
         pending = PendingAllocation(claim.metadata.key, pod_key, results)
         self._pending[claim.metadata.uid] = pending
         self._pending_of.setdefault(pod_key, []).append(claim.metadata.uid)
@@ -131,6 +141,7 @@ class DeviceState:
         return pending
 
     def _drop(self, uid: str) -> None:
+        self.version += 1
         pending = self._settle(uid)
         seen = self._claims.get(pending.claim_key)
         if seen is None or seen.metadata.uid != uid or seen.status.allocation is None:
@@ -199,6 +210,8 @@ class DeviceState:
             if not after and (pending := self._pending.get(new.metadata.uid)) is not None and pending.is_written:
                 self._drop(new.metadata.uid)
             return
+        if new is not None and not before and after and self._is_as_decided(old, new, after):
+            return
         if old is not None and before:
             self.taken.remove(old.metadata.uid, before)
         for side in (old, new):
@@ -215,6 +228,25 @@ class DeviceState:
             self.taken.add(new.metadata.uid, new.metadata.key, after)
         self._touch_devices((*before, *after))
 
+    def _is_as_decided(
+        self, old: ResourceClaim | None, new: ResourceClaim, results: tuple[AllocatedDevice, ...]
+    ) -> bool:
+        """Whether the claim is seen with what was decided for it: that counts already, and is pending no longer."""
+        uid = new.metadata.uid
+        if old is not None and old.metadata.uid != uid:
+            return False
+        if uid not in self._pending and new.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true":
+            owner = controller_of(new.metadata)
+            uid = pending_uid(owner.uid) if owner is not None else uid
+        pending = self._pending.get(uid)
+        if pending is None or pending.results != results:
+            return False
+        self._settle(uid)
+        if uid != new.metadata.uid:
+            self.taken.remove(uid, results)
+            self.taken.add(new.metadata.uid, new.metadata.key, results)
+        return True
+
     def _touch_devices(self, results: Iterable[AllocatedDevice]) -> None:
         for pool in dict.fromkeys(result.id[:2] for result in results):
             self._touch(self.pools.nodes_of(pool))
@@ -227,6 +259,11 @@ class DeviceState:
             row = self._cluster.row_or_none(name)
             if row is not None:
                 self.rows.note(row)
+
+
+def pending_uid(pod_uid: str) -> str:
+    """Under which the claim for a pod's extended resources is pending, before there is one."""
+    return f"{pod_uid}-extended"
 
 
 def _results(claim: ResourceClaim | None) -> tuple[AllocatedDevice, ...]:

@@ -3,6 +3,7 @@ is made for extended resources.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -16,7 +17,7 @@ from doorman.api.views.resource.resource_claims import (
 )
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.devices.device_fits import NO_RESOURCE, STALE_CLAIM, spec_key
-from doorman.scheduler.devices.device_state import DeviceState
+from doorman.scheduler.devices.device_state import DeviceState, pending_uid
 from doorman.scheduler.devices.extended_requests import NAME, ExtendedRequests, extended_requests
 from doorman.scheduler.framework import PreFilterReject
 from doorman.semantics.devices.pod_claims import NoClaimYet, claim_reference, is_made_for
@@ -35,12 +36,20 @@ class ExtendedClaim(msgspec.Struct, frozen=True):
     stale: ResourceClaim | None = None
 
 
-class PodDeviceClaims(msgspec.Struct, frozen=True):
+class ExtendedOnNode(msgspec.Struct, frozen=True):
+    """What extended resources come to on a node: the requests, and the claim of which they are a part."""
+
+    requests: ExtendedRequests
+    claim: ResourceClaim
+
+
+class PodDeviceClaims(msgspec.Struct, frozen=True, dict=True):
     pod: Pod
     allocated: tuple[ResourceClaim, ...]
     unallocated: tuple[ResourceClaim, ...]
     extended: ExtendedClaim | None = None
 
+    @cached_property
     def key(self) -> bytes:
         """The same for pods whose claims ask for the same."""
         if self.extended is None:
@@ -58,14 +67,10 @@ class PodDeviceClaims(msgspec.Struct, frozen=True):
         made = self.extended_on(state, cluster, row)
         if isinstance(made, int):
             return made
-        if made is None:
-            return self.unallocated
-        meta = ObjectMeta(name=NAME, namespace=self.pod.metadata.namespace, uid=f"{self.pod.metadata.uid}-extended")
-        spec = ResourceClaimSpec(devices=DeviceClaim(requests=made.requests))
-        return (*self.unallocated, ResourceClaim(metadata=meta, spec=spec))
+        return self.unallocated if made is None else (*self.unallocated, made.claim)
 
-    def extended_on(self, state: DeviceState, cluster: ClusterState, row: int) -> ExtendedRequests | int | None:
-        """The requests that extended resources come to on a node; None when the node has all of them itself."""
+    def extended_on(self, state: DeviceState, cluster: ClusterState, row: int) -> ExtendedOnNode | int | None:
+        """What is to be asked for on a node; None when the node has all of it itself."""
         assert self.extended is not None, "asked only of pods with extended resources"
         if self.extended.stale is not None:
             return STALE_CLAIM
@@ -77,7 +82,23 @@ class PodDeviceClaims(msgspec.Struct, frozen=True):
                 classes[name] = device_class.metadata.name
             elif there == 0 and name not in cluster.node(row).status.allocatable:
                 return NO_RESOURCE
-        return extended_requests(self.pod.spec, classes) if classes else None
+        return self._extended_of(classes) if classes else None
+
+    def _extended_of(self, classes: dict[str, str]) -> ExtendedOnNode:
+        key = tuple(classes.items())
+        found = self._made.get(key)
+        if found is None:
+            requests = extended_requests(self.pod.spec, classes)
+            meta = self.pod.metadata
+            own = ObjectMeta(name=NAME, namespace=meta.namespace, uid=pending_uid(meta.uid))
+            spec = ResourceClaimSpec(devices=DeviceClaim(requests=requests.requests))
+            found = self._made[key] = ExtendedOnNode(requests, ResourceClaim(metadata=own, spec=spec))
+        return found
+
+    @cached_property
+    def _made(self) -> dict[tuple[tuple[str, str], ...], ExtendedOnNode]:
+        """By the resources that devices stand for, and their classes: the same on nearly all nodes."""
+        return {}
 
 
 def claims_of(pod: Pod, state: DeviceState) -> list[ResourceClaim]:
@@ -122,7 +143,7 @@ def pod_device_claims(pod: Pod, state: DeviceState) -> PodDeviceClaims | PreFilt
 
 
 def extended_claim_or_none(pod: Pod, state: DeviceState) -> ExtendedClaim | None:
-    if not state.classes.by_name:
+    if not state.classes.by_name or not _names_any(pod, state):
         return None
     amounts = [(name, amount) for name, amount in sorted(pod_requests(pod.spec).items()) if amount > 0]
     extended = [(name, amount) for name, amount in amounts if is_extended_resource(name) or _is_backed(name, state)]
@@ -134,6 +155,16 @@ def extended_claim_or_none(pod: Pod, state: DeviceState) -> ExtendedClaim | None
         if claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
     ]
     return ExtendedClaim(tuple(extended), stale[0] if stale else None)
+
+
+def _names_any(pod: Pod, state: DeviceState) -> bool:
+    """Whether any container names a resource that a class stands for: of most pods it is known without adding up."""
+    spec = pod.spec
+    for container in (*spec.init_containers, *spec.containers):
+        for name in container.resources.requests:
+            if _is_backed(name, state):
+                return True
+    return any(_is_backed(name, state) for name in spec.overhead)
 
 
 def _is_backed(resource: str, state: DeviceState) -> bool:

@@ -10,9 +10,10 @@ At which points it has a say:
     Reserve      the devices are taken; `ClaimBinding` says what is to be written before the pod is bound
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from doorman.api.views.nodes import Node
@@ -28,6 +29,7 @@ from doorman.scheduler.devices.device_state import DeviceState
 from doorman.scheduler.devices.extended_requests import ExtendedRequests, claim_manifest
 from doorman.scheduler.devices.pod_device_claims import (
     ClaimsNotReady,
+    ExtendedOnNode,
     PodDeviceClaims,
     claims_of,
     pod_device_claims,
@@ -55,10 +57,11 @@ class DynamicResources:
         self._state = state
         self._cluster = cluster
         self._fits = KeptFits(state, cluster)
+        self._looked_up: _LookedUp | None = None
 
     def concerns(self, pod: Pod) -> bool:
         """Whether devices have a say in where the pod goes."""
-        return bool(pod.spec.resource_claims) or (bool(self._cluster.delegated) and self._asks_for_delegated(pod))
+        return bool(pod.spec.resource_claims) or (bool(self._cluster.delegated) and self._claims_of(pod) is not None)
 
     def waits(self, pod: Pod) -> str:
         if not pod.spec.resource_claims:
@@ -72,7 +75,7 @@ class DynamicResources:
     def filter_for_pod(self, pod: Pod, cluster: ClusterState) -> NodeFilter | PreFilterReject | None:
         if not self.concerns(pod):
             return None
-        claims = pod_device_claims(pod, self._state)
+        claims = self._claims_of(pod)
         if claims is None or isinstance(claims, PreFilterReject):
             return claims
         return _Filter(self._state, cluster, claims, self._fits_of(claims))
@@ -80,7 +83,7 @@ class DynamicResources:
     def scorer_for_pod(self, pod: Pod, _cluster: ClusterState) -> NodeScorer | None:
         if not pod.spec.resource_claims:
             return None
-        claims = pod_device_claims(pod, self._state)
+        claims = self._claims_of(pod)
         if not isinstance(claims, PodDeviceClaims):
             return None
         fits = self._fits_of(claims)
@@ -101,7 +104,7 @@ class DynamicResources:
         """Take the devices on the chosen node. Raises AllocationError should there be none after all."""
         if not self.concerns(pod):
             return ()
-        claims = pod_device_claims(pod, self._state)
+        claims = self._claims_of(pod)
         if not isinstance(claims, PodDeviceClaims):
             return ()
         bindings = [ClaimBinding(claim=claim) for claim in claims.allocated if not is_reserved_for(claim, pod)]
@@ -127,7 +130,7 @@ class DynamicResources:
         """
         if not self.concerns(pod):
             return None
-        claims = pod_device_claims(pod, self._state)
+        claims = self._claims_of(pod)
         if not isinstance(claims, PodDeviceClaims):
             return None
         rejected = [row for row in map(int, self._cluster.rows_in_order()) if is_rejecting(row)]
@@ -138,24 +141,22 @@ class DynamicResources:
                 return claim
         return claims.extended.stale if claims.extended is not None else None
 
-    def _asks_for_delegated(self, pod: Pod) -> bool:
-        resources = self._cluster.resources
-        return any(
-            resources.index(name) in self._cluster.delegated
-            for container in (*pod.spec.init_containers, *pod.spec.containers)
-            for name in container.resources.requests
-        )
+    def _claims_of(self, pod: Pod) -> PodDeviceClaims | PreFilterReject | None:
+        """Several points ask in one attempt, during which nothing changes."""
+        known = self._looked_up
+        if known is None or known.pod is not pod or known.version != self._state.version:
+            claims = pod_device_claims(pod, self._state)
+            known = self._looked_up = _LookedUp(pod, self._state.version, claims)
+        return known.claims
 
     def _fits_of(self, claims: PodDeviceClaims) -> DeviceFits | None:
         if not claims.unallocated and claims.extended is None:
             return None
-        return self._fits.get(claims.key(), partial(claims.on_node, self._state, self._cluster))
+        return self._fits.get(claims.key, partial(claims.on_node, self._state, self._cluster))
 
     def _extended_on(self, claims: PodDeviceClaims, row: int) -> ExtendedRequests | None:
-        if claims.extended is None:
-            return None
-        made = claims.extended_on(self._state, self._cluster, row)
-        return None if isinstance(made, int) else made
+        made = claims.extended_on(self._state, self._cluster, row) if claims.extended is not None else None
+        return made.requests if isinstance(made, ExtendedOnNode) else None
 
     def _is_ready(self, _pod: Pod, event: ClusterEvent) -> bool:
         return not self.waits(event.new)
@@ -183,6 +184,14 @@ def is_usable_on(claim: ResourceClaim, node: Node) -> bool:
     return any(term_matches(term, meta.labels, meta.name) for term in allocation.node_selector.node_selector_terms)
 
 
+class _LookedUp(msgspec.Struct, frozen=True, gc=False):
+    """A pod's claims, as of a version of what is known of devices."""
+
+    pod: Pod
+    version: int
+    claims: PodDeviceClaims | PreFilterReject | None
+
+
 class _Filter:
     def __init__(
         self, state: DeviceState, cluster: ClusterState, claims: PodDeviceClaims, fits: DeviceFits | None
@@ -196,9 +205,7 @@ class _Filter:
     @property
     def failures(self) -> Mapping[int, str]:
         """By code, in words about this pod's own claims. Where there is one the pod is given up."""
-        if self._fits is None or not self._fits.failures:
-            return {}
-        return {code: self._fits.failure_on(int(np.argmax(self._codes == code))) for code in self._fits.failures}
+        return _Failures(self._fits, self._codes, self._cluster) if self._fits is not None else {}
 
     def codes(self, rows: Rows) -> Column:
         found: Column = self._codes[rows]
@@ -237,6 +244,26 @@ class _Filter:
             if not codes[row] and not all(is_usable_on(claim, cluster.node(row)) for claim in bound):
                 codes[row] = NOT_AVAILABLE
         return codes
+
+
+class _Failures(Mapping[int, str]):
+    """Put into words when somebody asks: it may take a search."""
+
+    def __init__(self, fits: DeviceFits, codes: Column, cluster: ClusterState) -> None:
+        self._fits = fits
+        self._codes = codes
+        self._cluster = cluster
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._fits.failures)
+
+    def __len__(self) -> int:
+        return len(self._fits.failures)
+
+    def __getitem__(self, code: int) -> str:
+        rows = map(int, np.flatnonzero(self._codes == code))
+        row = next((row for row in rows if self._cluster.nodes[row] is not None), None)
+        return self._fits.failure_on(row) if row is not None else self._fits.failures[code]
 
 
 class _Scorer:

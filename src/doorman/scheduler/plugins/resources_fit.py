@@ -182,7 +182,8 @@ class FitFilter:
                 used_of = f"{used}{unit} of {there}{unit} in use" if there else "the node has none"
                 what = f"{name}: asks {amount}{unit}, {used_of}"
                 short = amount - (there - used)
-                found.append(Detail(reason=f"Insufficient {name}", what=what, topic=name, shortfall=short))
+                topic = name if there else ""  # nodes that have nothing of it stand apart from those that have some
+                found.append(Detail(reason=f"Insufficient {name}", what=what, topic=topic, shortfall=short))
         return found
 
 

@@ -174,15 +174,12 @@ class SchedulingQueue:
         """The pod's object changed; `events` say in what way."""
         pod = self._pods[key]
         self._now = now
-        waiting = pod.place is Place.UNSCHEDULABLE
-        if waiting:
-            self._leave_place(pod)
         pod.pod = new
         pod.shape = shape
         pod.priority = new.spec.priority
-        if waiting:
-            pod.number = self._next_number()
-            self._note_wait(pod)
+        is_waiting = pod.place is Place.UNSCHEDULABLE
+        if is_waiting:
+            # Where it is filed depends on who keeps it waiting, and not on its object.
             for event in events:
                 if self._hints.is_worth_a_try(pod, event):
                     self._cause = event_label(event.resource, event.change)

@@ -6,7 +6,7 @@ True
 
 import msgspec
 
-from doorman.api.views.persistent_volumes import PersistentVolume, PersistentVolumeClaim
+from doorman.api.views.storage.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.scheduler.config.scheduler_config import BINDING_TIMEOUT_SECONDS
 
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from doorman.api.views.persistent_volumes import PersistentVolumeClaim
 from doorman.api.views.pods import Pod
+from doorman.api.views.storage.persistent_volumes import PersistentVolumeClaim
 from doorman.scheduler.framework import PreFilterReject
 from doorman.scheduler.volumes.volume_state import VolumeState
 from doorman.semantics.volumes.pod_volumes import ownership_fault, volumes_with_claims

@@ -14,7 +14,7 @@ from math import ceil
 
 from doorman.api.machinery.quantity import whole_value
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import STORAGE
+from doorman.api.views.storage.persistent_volumes import STORAGE
 from doorman.scheduler.cache.node_columns import Column
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 from doorman.scheduler.volumes.volume_search import sufficient_capacity

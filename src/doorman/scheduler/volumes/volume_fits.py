@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from doorman.api.views.persistent_volumes import PersistentVolumeClaim
+from doorman.api.views.storage.persistent_volumes import PersistentVolumeClaim
 from doorman.api.volume_annotations import SELECTED_NODE
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column

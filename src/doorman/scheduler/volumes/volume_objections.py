@@ -1,8 +1,8 @@
 """Why a pod's volumes keep it from a node, by name: for people, not for decisions."""
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pods import NodeSelectorTerm
+from doorman.api.views.storage.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.api.volume_annotations import NO_PROVISIONER, SELECTED_NODE
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims
 from doorman.scheduler.volumes.volume_state import VolumeState

@@ -8,8 +8,8 @@ import msgspec
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.machinery.quantity import whole_value
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import STORAGE, PersistentVolumeClaim
 from doorman.api.views.storage.csi import CsiStorageCapacity
+from doorman.api.views.storage.persistent_volumes import STORAGE, PersistentVolumeClaim
 from doorman.api.views.storage.volume_classes import StorageClass
 from doorman.api.volume_annotations import NO_PROVISIONER, SELECTED_NODE
 from doorman.scheduler.framework import FINAL

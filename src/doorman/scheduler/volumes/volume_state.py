@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.views.persistent_volumes import CLAIMS as VOLUME_CLAIMS
-from doorman.api.views.persistent_volumes import VOLUMES, PersistentVolume, PersistentVolumeClaim, VolumeClaimReference
 from doorman.api.views.storage.csi import (
     ATTACHMENTS,
     CSI_DRIVERS,
@@ -20,6 +18,13 @@ from doorman.api.views.storage.csi import (
     CsiNode,
     CsiStorageCapacity,
     VolumeAttachment,
+)
+from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
+from doorman.api.views.storage.persistent_volumes import (
+    VOLUMES,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    VolumeClaimReference,
 )
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES, StorageClass
 from doorman.api.volume_annotations import SELECTED_NODE

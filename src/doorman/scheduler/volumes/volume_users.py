@@ -1,7 +1,7 @@
 """Which pods on nodes use a claim, and how many volumes of a driver a node has to attach for its pods."""
 
-from doorman.api.views.persistent_volumes import PersistentVolumeClaim
 from doorman.api.views.pods import Pod
+from doorman.api.views.storage.persistent_volumes import PersistentVolumeClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.volumes.volume_state import VolumeState

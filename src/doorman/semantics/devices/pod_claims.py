@@ -41,12 +41,13 @@ def claim_reference(pod: Pod, entry: PodResourceClaim) -> ClaimReference:
     """
     if entry.resource_claim_name:
         return ClaimReference(entry.name, entry.resource_claim_name, is_generated=False)
+    if entry.resource_claim_template_name:
+        for status in pod.status.resource_claim_statuses:
+            if status.name == entry.name:
+                return ClaimReference(entry.name, status.resource_claim_name or "", is_generated=True)
     who = f'pod "{pod.metadata.namespace}/{pod.metadata.name}"'
     if not entry.resource_claim_template_name:
         raise NoClaimYet(f'{who}, spec.resourceClaim "{entry.name}": none of the supported fields are set')
-    for status in pod.status.resource_claim_statuses:
-        if status.name == entry.name:
-            return ClaimReference(entry.name, status.resource_claim_name or "", is_generated=True)
     raise NoClaimYet(f"{who}: ResourceClaim not created yet")
 
 

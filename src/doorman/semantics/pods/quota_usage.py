@@ -7,9 +7,12 @@ Rules
 2. Of limits only cpu, memory and ephemeral storage count; of requests everything.
 3. A Service counts by its type: `services.loadbalancers`, and for each port `services.nodeports`.
 4. A claim counts by the storage it asks for or, where that is more, was allocated: as a whole and by storage class.
-5. Everything else counts one: as `count/<resource>.<group>`, and the oldest kinds by their plain name too.
-6. A quota with scopes is about those pods that are in all of them, and about nothing else.
-7. A sum is written as its parts are: in powers of two when any of them is.
+5. A claim of devices counts by the devices it asks for, by class: of alternatives the most of each class, and for all
+   devices as many as a claim can get.
+6. Everything else counts one: as `count/<resource>.<group>`, and the oldest kinds by their plain name too.
+7. A quota with scopes is about those pods that are in all of them, or about those claims whose VolumeAttributesClass
+   (wished, current or on its way) is in all of them; and about nothing else.
+8. A sum is written as its parts are: in powers of two when any of them is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +20,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity, quantity_text
+from doorman.api.views.resource.resource_claims import CLAIMS as RESOURCE_CLAIMS
 from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASS_ANNOTATION
 from doorman.semantics.pods.pod_resources import Amounts, pod_amounts
 from doorman.semantics.pods.qos import QosClass, qos_class
@@ -36,6 +40,9 @@ _NODE_PORTS: Final = "services.nodeports"
 _LOAD_BALANCERS: Final = "services.loadbalancers"
 _STORAGE: Final = "requests.storage"
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
+_OF_DEVICE_CLASS: Final = ".deviceclass.resource.k8s.io/devices"
+_DEVICES_MAX: Final = 32
+"""What a claim for all devices may get at most."""
 _BINARY: Final = "in powers of two: "
 """Begins the name under which it is counted how many objects say an amount so."""
 
@@ -57,6 +64,8 @@ def usage_of(resource: str, obj: _Json) -> Amounts:
         _add_service(usage, obj.get("spec") or {})
     elif resource == PERSISTENT_VOLUME_CLAIMS:
         _add_claim(usage, obj)
+    elif resource == RESOURCE_CLAIMS:
+        _add_devices(usage, obj.get("spec") or {})
     if resource in PLAIN_COUNTS:
         usage[resource] = _ONE
     return usage
@@ -64,7 +73,7 @@ def usage_of(resource: str, obj: _Json) -> Amounts:
 
 def usage_in_scope(resource: str, obj: _Json, requirements: Requirements) -> Amounts:
     """Nothing when the quota is not about the object."""
-    return usage_of(resource, obj) if is_in_scope(requirements, obj if resource == PODS else None) else {}
+    return usage_of(resource, obj) if is_in_scope(requirements, resource, obj) else {}
 
 
 def resource_counted_by(name: str) -> str:
@@ -81,6 +90,8 @@ def resource_counted_by(name: str) -> str:
         return SERVICES
     if name == _STORAGE or _OF_CLASS in name:
         return PERSISTENT_VOLUME_CLAIMS
+    if name.endswith(_OF_DEVICE_CLASS):
+        return RESOURCE_CLAIMS
     wanted = name.removeprefix("requests.")
     is_extended = wanted != name and not is_native_resource(wanted)
     return PODS if name in _OF_PODS or wanted.startswith(HUGE_PAGES_PREFIX) or is_extended else ""
@@ -102,7 +113,7 @@ def increase(new: Amounts, old: Amounts) -> Amounts:
 
 
 def amount_text(name: str, amounts: Mapping[str, Fraction]) -> str:
-    """Rule 7."""
+    """Rule 8."""
     return quantity_text(amounts.get(name, _NOTHING), is_binary=bool(amounts.get(f"{_BINARY}{name}")))
 
 
@@ -113,16 +124,14 @@ def requirements_of(scopes: Iterable[str], selector: _Json | None) -> Requiremen
     return wanted
 
 
-def is_in_scope(requirements: Requirements, pod: _Json | None) -> bool:
-    """Rule 6. None is an object of another kind."""
-    if not requirements:
-        return True
-    return pod is not None and all(_holds(requirement, pod.get("spec") or {}) for requirement in requirements)
+def is_in_scope(requirements: Requirements, resource: str, obj: _Json) -> bool:
+    """Rule 7."""
+    return all(_holds(requirement, resource, obj) for requirement in requirements)
 
 
-def in_scopes(requirements: Requirements, pod: _Json) -> Requirements:
+def in_scopes(requirements: Requirements, resource: str, obj: _Json) -> Requirements:
     """Those of the requirements that hold."""
-    return [one for one in requirements if _holds(one, pod.get("spec") or {})]
+    return [one for one in requirements if _holds(one, resource, obj)]
 
 
 def _add_pod(usage: Amounts, spec: _Json) -> None:
@@ -171,6 +180,26 @@ def _add_claim(usage: Amounts, claim: _Json) -> None:
             _add_amount(usage, name, parse_quantity(text), is_binary=_is_binary(text))
 
 
+def _add_devices(usage: Amounts, spec: _Json) -> None:
+    """Rule 5."""
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        most: Amounts = {}
+        for one in request.get("firstAvailable") or (request.get("exactly") or {},):
+            name = f"{one.get('deviceClassName', '')}{_OF_DEVICE_CLASS}"
+            most[name] = max(most.get(name, _NOTHING), _devices_asked_for(one))
+        for name, amount in most.items():
+            usage[name] = usage.get(name, _NOTHING) + amount
+
+
+def _devices_asked_for(request: _Json) -> Fraction:
+    match request.get("allocationMode"):
+        case "All":
+            return Fraction(_DEVICES_MAX)
+        case "ExactCount":
+            return Fraction(request.get("count") or 0)
+    return _NOTHING
+
+
 def _add_amount(usage: Amounts, name: str, amount: Fraction, *, is_binary: bool) -> None:
     usage[name] = amount
     if is_binary:
@@ -181,7 +210,25 @@ def _is_binary(quantity: str) -> bool:
     return quantity.endswith("i")
 
 
-def _holds(requirement: _Json, spec: _Json) -> bool:
+def _holds(requirement: _Json, resource: str, obj: _Json) -> bool:
+    if resource == PERSISTENT_VOLUME_CLAIMS:
+        is_meant = requirement.get("scopeName") == "VolumeAttributesClass"
+        return is_meant and any(_has_class(name, requirement) for name in _attributes_classes(obj) or ("",))
+    return resource == PODS and _holds_for_pod(requirement, obj.get("spec") or {})
+
+
+def _attributes_classes(claim: _Json) -> set[str]:
+    status: _Json = claim.get("status") or {}
+    target = (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName")
+    named = (
+        (claim.get("spec") or {}).get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        target,
+    )
+    return {name for name in named if name}
+
+
+def _holds_for_pod(requirement: _Json, spec: _Json) -> bool:
     match requirement.get("scopeName"):
         case "Terminating":
             return spec.get("activeDeadlineSeconds") is not None

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.views.persistent_volumes import PersistentVolume
 from doorman.api.views.storage.csi import CsiDriver, CsiNode
+from doorman.api.views.storage.persistent_volumes import PersistentVolume
 from doorman.api.well_known import BETA_ZONE_LABEL, ZONE_LABEL
 from doorman.semantics.volumes.volume_drivers import driver_of
 

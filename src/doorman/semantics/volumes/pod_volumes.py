@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from doorman.api.views.persistent_volumes import PersistentVolumeClaim
 from doorman.api.views.pods import Pod, PodSpec, Volume
+from doorman.api.views.storage.persistent_volumes import PersistentVolumeClaim
 
 
 def claim_name(pod: Pod, volume: Volume) -> str:

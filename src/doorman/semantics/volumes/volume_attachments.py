@@ -15,9 +15,9 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from doorman.api.views.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.pods import ContainerStatus, Pod
 from doorman.api.views.storage.csi import CsiDriver
+from doorman.api.views.storage.persistent_volumes import PersistentVolume, PersistentVolumeClaim
 from doorman.base.clock import Instant
 from doorman.semantics.volumes.csi_volumes import CsiVolume, csi_volume, is_attached_by
 from doorman.semantics.volumes.pod_volumes import ownership_fault, volumes_with_claims

@@ -10,7 +10,7 @@ from typing import Final
 from doorman.api.machinery.label_selectors import selector_of
 from doorman.api.machinery.quantity import QuantityError, parse_quantity
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import STORAGE, PersistentVolume, PersistentVolumeClaim
+from doorman.api.views.storage.persistent_volumes import STORAGE, PersistentVolume, PersistentVolumeClaim
 from doorman.api.views.storage.volume_classes import WAIT_FOR_FIRST_CONSUMER, StorageClass, TopologySelectorTerm
 from doorman.api.volume_annotations import BIND_COMPLETED
 from doorman.api.well_known import STORAGE_CLASS_ANNOTATION

@@ -8,8 +8,8 @@ import msgspec
 from doorman.api.identity import MASTERS, User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.views.access.rbac import PolicyRule, RoleRef
 from doorman.api.views.meta import to_view
-from doorman.api.views.rbac import PolicyRule, RoleRef
 from doorman.api.well_known import RBAC_GROUP
 from doorman.base.errors import ApiError, GroupResource, forbidden_request, not_found
 from doorman.base.go_format import quote

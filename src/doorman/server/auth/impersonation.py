@@ -11,17 +11,11 @@ from doorman.base.go_format import quote
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo
 
-PREFIX: Final = "impersonate-"
 EXTRA_PREFIX: Final = "impersonate-extra-"
 
 
 def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer) -> User | None:
     """The user the caller acts as from here on, or None when he acts as himself. Raises when he may not."""
-    for name in headers:
-        if name.startswith(PREFIX):
-            break
-    else:
-        return None
     target = target_of(headers)
     if target is None:
         return None

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from doorman.api.identity import User
-from doorman.api.views.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject
+from doorman.api.views.access.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject
 from doorman.api.well_known import RBAC_GROUP
 from doorman.base.go_format import quote
 from doorman.registry.cache.selection import Selection

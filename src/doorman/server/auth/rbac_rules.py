@@ -10,7 +10,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from doorman.api.views.rbac import PolicyRule
+from doorman.api.views.access.rbac import PolicyRule
 from doorman.base.go_format import quote
 from doorman.server.request import RequestInfo
 

@@ -1,7 +1,6 @@
 """Bodies of PATCH requests, by their media type."""
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.decode_errors import json_type
 from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.errors import ApiError, bad_request, unsupported_media_type
 from doorman.registry.clean_documents import Body
@@ -23,22 +22,16 @@ def read_patch(kind: Kind, body: bytes, content_type: str) -> PatchBody:
         try:
             read = read_yaml(body)
         except BodyError as error:
-            raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
+            raise bad_request(f"error decoding patch: error converting YAML to JSON: {error}") from error
         if read.value is None:
             read = Body({})
         if not isinstance(read.value, dict):
             raise bad_request(
-                "error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}"
+                "error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}"
             )
         return PatchBody(type=wanted, body=read)
     try:
         read = read_json(body)
     except BodyError as error:
         raise bad_request("invalid JSON patch") from error
-    if wanted == MERGE_PATCH and read.value is None:
-        raise bad_request("Invalid JSON Patch")
-    if wanted != JSON_PATCH and not isinstance(read.value, dict):
-        head = "error decoding patch: " if wanted == MERGE_PATCH else ""
-        found = json_type(read.value)
-        raise bad_request(f"{head}json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
     return PatchBody(type=wanted, body=read)

@@ -20,6 +20,8 @@ from doorman.api.machinery.schema import Document
 from doorman.base.instants import to_micro_time, to_time
 
 MAGIC: Final = b"k8s\x00"
+_SECONDS_MIN, _SECONDS_MAX = -62_135_596_800, 253_402_300_799
+"""From the year 1 to the end of 9999."""
 
 _Field = descriptor_pb2.FieldDescriptorProto
 _SCALARS: Final = {
@@ -49,7 +51,7 @@ def decode_protobuf(body: bytes) -> Document:
         raise ProtobufError(f'no kind "{kind}" is registered for version "{api_version}"')
     try:
         doc: Document = _converted(_parse(name, envelope.raw))
-    except (msgspec.DecodeError, OverflowError, OSError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError) as error:
         # A time beyond the calendar, or JSON inside a message that is none.
         raise ProtobufError(f"proto: {error}") from error
     doc["apiVersion"], doc["kind"] = api_version, kind
@@ -103,11 +105,18 @@ def _value(value: Any) -> Any:
 
 def _time(message: Any) -> str | None:
     # Go always writes creationTimestamp; an empty message is no time.
-    return to_time(message.f1) if message.ListFields() else None
+    return to_time(_seconds(message)) if message.ListFields() else None
 
 
 def _micro_time(message: Any) -> str | None:
-    return to_micro_time(message.f1 + message.f2 / 1e9) if message.ListFields() else None
+    return to_micro_time(_seconds(message) + message.f2 / 1e9) if message.ListFields() else None
+
+
+def _seconds(message: Any) -> int:
+    seconds: int = message.f1
+    if not _SECONDS_MIN <= seconds <= _SECONDS_MAX:
+        raise ValueError(f"{seconds} seconds are beyond the calendar")
+    return seconds
 
 
 def _int_or_string(message: Any) -> int | str:

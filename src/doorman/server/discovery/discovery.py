@@ -1,6 +1,7 @@
 """Discovery: which groups, versions and resources there are. Long documents are made once an edition of the kinds."""
 
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -69,7 +70,7 @@ class Discovery:
         resources: list[dict[str, Any]] = []
         for row in sorted(rows, key=lambda r: r.resource):
             resources.append(_resource(row))
-            resources += [_subresource(row, sub) for sub in sorted(row.subresources, key=lambda s: s.name)]
+            resources += [_subresource(row, sub) for sub in _in_order(row)]
         out["resources"] = resources
         return out
 
@@ -107,7 +108,7 @@ def _resource(row: Kind) -> dict[str, Any]:
         "singularName": row.singular,
         "namespaced": row.namespaced,
         "kind": row.kind,
-        "verbs": sorted(row.verbs),
+        "verbs": _verbs(row),
     }
     if row.short_names:
         out["shortNames"] = list(row.short_names)
@@ -116,6 +117,15 @@ def _resource(row: Kind) -> dict[str, Any]:
     if row.storage_version_hash:
         out["storageVersionHash"] = row.storage_version_hash
     return out
+
+
+def _verbs(row: Kind) -> list[str]:
+    return list(row.verbs) if row.is_custom else sorted(row.verbs)
+
+
+def _in_order(row: Kind) -> Sequence[Subresource]:
+    """By name; of a custom kind as its definition has them."""
+    return row.subresources if row.is_custom else sorted(row.subresources, key=lambda sub: sub.name)
 
 
 def _subresource(row: Kind, sub: Subresource) -> dict[str, Any]:
@@ -131,7 +141,7 @@ def _aggregated_resource(row: Kind) -> dict[str, Any]:
         "responseKind": {"group": row.group, "version": row.version, "kind": row.kind},
         "scope": "Namespaced" if row.namespaced else "Cluster",
         "singularResource": row.singular,
-        "verbs": sorted(row.verbs),
+        "verbs": _verbs(row),
     }
     if row.short_names:
         out["shortNames"] = list(row.short_names)
@@ -148,6 +158,6 @@ def _aggregated_resource(row: Kind) -> dict[str, Any]:
                 },
                 "verbs": sorted(sub.verbs),
             }
-            for sub in sorted(row.subresources, key=lambda s: s.name)
+            for sub in _in_order(row)
         ]
     return out

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from doorman.api.identity import MASTERS, User
-from doorman.api.views.flowcontrol import (
+from doorman.api.views.access.flowcontrol import (
     FLOW_SCHEMAS,
     PRIORITY_LEVELS,
     FlowSchema,
@@ -94,7 +94,7 @@ class FlowControl:
         if level is None or info.verb == "watch":
             may_enter = True
         else:
-            may_enter = self._turns.try_begin() and level.try_enter(self._may_borrow)
+            may_enter = self._turns.try_begin(flow.name) and level.try_enter(self._may_borrow)
         if may_enter:
             self._count(info, 1)
         return may_enter
@@ -114,6 +114,7 @@ class FlowControl:
         if level is None or info.verb == "watch":
             return
         level.leave()
+        self._turns.ended(flow.name)
         # What this one does not need may let another one borrow.
         for other in [one for one in self.levels.values() if one.waiting]:
             while other.waiting and self._may_borrow(other) and other.hand_on():

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from doorman.api.identity import User
-from doorman.api.views.flowcontrol import FlowPathRule, FlowResourceRule, FlowRules, FlowSchema, FlowSubject
+from doorman.api.views.access.flowcontrol import FlowPathRule, FlowResourceRule, FlowRules, FlowSchema, FlowSubject
 from doorman.api.well_known import SERVICE_ACCOUNT_PREFIX
 from doorman.server.request import RequestInfo
 

@@ -8,7 +8,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import LabelSelector, to_view
 from doorman.base.errors import internal, invalid, invalid_object
 from doorman.base.go_format import quote
-from doorman.registry.object_identity import check_name
+from doorman.registry.object_identity import check_name, check_namespace
 from doorman.registry.subresource_object import SubresourceObject
 
 SCALE: Final = Kind(
@@ -105,8 +105,10 @@ def _with_value(value: Any, steps: tuple[str, ...], wanted: Any) -> Any:  # any 
     return {**found, steps[0]: _with_value(found.get(steps[0]), steps[1:], wanted)}
 
 
-def check_scale(scale: Document, name: str) -> None:
-    check_name(scale.get("metadata", {}), name)
+def check_scale(scale: Document, namespace: str, name: str) -> None:
+    metadata = scale.get("metadata", {})
+    check_name(metadata, name)
+    check_namespace(metadata, namespace)
     replicas = scale.get("spec", {}).get("replicas", 0)
     if replicas < 0:
         error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")

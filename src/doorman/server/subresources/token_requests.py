@@ -8,6 +8,7 @@ from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, FieldError, GroupResource, bad_request, conflict, invalid, invalid_object
 from doorman.base.instants import to_time
 from doorman.registry.caller import Caller
+from doorman.registry.object_identity import check_namespace
 from doorman.registry.registry import Registry
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
 
@@ -33,8 +34,7 @@ class TokenRequests:
         if metadata.get("name", name) != name:
             errors = [invalid("metadata.name", metadata["name"], "must match the service account name if specified")]
             raise invalid_object("TokenRequest", AUTHENTICATION_GROUP, name, errors)
-        if metadata.get("namespace", namespace) != namespace:
-            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        check_namespace(metadata, namespace)
         accounts = self._registry.kinds.named("serviceaccounts")
         # A kubelet gets tokens for the pods it runs and no others: admission knows.
         await self._registry.proposer.admit(accounts, namespace, name, "token", request, caller)
@@ -49,7 +49,7 @@ class TokenRequests:
         if errors:
             raise invalid_object("TokenRequest", AUTHENTICATION_GROUP, "", errors)
         bound_ref = spec.get("boundObjectRef")
-        bound = self._bound(namespace, name, bound_ref) if bound_ref else {}
+        bound = self._bound(namespace, name, bound_ref) if bound_ref is not None else {}
         audiences = spec.get("audiences") or list(self._tokens.audiences)
         token = self._tokens.issue(namespace, name, account.uid, audiences=audiences, seconds=seconds, bound=bound)
         now = self._clock.now()
@@ -72,6 +72,8 @@ class TokenRequests:
         if resource is None or ref.get("apiVersion", "v1") != "v1":
             group, _, version = ref.get("apiVersion", "").rpartition("/")
             raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        if not name:
+            raise bad_request("Name parameter required.")
         found = self._registry.get(self._registry.kinds.named(resource), namespace, name).view
         if uid and uid != found.metadata.uid:
             raise _recreated(kind, name, uid)

@@ -7,8 +7,22 @@ from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.server.tables.autoscaling_columns import metric_targets
-from doorman.server.tables.column import Cell, Column, age, age_column, at, name_column, number, text
+from doorman.server.tables.column import (
+    Cell,
+    Column,
+    age,
+    age_column,
+    at,
+    joined_labels,
+    name_column,
+    number,
+    state_of,
+    text,
+)
 from doorman.server.tables.pool_request_columns import POOL_REQUEST_COLUMNS
+
+_CERTIFICATE_STATES: Final = ("Issued", "Denied", "Failed")
+_UNVERIFIED: Final = "spec.unverifiedUserAnnotations"
 
 
 def _count(*members: str) -> Column:
@@ -213,18 +227,15 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("ParamKind", lambda doc, _now: _param_kind(at(doc, "spec.paramKind"))),
         age_column(),
     ),
-    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": (
-        name_column(),
-        text("PolicyName", "spec.policyName"),
-        text("ParamRef", "spec.paramRef.name", empty="<unset>"),
-        age_column(),
-    ),
     "clustertrustbundles.certificates.k8s.io": (name_column(), text("SignerName", "spec.signerName")),
-    "validatingadmissionpolicybindings.admissionregistration.k8s.io": (
+    "podcertificaterequests.certificates.k8s.io": (
         name_column(),
-        text("PolicyName", "spec.policyName"),
-        text("ParamRef", "spec.paramRef.name", empty="<unset>"),
-        age_column(),
+        text("PodName", "spec.podName"),
+        text("ServiceAccountName", "spec.serviceAccountName"),
+        text("NodeName", "spec.nodeName"),
+        text("SignerName", "spec.signerName"),
+        Column("State", lambda doc, _now: state_of(doc, _CERTIFICATE_STATES, "Pending")),
+        Column("UnverifiedUserAnnotations", lambda doc, _now: joined_labels(at(doc, _UNVERIFIED))),
     ),
     "flowschemas.flowcontrol.apiserver.k8s.io": (
         name_column(),

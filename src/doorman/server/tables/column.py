@@ -1,6 +1,6 @@
 """What a column is, and the cells many kinds share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +24,8 @@ class Column(msgspec.Struct, frozen=True):
     wide: bool = False
     """Shown only with `-o wide`."""
     description: str = ""
+    is_untitled: bool = False
+    """Upstream gives the cell, and says nothing of the column: kubectl does not show it."""
 
 
 def name_column() -> Column:
@@ -50,6 +52,16 @@ def at(doc: Document, path: str, default: Any = None) -> Any:  # any JSON value
             return default
         found = found[step]
     return found
+
+
+def state_of(doc: Document, states: Sequence[str], otherwise: str) -> str:
+    """The first of these conditions that holds.
+
+    >>> state_of({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, ("Issued", "Failed"), "Pending")
+    'Failed'
+    """
+    holds = {one.get("type") for one in at(doc, "status.conditions") or () if one.get("status") == "True"}
+    return next((state for state in states if state in holds), otherwise)
 
 
 def joined_labels(labels: Mapping[str, str] | None) -> str:

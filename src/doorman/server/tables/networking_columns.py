@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.server.tables.column import Cell, Column, age_column, at, joined_labels, name_column, selector_text, text
@@ -130,7 +132,7 @@ NETWORK_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "ipaddresses.networking.k8s.io": (
         name_column(),
         Column("ParentRef", lambda doc, _now: _parent(at(doc, "spec.parentRef"))),
-        age_column(),
+        msgspec.structs.replace(age_column(), is_untitled=True),
     ),
     "networkpolicies.networking.k8s.io": (
         name_column(),

@@ -100,7 +100,7 @@ STORAGE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "volumeattributesclasses.storage.k8s.io": (name_column(), text("DriverName", "driverName"), age_column()),
     "volumeattachments.storage.k8s.io": (
         name_column(),
-        text("Attacher", "spec.attacher"),
+        msgspec.structs.replace(text("Attacher", "spec.attacher"), format="name"),
         text("PV", "spec.source.persistentVolumeName"),
         text("Node", "spec.nodeName"),
         boolean("Attached", "status.attached"),

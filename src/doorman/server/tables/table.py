@@ -8,17 +8,21 @@ from doorman.api.machinery.conversion import from_stored
 from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.errors import bad_request
+from doorman.server.tables.admission_columns import ADMISSION_COLUMNS
 from doorman.server.tables.cluster_columns import CLUSTER_COLUMNS
 from doorman.server.tables.column import Column, name_column
 from doorman.server.tables.core_columns import CORE_COLUMNS, pod_row_conditions
 from doorman.server.tables.custom_columns import columns_of
+from doorman.server.tables.migration_columns import MIGRATION_COLUMNS
 from doorman.server.tables.networking_columns import NETWORK_COLUMNS
 from doorman.server.tables.storage_columns import STORAGE_COLUMNS
 from doorman.server.tables.workload_columns import WORKLOAD_COLUMNS
 
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     **CORE_COLUMNS,
+    **ADMISSION_COLUMNS,
     **CLUSTER_COLUMNS,
+    **MIGRATION_COLUMNS,
     **WORKLOAD_COLUMNS,
     **NETWORK_COLUMNS,
     **STORAGE_COLUMNS,
@@ -44,7 +48,7 @@ def table_of(
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": metadata,
-        "columnDefinitions": [_definition(column) for column in columns],
+        "columnDefinitions": [_definition(column) for column in columns if not column.is_untitled],
         "rows": [_row(kind, doc, columns, include_object, version, now) for doc in docs],
     }
 

@@ -31,9 +31,9 @@ class EtcdLeases:
     async def for_seconds(self, seconds: int) -> int:
         """A lease that ends no sooner."""
         lease = self._leases.get(seconds)
-        if lease is None or lease.ends < self._clock.now() + seconds or lease.objects >= OBJECTS_MAX:
+        if lease is None or lease.ends < self._clock.steady() + seconds or lease.objects >= OBJECTS_MAX:
             wanted = seconds + min(self._reused_seconds_max, int(seconds * REUSED_SHARE))
-            began = self._clock.now()
+            began = self._clock.steady()
             answer = await self._client.grant(wanted)
             lease = self._leases[seconds] = _Lease(answer.ID, began + wanted)
         lease.objects += 1

@@ -85,3 +85,35 @@ def _classes() -> Mapping[str, Any]:
 
 MESSAGES: Final[Mapping[str, Any]] = _classes()
 """Message classes by name, made of the declarations: no type checker can know their members."""
+
+
+def swap_request(key: bytes, value: bytes | None, expected: int, lease: int) -> bytes:
+    """A TxnRequest, encoded: if the key is at that revision put it, or delete it, else read it. Every write is one of
+    these; put together of its parts it takes a third of the time that message objects take.
+    """
+    named = _part(1, key)
+    compare = _part(1, bytes((2 << 3, BY_MOD_REVISION)) + _part(3, key) + b"\x30" + _varint(expected))
+    if value is None:
+        write = _part(3, named)
+    else:
+        write = _part(2, named + _part(2, value) + (b"\x18" + _varint(lease) if lease else b""))
+    return compare + _part(2, write) + _part(3, _part(1, named + b"\x18\x01"))
+
+
+def _part(number: int, content: bytes) -> bytes:
+    return bytes((number << 3 | 2,)) + _varint(len(content)) + content
+
+
+def _varint(number: int) -> bytes:
+    """
+    >>> _varint(5), _varint(300)
+    (b'\\x05', b'\\xac\\x02')
+    """
+    if number < 0x80:
+        return bytes((number,))
+    encoded = bytearray()
+    while number >= 0x80:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)

@@ -12,12 +12,13 @@ from doorman.base.errors import ApiError, timeout, too_many_requests
 from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError, Message, Watching
 from doorman.store.etcd.etcd_messages import DELETE
 from doorman.store.key_index import KeyIndex, KeyIndexReader
-from doorman.store.store_contract import Entry, StoreEvent
+from doorman.store.store_contract import ANSWER_SECONDS, Entry, StoreEvent
 
 PAGE_KEYS: Final = 10_000
 CATCH_UP_SECONDS_MAX: Final = 3.0
 PROGRESS_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 0.1
+UNDECIDED: Final = "request did not complete within the allotted timeout"
 GATHER_SECONDS: Final = 0.005
 """etcd tells of every transaction by itself. What comes within this time of the last that was published is published
 together: readers are woken once, and each does more at a time. Nothing waits while there is little to tell.
@@ -63,6 +64,7 @@ class EtcdReader(KeyIndexReader):
         """Keys below the prefix that are of no kind known here."""
         self._cluster_id = 0
         self._is_lost = False
+        self._answered_at = float("-inf")
         self._asking: asyncio.Task[int] | None = None
         self._watching: Watching | None = None
         self._gathered: list[Message] = []
@@ -86,13 +88,17 @@ class EtcdReader(KeyIndexReader):
     def is_well(self) -> bool:
         return not self._is_lost
 
-    async def answers(self) -> bool:
-        try:
-            await self._client.range(f"{self._prefix}health".encode(), limit=1)
-        except EtcdError:
-            self._is_lost = True
-        else:
-            self._is_lost = False
+    async def answers(self, seconds: float = ANSWER_SECONDS) -> bool:
+        """Asked often, it is the last outcome: whoever probes this server does not burden etcd."""
+        now = asyncio.get_running_loop().time()
+        if self._is_lost or now >= self._answered_at + seconds / 2:
+            try:
+                await self._client.range(f"{self._prefix}health".encode(), limit=1, seconds=seconds)
+            except EtcdError:
+                self._is_lost = True
+            else:
+                self._is_lost = False
+                self._answered_at = now
         return not self._is_lost
 
     def peek(self, key: str) -> Entry | None:
@@ -113,6 +119,7 @@ class EtcdReader(KeyIndexReader):
                 await asyncio.shield(self._asking)
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._newest_revision())
+            self._asking.add_done_callback(_hear)
         await self._reach(await asyncio.shield(self._asking))
 
     async def _newest_revision(self) -> int:
@@ -134,8 +141,7 @@ class EtcdReader(KeyIndexReader):
             if not self._trusts_progress:
                 await self._look_for_changes()
             elif self._watching is not None:
-                with contextlib.suppress(Exception):  # it has ended: the next one is being opened
-                    await self._watching.ask_for_progress()
+                self._watching.ask_for_progress()
 
     async def _look_for_changes(self) -> None:
         """For members that cannot be asked how far a watch is. If no key of ours is newer than what is published, and
@@ -233,7 +239,7 @@ class EtcdReader(KeyIndexReader):
         try:
             async with contextlib.aclosing(answers):
                 async for answer in answers:
-                    if answer.canceled or self._is_another(answer):
+                    if answer.canceled or await self._is_another(answer):
                         _log.warning("etcd does not know what came after revision %d: reading everything", start - 1)
                         self._publish_gathered()
                         await self._load()
@@ -250,12 +256,16 @@ class EtcdReader(KeyIndexReader):
         finally:
             self._publish_gathered()
 
-    def _is_another(self, answer: Message) -> bool:
-        """A backup was restored, or another cluster answers under this address."""
-        header = answer.header
-        return bool(
-            header.cluster_id != self._cluster_id or (answer.created and header.revision < self._index.revision)
-        )
+    async def _is_another(self, answer: Message) -> bool:
+        """A backup was restored, or another cluster answers under this address. A member that has yet to catch up with
+        the others is none of that: it tells what comes when it is there.
+        """
+        if answer.header.cluster_id != self._cluster_id:
+            return True
+        if not answer.created or answer.header.revision >= self._index.revision:
+            return False
+        newest = (await self._client.range(self._prefix.rstrip("/").encode(), limit=1)).header
+        return bool(newest.cluster_id != self._cluster_id or newest.revision < self._index.revision)
 
     def _opened(self, watching: Watching) -> None:
         self._watching = watching
@@ -307,10 +317,10 @@ class EtcdReader(KeyIndexReader):
         told = self._fresh.get(key)
         if told is not None and told[0] == kv.mod_revision and told[1] is not None:
             return told[1]
-        return Entry(key, self._kept(key, kv.value), kv.mod_revision, kv.create_revision)
+        return Entry(key, self._kept(key, kv), kv.mod_revision, kv.create_revision)
 
-    def _kept(self, key: str, value: bytes) -> bytes:
-        return self._codec.to_kept(key, value)
+    def _kept(self, key: str, kv: Message) -> bytes:
+        return self._codec.to_kept(key, kv.value)
 
     def _etcd_key(self, key: str) -> bytes:
         return (self._prefix + self._codec.to_etcd_key(key)).encode()
@@ -339,6 +349,12 @@ def _end_of(prefix: str) -> bytes:
     return (prefix[:-1] + chr(ord(prefix[-1]) + 1)).encode()
 
 
+def _hear(asking: "asyncio.Task[int]") -> None:
+    """Whoever asked may have gone before the refusal came: then nobody is to be told of it."""
+    if not asking.cancelled():
+        asking.exception()
+
+
 def _ring(seen: "asyncio.Future[None]") -> None:
     if not seen.done():
         seen.set_result(None)
@@ -348,9 +364,16 @@ def is_busy(error: EtcdError) -> bool:
     return error.code == "RESOURCE_EXHAUSTED" and "too many requests" in str(error)
 
 
+def is_passing(error: EtcdError) -> bool:
+    """Whether who reads everything may succeed when he begins anew: somebody else may answer, there may be less to do,
+    or nothing may be compacted between two pages.
+    """
+    return error.is_undecided or is_busy(error) or error.code == "OUT_OF_RANGE"
+
+
 def refusal_of(error: EtcdError) -> ApiError:
     if is_busy(error):
         return too_many_requests(str(error.args[0]), retry_after_seconds=1)
     if error.is_undecided:
-        return timeout("request did not complete within the allotted timeout")
+        return timeout(UNDECIDED)
     return ApiError(500, "", str(error.args[0]))

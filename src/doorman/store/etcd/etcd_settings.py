@@ -3,6 +3,7 @@
 import msgspec
 
 from doorman.store.etcd.etcd_tls import EtcdTls
+from doorman.store.store_contract import ANSWER_SECONDS
 
 
 class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,5 +14,7 @@ class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
     """0: this server compacts nothing."""
     event_seconds: int = 3600
     lease_reuse_seconds: int = 60
+    healthcheck_seconds: float = ANSWER_SECONDS
+    readycheck_seconds: float = ANSWER_SECONDS
     reconciles_endpoints: bool = True
     """False: this server does not appear behind the service `kubernetes`."""

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from doorman.base.errors import timeout
-from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
+from doorman.base.errors import ApiError, timeout
+from doorman.store.etcd.etcd_client import EtcdClient, EtcdError, Message
 from doorman.store.etcd.etcd_compaction import EtcdCompaction
 from doorman.store.etcd.etcd_leases import EtcdLeases
-from doorman.store.etcd.etcd_reader import RETRY_SECONDS, EtcdReader, ObjectCodec, is_busy, refusal_of
+from doorman.store.etcd.etcd_reader import RETRY_SECONDS, UNDECIDED, EtcdReader, ObjectCodec, is_busy, refusal_of
 from doorman.store.store_contract import ABSENT, Conflict, Entry, StoreEvent, Write
 
 WRITES_MAX: Final = 256
@@ -30,12 +30,15 @@ CREATED_SECONDS_MAX: Final = 5.0
 class _UnderWay:
     """A write that etcd has not answered: the watch may bring it first."""
 
-    __slots__ = ("done", "kept", "value")
+    __slots__ = ("done", "epoch", "outcome", "value", "write")
 
-    def __init__(self, value: bytes | None, kept: bytes | None, done: "asyncio.Future[None]") -> None:
+    def __init__(self, write: Write, value: bytes | None, done: "asyncio.Future[None]", epoch: int) -> None:
+        self.write = write
         self.value = value
-        self.kept = kept
         self.done = done
+        self.epoch = epoch
+        self.outcome: tuple[int, int] | None = None
+        """Once it was seen in etcd: its revision, and that at which the key began to exist."""
 
 
 class EtcdStore(EtcdReader):
@@ -70,10 +73,10 @@ class EtcdStore(EtcdReader):
         value = self._codec.to_value(key, write.value) if write.value is not None else None
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         before = self.peek(key)
-        self._under_way[key] = _UnderWay(value, write.value, done)
+        mine = self._under_way[key] = _UnderWay(write, value, done, self.epoch)
         try:
             async with self._slots:
-                revision, created = await self._swapped(write, value)
+                revision, created = await self._swapped(mine)
         finally:
             self._under_way.pop(key, None)
             done.set_result(None)
@@ -94,8 +97,9 @@ class EtcdStore(EtcdReader):
                 raise one
         return [one for one in found if isinstance(one, StoreEvent)]
 
-    async def _swapped(self, write: Write, value: bytes | None) -> tuple[int, int]:
+    async def _swapped(self, mine: _UnderWay) -> tuple[int, int]:
         """The revision of the write, and that at which the key began to exist. Raises `Conflict`."""
+        write, value = mine.write, mine.value
         key = self._etcd_key(write.key)
         ends = asyncio.get_running_loop().time() + UNDECIDED_SECONDS_MAX
         is_doubtful = False
@@ -113,7 +117,7 @@ class EtcdStore(EtcdReader):
                     raise refusal_of(error) from error
                 is_doubtful = is_doubtful or (error.is_undecided and not error.is_unsent)
                 if is_doubtful and write.expected == ABSENT:
-                    return await self._created(write, key, value)
+                    return await self._created(mine, key)
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, BACKOFF_SECONDS_MAX)
                 continue
@@ -123,35 +127,52 @@ class EtcdStore(EtcdReader):
                 return answer.header.revision, created
             found = answer.responses[0].response_range
             kv = found.kvs[0] if found.kvs else None
-            if is_doubtful and (kv.value == value if kv is not None else value is None):
-                # An attempt that nobody answered was done: what is there is ours, by the uid inside.
-                return (kv.mod_revision, kv.create_revision) if kv is not None else (answer.header.revision, 0)
             current = self._entry(write.key, kv) if kv is not None else None
+            if is_doubtful and value is None and (kv is None or kv.create_revision > write.expected):
+                raise timeout(UNDECIDED)  # it was deleted: whether by us or by another nobody can tell
+            if is_doubtful and await self._was_done(mine, answer.header.revision) and mine.outcome is not None:
+                return mine.outcome
             self._note(write.key, kv.mod_revision if kv is not None else answer.header.revision, current)
             raise Conflict(write.key, write.expected, current)
 
-    async def _created(self, write: Write, key: bytes, value: bytes | None) -> tuple[int, int]:
+    async def _was_done(self, mine: _UnderWay, revision: int) -> bool:
+        """Whether an attempt that nobody answered was done, when by a revision something else is there: the watch
+        brings every version, also one that somebody has written upon since. Tried again it would be done twice.
+        """
+        if mine.outcome is not None:
+            return True
+        try:
+            await self._reach(revision)
+        except ApiError as error:
+            raise timeout(UNDECIDED) from error
+        if mine.outcome is None and self.epoch != mine.epoch:
+            raise timeout(UNDECIDED)  # what happened in between is not known
+        return mine.outcome is not None
+
+    async def _created(self, mine: _UnderWay, key: bytes) -> tuple[int, int]:
         """What became of a creation that nobody answered. It is not tried again: the first may yet be done by a member
         that hangs, and would bring back what the second made and somebody has deleted meanwhile. What replaces or
         deletes a version may be tried again, as that version never comes back.
         """
+        write = mine.write
         ends = asyncio.get_running_loop().time() + CREATED_SECONDS_MAX
         wait = RETRY_SECONDS
         while True:
             try:
                 found = (await self._client.range(key, limit=1)).kvs
             except EtcdError as error:
-                if not error.is_undecided:
+                if not (error.is_undecided or is_busy(error)):
                     raise refusal_of(error) from error
                 found = ()
-            if found and found[0].value == value:
-                return found[0].mod_revision, found[0].create_revision
-            if found:
-                current = self._entry(write.key, found[0])
-                self._note(write.key, found[0].mod_revision, current)
+            current = self._entry(write.key, found[0]) if found else None
+            if mine.outcome is not None or (found and await self._was_done(mine, found[0].mod_revision)):
+                assert mine.outcome is not None, "it was seen"
+                return mine.outcome
+            if current is not None:
+                self._note(write.key, current.revision, current)
                 raise Conflict(write.key, ABSENT, current)
             if asyncio.get_running_loop().time() >= ends:
-                raise timeout("request did not complete within the allotted timeout")
+                raise timeout(UNDECIDED)
             await asyncio.sleep(wait)
             wait = min(wait * 2, BACKOFF_SECONDS_MAX)
 
@@ -159,9 +180,11 @@ class EtcdStore(EtcdReader):
         seconds = self._codec.seconds_to_live(key)
         return await self._leases.for_seconds(seconds) if seconds else 0
 
-    def _kept(self, key: str, value: bytes) -> bytes:
+    def _kept(self, key: str, kv: Message) -> bytes:
         """Of a write of our own, which the watch may bring before its answer, what was given: it need not be read."""
         mine = self._under_way.get(key)
-        if mine is not None and mine.value == value and mine.kept is not None:
-            return mine.kept
-        return super()._kept(key, value)
+        if mine is not None and mine.value == kv.value and mine.write.value is not None:
+            if kv.mod_revision > mine.write.expected:
+                mine.outcome = (kv.mod_revision, kv.create_revision)  # ours, by the uid inside
+            return mine.write.value
+        return super()._kept(key, kv)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, duplicate, invalid, not_supported, required
+from doorman.base.errors import FieldError, duplicate, invalid, not_supported, required, too_many
 from doorman.semantics.cel.policy_expressions import expression_faults
 from doorman.semantics.name_syntax import path_segment_faults, qualified_name_faults
 from doorman.validation.context import Context, Create, Validator, distinct
@@ -87,7 +87,7 @@ def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
 def condition_errors(conditions: Sequence[Mapping[str, Any]], path: str, faults: Faults) -> list[FieldError]:
     errors: list[FieldError] = []
     if len(conditions) > _CONDITIONS_MAX:
-        errors.append(invalid(path, len(conditions), f"must have at most {_CONDITIONS_MAX} items"))
+        errors.append(too_many(path, len(conditions), _CONDITIONS_MAX))
     names: set[str] = set()
     for index, condition in enumerate(conditions):
         name, at = condition.get("name", ""), f"{path}[{index}].name"

@@ -1,6 +1,6 @@
 """Configurations of admission webhooks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -98,13 +98,30 @@ def _client_errors(config: Mapping[str, Any], path: str) -> list[FieldError]:
         return [required(path, "exactly one of url or service is required")]
     if service is None:
         return _url_errors(url or "", f"{path}.url")
-    errors = [required(f"{path}.service.{field}") for field in ("name", "namespace") if not service.get(field)]
+    # Upstream names the other member of the two.
+    errors = [required(f"{path}.service.name")] if not service.get("namespace") else []
+    errors += [required(f"{path}.service.namespace")] if not service.get("name") else []
     port = service.get("port", 443)
     if not 1 <= port <= 65535:
         errors.append(invalid(f"{path}.service.port", port, _PORT))
-    if service.get("path") and not service["path"].startswith("/"):
-        errors.append(invalid(f"{path}.service.path", service["path"], "must start with a '/'"))
-    return errors
+    way = service.get("path") or ""
+    return [*errors, *(invalid(f"{path}.service.path", way, fault) for fault in _path_faults(way))]
+
+
+def _path_faults(way: str) -> Iterator[str]:
+    """
+    >>> list(_path_faults("/a/b/")), list(_path_faults("x"))
+    ([], ["must start with a '/'", 'segment[0] may not be empty'])
+    """
+    if way in ("", "/"):
+        return
+    if not way.startswith("/"):
+        yield "must start with a '/'"
+    for index, segment in enumerate(way.removesuffix("/")[1:].split("/")):
+        if not segment:
+            yield f"segment[{index}] may not be empty"
+        else:
+            yield from (f"segment[{index}]: {fault}" for fault in subdomain_faults(segment))
 
 
 def _url_errors(url: str, path: str) -> list[FieldError]:

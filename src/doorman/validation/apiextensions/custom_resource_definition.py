@@ -14,6 +14,7 @@ from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_m
 Json = Any  # any JSON value
 APPROVED: Final = "api-approved.kubernetes.io"
 _SCOPES: Final = ("Cluster", "Namespaced")
+_ONE_STORED: Final = "must have exactly one version marked as storage version"
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = (
     "byte", "date", "date-time", "double", "float", "int32", "int64", "password",
@@ -27,9 +28,7 @@ _NOT_SELECTABLE: Final = (
 
 
 def default_definition(doc: Document) -> None:
-    spec = doc.get("spec")
-    if not spec:
-        return
+    spec = doc.setdefault("spec", {})
     names = spec.get("names")
     if names and names.get("kind"):
         if not names.get("singular"):
@@ -41,7 +40,7 @@ def default_definition(doc: Document) -> None:
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
     errors = [*validate_metadata(doc, lambda name: _name_faults(name, doc)), *_spec_errors(doc)]
-    return [*errors, *_stored_version_errors(doc), *_approval_errors(doc)]
+    return [*errors, *_stored_version_errors(doc), *_approval_errors(doc), *_pruning_errors(doc, {})]
 
 
 def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
@@ -49,6 +48,7 @@ def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
     if context.subresource == "status":
         return errors
     errors += [*_spec_errors(new, old), *_stored_version_errors(new), *_approval_errors(new)]
+    errors += _pruning_errors(new, old)
     if _is_established(old):
         after, before = new.get("spec", {}), old.get("spec", {})
         for path in ("group", "scope", "names.kind", "names.plural"):
@@ -57,6 +57,8 @@ def _update(new: Document, old: Document, context: Context) -> list[FieldError]:
                 errors.append(invalid(f"spec.{path}", found, IMMUTABLE))
     return distinct(errors)
 
+
+_SHAREABLE: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 DEFINITION: Final = Validator(create=_create, update=_update)
 
@@ -89,23 +91,25 @@ def _spec_errors(doc: Document, old: Document | None = None) -> list[FieldError]
     elif scope not in _SCOPES:
         errors.append(not_supported("spec.scope", scope, _SCOPES))
     versions = spec.get("versions") or []
+    shared = _shared(versions)
     for index, version in enumerate(versions):
         if version.get("schema", {}).get("openAPIV3Schema") is None:
             errors.append(required(f"spec.versions[{index}].schema.openAPIV3Schema"))
-    if spec.get("preserveUnknownFields"):
+    if spec.get("preserveUnknownFields") and any(_has_default(schema) for schema in _schemas(doc).values()):
         text = "must be false in order to use defaults in the schema"
         errors.append(invalid("spec.preserveUnknownFields", True, text))
     for index, version in enumerate(versions):
-        errors += _version_errors(version, f"spec.versions[{index}]", stored)
+        errors += _version_errors(version, f"spec.versions[{index}]", stored, shared)
     names = [version.get("name", "") for version in versions]
     if len(set(names)) != len(names):
         errors.append(invalid("spec.versions", versions, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        errors.append(invalid("spec.versions", versions, "must have exactly one version marked as storage version"))
+        errors.append(invalid("spec.versions", spec.get("versions"), _ONE_STORED))
     if names and names[0] and (faults := dns_1035_faults(names[0])):
         # The first version is also the one that definitions had before there were several.
         errors.append(invalid("spec.version", names[0], ",".join(faults)))
     errors += _name_errors(spec.get("names") or {})
+    errors += _shared_errors(shared, names[0] if names else "", stored, versions)
     return [*errors, *_conversion_errors(spec.get("conversion") or {})]
 
 
@@ -113,6 +117,23 @@ def _schemas(doc: Document) -> dict[str, Json]:
     """By version."""
     versions = doc.get("spec", {}).get("versions") or ()
     return {version.get("name", ""): version.get("schema", {}).get("openAPIV3Schema") for version in versions}
+
+
+def _pruning_errors(doc: Document, old: Document) -> list[FieldError]:
+    if not doc.get("spec", {}).get("preserveUnknownFields") or old.get("spec", {}).get("preserveUnknownFields"):
+        return []
+    text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+    return [invalid("spec.preserveUnknownFields", True, text)]
+
+
+def _has_default(schema: Json) -> bool:
+    if isinstance(schema, list):
+        return any(map(_has_default, schema))
+    if not isinstance(schema, dict):
+        return False
+    inner = [schema.get(member) for member in ("items", "additionalProperties", "allOf", "anyOf", "oneOf", "not")]
+    inner += (schema.get("properties") or {}).values()
+    return schema.get("default") is not None or any(map(_has_default, inner))
 
 
 def _approval_errors(doc: Document) -> list[FieldError]:
@@ -185,7 +206,18 @@ def _label_errors(names: Mapping[str, Json], member: str) -> list[FieldError]:
     ]
 
 
-def _version_errors(version: Mapping[str, Json], path: str, stored: Mapping[str, Json]) -> list[FieldError]:
+def _shared(versions: Sequence[Mapping[str, Json]]) -> Mapping[str, Json]:
+    """What all versions say alike. It is looked at once, and named as if it had been said of the whole definition."""
+    if not versions:
+        return {}
+    first = versions[0]
+    alike = [name for name in _SHAREABLE if all(one.get(name) == first.get(name) for one in versions)]
+    return {name: first[name] for name in alike if first.get(name) is not None}
+
+
+def _version_errors(
+    version: Mapping[str, Json], path: str, stored: Mapping[str, Json], shared: Mapping[str, Json]
+) -> list[FieldError]:
     name = version.get("name", "")
     faults = dns_1035_faults(name)
     errors = [invalid(f"{path}.name", name, ",".join(faults))] if faults else []
@@ -193,16 +225,43 @@ def _version_errors(version: Mapping[str, Json], path: str, stored: Mapping[str,
         invalid(f"{path}.deprecationWarning", version.get("deprecationWarning"), fault)
         for fault in _warning_faults(version)
     ]
-    schema = version.get("schema", {}).get("openAPIV3Schema")
+    own = {member: value for member, value in version.items() if member not in shared}
+    paths = {"schema": f"{path}.schema", **{member: f"{path}.{member}" for member in _SHAREABLE[1:]}}
+    text = "may only be set when `version.schema.openAPIV3Schema` is not included"
+    is_unchanged = name in stored and stored[name] == (own.get("schema") or {}).get("openAPIV3Schema")
+    return [*errors, *_said_errors(own, paths, text, has_status=_has_status(version), is_unchanged=is_unchanged)]
+
+
+def _shared_errors(
+    shared: Mapping[str, Json], first: str, stored: Mapping[str, Json], versions: Sequence[Mapping[str, Json]]
+) -> list[FieldError]:
+    paths = {"schema": "spec.validation", **{member: f"spec.{member}" for member in _SHAREABLE[1:]}}
+    is_unchanged = first in stored and stored[first] == (shared.get("schema") or {}).get("openAPIV3Schema")
+    has_status = any(_has_status(version) for version in versions)
+    text = "may only be set when validations.schema is included"
+    return _said_errors(shared, paths, text, has_status=has_status, is_unchanged=is_unchanged)
+
+
+def _has_status(version: Mapping[str, Json]) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None
+
+
+def _said_errors(
+    said: Mapping[str, Json], paths: Mapping[str, str], without_schema: str, *, has_status: bool, is_unchanged: bool
+) -> list[FieldError]:
+    """Of what a version says, or all versions alike: schema, subresources, columns, selectable fields."""
+    errors: list[FieldError] = []
+    schema = (said.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:
-        is_unchanged = stored.get(name) == schema
-        errors += definition_schema_errors(schema, f"{path}.schema.openAPIV3Schema", is_unchanged=is_unchanged)
-    scale = version.get("subresources", {}).get("scale")
+        at = f"{paths['schema']}.openAPIV3Schema"
+        errors += definition_schema_errors(schema, at, has_status=has_status, is_unchanged=is_unchanged)
+    scale = (said.get("subresources") or {}).get("scale")
     if scale is not None:
-        errors += _scale_errors(scale, f"{path}.subresources.scale")
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        errors += _column_errors(column, f"{path}.additionalPrinterColumns[{index}]")
-    return [*errors, *_selectable_errors(version, schema, f"{path}.selectableFields")]
+        errors += _scale_errors(scale, f"{paths['subresources']}.scale")
+    for index, column in enumerate(said.get("additionalPrinterColumns") or ()):
+        errors += _column_errors(column, f"{paths['additionalPrinterColumns']}[{index}]")
+    fields = said.get("selectableFields") or ()
+    return [*errors, *_selectable_errors(fields, schema, paths["selectableFields"], without_schema)]
 
 
 def _warning_faults(version: Mapping[str, Json]) -> list[str]:
@@ -221,11 +280,11 @@ def _warning_faults(version: Mapping[str, Json]) -> list[str]:
     return faults
 
 
-def _selectable_errors(version: Mapping[str, Json], schema: Json, path: str) -> list[FieldError]:
-    fields = version.get("selectableFields") or ()
+def _selectable_errors(
+    fields: Sequence[Mapping[str, Json]], schema: Json, path: str, without_schema: str
+) -> list[FieldError]:
     if fields and schema is None:
-        text = "may only be set when `version.schema.openAPIV3Schema` is not included"
-        return [invalid(path, "", text)]
+        return [invalid(path, "", without_schema)]
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, field in enumerate(fields):

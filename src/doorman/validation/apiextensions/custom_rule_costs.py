@@ -4,7 +4,7 @@ A rule of something that occurs several times in an object counts as often as th
 and maps around it, or, where one of these has no bound, by what fits into a request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -34,22 +34,27 @@ class RuleCost(msgspec.Struct, frozen=True):
     """`rule` or `messageExpression`."""
 
 
-def rule_cost_errors(schema: Structural, path: str, *, is_unchanged: bool = False) -> list[FieldError]:
-    """`is_unchanged`: the same schema has been accepted before; then only the sum counts."""
-    costs = list(_costs(schema, path, 1)) if schema.has_rules else []
-    errors = [
-        forbidden(one.path, _exceeds(f"estimated {one.what} cost", one.cost, RULE_COST_MAX))
+def rule_costs(schema: Structural, path: str) -> list[RuleCost]:
+    return list(_costs(schema, path, 1)) if schema.has_rules else []
+
+
+def rule_cost_errors(costs: Iterable[RuleCost]) -> dict[str, FieldError]:
+    """The rules that cost too much on their own, by path."""
+    return {
+        one.path: forbidden(one.path, _exceeds(f"estimated {one.what} cost", one.cost, RULE_COST_MAX))
         for one in costs
-        if one.cost > RULE_COST_MAX and not is_unchanged
-    ]
+        if one.cost > RULE_COST_MAX
+    }
+
+
+def total_cost_errors(costs: Sequence[RuleCost], path: str) -> list[FieldError]:
     everything = min(sum(one.cost for one in costs), _MOST)
     if everything <= SCHEMA_COST_MAX:
-        return errors
+        return []
     expensive = sorted((one for one in costs if one.cost >= _NAMED_COST_MIN), key=lambda one: -one.cost)
     named = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
     whole = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
     return [
-        *errors,
         *(forbidden(one.path, named) for one in expensive[:_NAMED_MAX]),
         forbidden(path, _exceeds(whole, everything, SCHEMA_COST_MAX)),
     ]

@@ -12,6 +12,7 @@ Rules
 6. All rules about one object share a budget; when it is used up no more are evaluated.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -45,15 +46,17 @@ _BLOCKING: Final = (
 )
 
 
-def rule_errors(new: Json, old: Json, schema: Structural, errors_before: list[FieldError]) -> list[FieldError]:
-    """The faults of a whole object. `old` is None for a new one."""
+def rule_errors(
+    new: Json, old: Json, schema: Structural, errors_before: list[FieldError], path: str = ""
+) -> list[FieldError]:
+    """The faults of a whole object, or of a value at `path`. `old` is None for a new one."""
     if not schema.has_rules:
         return []
     if any(error.type in _BLOCKING for error in errors_before):
         return [invalid(ROOT, None, NOT_CHECKED)]
     errors: list[FieldError] = []
     with suppress(CostExceeded):  # said where it happened
-        _walk(new, old, schema, "", _Check(errors))
+        _walk(new, old, schema, path, _Check(errors))
     return errors
 
 
@@ -192,5 +195,6 @@ def path_steps(text: str) -> list[str]:
             steps.append(text[at + 1 : end])
             at = end
         else:
-            raise ValueError(f"expected [ or . but got: {text[at:]}")
+            token = re.split(r"[.\[\]]", text[at:])[0]
+            raise ValueError(f"expected [ or . but got: {token}")
     return steps

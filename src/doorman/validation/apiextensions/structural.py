@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -21,7 +21,6 @@ from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import (
     FieldError,
     FieldErrorType,
-    duplicate,
     invalid,
     not_supported,
     required,
@@ -34,25 +33,26 @@ from doorman.base.instants import from_time
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.semantics.regular_expressions import PatternError, compile_pattern
 from doorman.validation.apiextensions.custom_rules import rule_errors
+from doorman.validation.apiextensions.list_items import HEAD, Json, Source, joined, key_text, list_errors, repeated
 from doorman.validation.apiextensions.scale_paths import scale_errors
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update, with_any_finalizer
 
-Json = Any  # any JSON value
-Source = dict[str, Json]
+NOTHING: Final = object()
+"""Stands for what was not there before."""
 
 
 def custom_validator(schema: Structural, scale: ScalePaths | None = None) -> Validator:
     def create(doc: Document, _context: Context) -> list[FieldError]:
-        found = [*validate_metadata(doc, _name_faults), *validate_values(doc, schema)]
+        found = [*validate_metadata(doc, _name_faults), *validate_values(doc, schema), *list_errors(doc, schema)]
         found += scale_errors(doc, scale, is_status=False)
         return [*found, *rule_errors(doc, None, schema, found)]
 
     def update(new: Document, old: Document, context: Context) -> list[FieldError]:
         found = [*validate_metadata_update(new, old), *validate_metadata(new, _name_faults)]
-        # What was wrong before and was not touched is let be, so that a stricter definition locks nobody out.
-        before = {str(error) for error in validate_values(old, schema)}
-        found += [error for error in validate_values(new, schema) if str(error) not in before]
+        found += validate_values(new, schema, old)
+        if not list_errors(old, schema):
+            found += list_errors(new, schema)
         if context.subresource == "status":
             found = [_in_status(error) for error in found]
         found += scale_errors(new, scale, is_status=context.subresource == "status")
@@ -73,11 +73,16 @@ def _name_faults(name: str) -> list[str]:
     return subdomain_faults(name) or [*path_segment_faults(name)]
 
 
-def validate_values(doc: Document, schema: Structural) -> list[FieldError]:
-    body = {name: value for name, value in doc.items() if name not in ("apiVersion", "kind", "metadata")}
+def validate_values(doc: Document, schema: Structural, old: Json = NOTHING) -> list[FieldError]:
+    """What was wrong before and was not touched is let be, so that a stricter definition locks nobody out.
+
+    A value is the same when it is at the same place: a member by its name, an item of a list only where the list is a
+    map, by its keys.
+    """
+    body = {name: value for name, value in doc.items() if name not in HEAD}
     errors: list[FieldError] = []
-    _check_members(body, schema.source, "", errors, hidden=("apiVersion", "kind", "metadata"))
-    _check_combinations(body, schema.source, "", errors)
+    _check_members(body, schema.source, "", errors, hidden=HEAD, old=old)
+    _check_combinations(body, schema.source, "", errors, old)
     return errors
 
 
@@ -88,19 +93,21 @@ def value_errors(value: Json, source: Source, path: str) -> list[FieldError]:
     return errors
 
 
-def _check(value: Json, source: Source, path: str, errors: list[FieldError]) -> None:
+def _check(value: Json, source: Source, path: str, errors: list[FieldError], old: Json = NOTHING) -> None:
+    if old is not NOTHING and type(value) is type(old) and value == old:
+        return
     if value is None and (source.get("nullable") or not source.get("type")):
         return
     has_type = _has_type(value, source)
-    if not has_type and source.get("type") == "string" and source.get("format", "") in FORMATS:
-        # Who checks the format also checks the type, and lets pass what holds others.
-        if not isinstance(value, list | dict):
+    if not has_type and _is_told_by_format(value, source):
+        # Who checks the format of a text also checks the type, and lets lists pass.
+        if not isinstance(value, list):
             shown = _FORMATTED.get(type(value), "")
             errors.append(type_invalid(path, shown, f'{path} in body must be of type {source["format"]}: "{shown}"'))
     elif not has_type:
         wanted = source.get("type") or "integer,string"
         shown = type_name(value)
-        if wanted == "integer" and shown == "number" and source.get("format"):
+        if wanted == "integer" and shown == "number" and source.get("format") in _NUMBER_FORMATS["integer"]:
             wanted, shown = source["format"], "float64"
         errors.append(type_invalid(path, shown, f'{path} in body must be of type {wanted}: "{shown}"'))
     if source.get("type") == "integer" and not _is_within(value, source):
@@ -116,10 +123,10 @@ def _check(value: Json, source: Source, path: str, errors: list[FieldError]) -> 
     elif isinstance(value, int | float) and not isinstance(value, bool):
         _check_number(value, source, path, errors)
     elif isinstance(value, list):
-        _check_list(value, source, path, errors)
+        _check_list(value, source, path, errors, old)
     elif isinstance(value, dict):
-        _check_object(value, source, path, errors)
-    _check_combinations(value, source, path, errors)
+        _check_object(value, source, path, errors, old)
+    _check_combinations(value, source, path, errors, old)
 
 
 def _has_type(value: Json, source: Source) -> bool:
@@ -138,7 +145,7 @@ def _has_type(value: Json, source: Source) -> bool:
             return _is_integer(value)
         case "number":
             return isinstance(value, int | float) and not isinstance(value, bool)
-    return True
+    return not source.get("type")
 
 
 def _is_integer(value: Json) -> bool:
@@ -169,18 +176,25 @@ def _enum_text(member: Json) -> str:
 
 
 def _check_string(value: str, source: Source, path: str, errors: list[FieldError]) -> None:
-    longest, shortest = source.get("maxLength"), source.get("minLength")
+    longest, shortest, pattern = source.get("maxLength"), source.get("minLength"), source.get("pattern")
     if longest is not None and len(value) > longest:
         errors.append(too_long(path, longest))
-    if shortest is not None and len(value) < shortest:
+    elif shortest is not None and len(value) < shortest:
         errors.append(invalid(path, value, f"{path} in body should be at least {shortest} chars long"))
-    pattern = source.get("pattern")
-    if pattern and not pattern_fault(pattern) and compile_pattern(pattern).search(value) is None:
+    elif pattern and not pattern_fault(pattern) and compile_pattern(pattern).search(value) is None:
         errors.append(invalid(path, value, f"{path} in body should match '{pattern}'"))
     check = FORMATS.get(source.get("format", ""))
     if check is not None and not _passes(check, value):
         text = f"{path} in body must be of type {source['format']}: {quote(value)}"
         errors.append(FieldError(FieldErrorType.TYPE_INVALID, path, f"Invalid value: {quote(value)}: {text}"))
+
+
+def _is_told_by_format(value: Json, source: Source) -> bool:
+    """Whether a value of the wrong type is told to be of the wrong format: of a number's, what has no number at all."""
+    kind, form = source.get("type"), source.get("format", "")
+    if kind == "string":
+        return form in FORMATS
+    return form in _NUMBER_FORMATS.get(kind or "", ()) and isinstance(value, bool | dict)
 
 
 def _check_number(value: float, source: Source, path: str, errors: list[FieldError]) -> None:
@@ -208,58 +222,48 @@ def _number_text(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-def _check_list(value: list[Json], source: Source, path: str, errors: list[FieldError]) -> None:
+def _check_list(value: list[Json], source: Source, path: str, errors: list[FieldError], old: Json) -> None:
     items = source.get("items")
     if isinstance(items, dict):
+        before = _bykey_of(old, source)
         for index, item in enumerate(value):
-            _check(item, items, f"{path}[{index}]", errors)
+            was = before.get(key_text(item, source), NOTHING) if before else NOTHING
+            _check(item, items, f"{path}[{index}]", errors, was)
     most, least = source.get("maxItems"), source.get("minItems")
     if most is not None and len(value) > most:
         errors.append(too_many(path, len(value), most))
     if least is not None and len(value) < least:
         errors.append(invalid(path, len(value), f"{path} in body should have at least {least} items"))
-    if source.get("uniqueItems") and _repeated(value, lambda item: item):
+    if source.get("uniqueItems") and repeated(value, lambda item: item):
         errors.append(invalid(path, value, f"{path} in body shouldn't contain duplicates"))
-    match source.get("x-kubernetes-list-type"):
-        case "set":
-            errors += [duplicate(f"{path}[{i}]", item) for i, item in _repeated(value, lambda item: item)]
-        case "map":
-            names = source.get("x-kubernetes-list-map-keys", ())
-
-            def key(item: Json) -> Json:
-                return {n: item[n] for n in names if n in item} if isinstance(item, dict) else item
-
-            strange = [i for i, item in enumerate(value) if item is not None and not isinstance(item, dict)]
-            if strange:  # what comes after it is not looked at
-                text = "must be an object for an array of list-type map"
-                errors.append(invalid(f"{path}[{strange[0]}]", value[strange[0]], text))
-            else:
-                errors += [duplicate(f"{path}[{i}]", found) for i, found in _repeated(value, key)]
 
 
-def _repeated(value: list[Json], key: Callable[[Json], Json]) -> list[tuple[int, Json]]:
-    seen: set[str] = set()
-    found = []
-    for index, item in enumerate(value):
-        text = go_json(key(item))
-        if text in seen:
-            found.append((index, key(item)))
-        seen.add(text)
-    return found
+def _bykey_of(items: Json, source: Source) -> dict[str, Json]:
+    """The items of a list that is a map; of any other none."""
+    if not isinstance(items, list) or source.get("x-kubernetes-list-type") != "map":
+        return {}
+    return {key_text(item, source): item for item in reversed(items)}
 
 
-def _check_object(value: Source, source: Source, path: str, errors: list[FieldError]) -> None:
-    hidden = ("apiVersion", "kind", "metadata") if source.get("x-kubernetes-embedded-resource") else ()
+def _check_object(value: Source, source: Source, path: str, errors: list[FieldError], old: Json) -> None:
+    hidden = HEAD if source.get("x-kubernetes-embedded-resource") else ()
     if hidden:
         errors += [
             required(f"{path}.{name}", "must not be empty") for name in ("apiVersion", "kind") if not value.get(name)
         ]
-    _check_members(value, source, path, errors, hidden=hidden)
+    _check_members(value, source, path, errors, hidden=hidden, old=old)
 
 
 def _check_members(
-    value: Source, source: Source, path: str, errors: list[FieldError], *, hidden: tuple[str, ...] = ()
+    value: Source,
+    source: Source,
+    path: str,
+    errors: list[FieldError],
+    *,
+    hidden: tuple[str, ...] = (),
+    old: Json = NOTHING,
 ) -> None:
+    before = old if isinstance(old, dict) else {}
     most, least = source.get("maxProperties"), source.get("minProperties")
     if most is not None and len(value) > most:
         errors.append(too_many(path, len(value), most))
@@ -273,34 +277,30 @@ def _check_members(
             continue
         known = properties.get(name, additional)
         if isinstance(known, dict):
-            _check(member, known, _joined(path, name), errors)
-    errors += [required(_joined(path, name)) for name in missing]
+            _check(member, known, joined(path, name), errors, before.get(name, NOTHING))
+    errors += [required(joined(path, name)) for name in missing]
 
 
-def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-def _check_combinations(value: Json, source: Source, path: str, errors: list[FieldError]) -> None:
+def _check_combinations(value: Json, source: Source, path: str, errors: list[FieldError], old: Json) -> None:
     name = quote(path)
     for part in source.get("allOf", ()):
-        _check(value, part, path, errors)
+        _check(value, part, path, errors, old)
     anyone = source.get("anyOf", ())
-    if anyone and not any(_is_valid(value, part, path) for part in anyone):
+    if anyone and not any(_is_valid(value, part, path, old) for part in anyone):
         errors.append(invalid(path, "", f"{name} must validate at least one schema (anyOf)"))
     choices = source.get("oneOf", ())
     if choices:
-        count = sum(_is_valid(value, part, path) for part in choices)
+        count = sum(_is_valid(value, part, path, old) for part in choices)
         if count != 1:
             found = "Found none valid" if not count else f"Found {count} valid alternatives"
             errors.append(invalid(path, "", f"{name} must validate one and only one schema (oneOf). {found}"))
-    if "not" in source and _is_valid(value, source["not"], path):
+    if "not" in source and _is_valid(value, source["not"], path, old):
         errors.append(invalid(path, "", f"{name} must not validate the schema (not)"))
 
 
-def _is_valid(value: Json, source: Source, path: str) -> bool:
+def _is_valid(value: Json, source: Source, path: str, old: Json) -> bool:
     found: list[FieldError] = []
-    _check(value, source, path, found)
+    _check(value, source, path, found, old)
     return not found
 
 
@@ -331,6 +331,7 @@ def _is_uri(value: str) -> bool:
 
 
 _FORMATTED: Final = {int: "int64", float: "float64"}
+_NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 FORMATS: Final[dict[str, Callable[[str], object]]] = {
     "date-time": from_time,
@@ -349,7 +350,8 @@ FORMATS: Final[dict[str, Callable[[str], object]]] = {
     "email": _matches(r"[^@\s]+@[^@\s]+"),
     "hostname": _matches(r"[A-Za-z0-9]([-A-Za-z0-9.]{0,252}[A-Za-z0-9])?"),
     "mac": _matches(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}"),
-    "byte": _matches(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"),
+    "byte": _matches(r"(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"),
+    "password": str,
     "duration": _matches(r"[-+]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+|0"),
 }
 """Formats that are checked; others say nothing."""

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
-from doorman.semantics.name_syntax import dns_label_faults, percent_faults
+from doorman.semantics.name_syntax import dns_label_faults, percent_faults, subdomain_faults
 from doorman.validation.apps.workload_status import (
     DAEMON_SET_STATUS,
     DEPLOYMENT_STATUS,
@@ -17,7 +17,13 @@ from doorman.validation.apps.workload_status import (
 )
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.claim_spec import claim_spec_errors
-from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
+from doorman.validation.metadata import (
+    IMMUTABLE,
+    NameFaults,
+    label_errors,
+    validate_metadata,
+    validate_metadata_update,
+)
 from doorman.validation.pods.pod import allows_comparison_operators, template_errors
 from doorman.validation.selectors import label_selector_errors, selector_matches
 
@@ -66,19 +72,19 @@ def selected_template_errors(
     """The selector, and the template that it must select."""
     errors: list[FieldError] = []
     selector, is_selector = spec.get("selector"), True
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if selector is None:
         if kind != "daemonset":
             errors.append(required("spec.selector"))
         # No selector selects nothing, so not the template either.
-        errors.append(invalid("spec.template.metadata.labels", labels or None, _MISMATCH))
+        errors.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
     else:
         found = label_selector_errors(selector, "spec.selector")
         errors.extend(found)
         if not selector.get("matchLabels") and not selector.get("matchExpressions"):
             errors.append(invalid("spec.selector", selector, f"empty selector is invalid for {kind}"))
-        elif not found and not selector_matches(selector, labels):
-            errors.append(invalid("spec.template.metadata.labels", labels or None, _MISMATCH))
+        elif not found and not selector_matches(selector, labels or {}):
+            errors.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
         if found and kind in _UNSELECTED:
             errors.append(invalid("spec.selector", selector, _UNSELECTED[kind]))
             is_selector = False
@@ -264,9 +270,9 @@ def _replication_controller_errors(spec: _Spec, old: _Spec, context: Context) ->
     template = spec.get("template")
     if template is None:
         return [*errors, required("spec.template")]
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if any(labels.get(key) != value for key, value in selector.items()):
-        errors.append(invalid("spec.template.metadata.labels", labels or None, _MISMATCH))
+    labels = (template.get("metadata") or {}).get("labels")
+    if any((labels or {}).get(key) != value for key, value in selector.items()):
+        errors.append(invalid("spec.template.metadata.labels", labels, _MISMATCH))
     errors.extend(plain_template_errors(spec, old, context))
     policy = (template.get("spec") or {}).get("restartPolicy", "")
     if policy != "Always":
@@ -298,6 +304,7 @@ def workload_validator(
     status_rules: StatusRules | None = None,
     *,
     fixed_first: bool = False,
+    name_faults: NameFaults = subdomain_faults,
 ) -> Validator:
     """A validator of metadata and spec; a write of the status looks at neither template nor selector.
 
@@ -305,7 +312,7 @@ def workload_validator(
     """
 
     def create(doc: Document, context: Context) -> list[FieldError]:
-        return [*validate_metadata(doc), *spec_errors(doc.get("spec") or {}, {}, context)]
+        return [*validate_metadata(doc, name_faults), *spec_errors(doc.get("spec") or {}, {}, context)]
 
     def update(new: Document, old: Document, context: Context) -> list[FieldError]:
         errors = validate_metadata_update(new, old)
@@ -314,7 +321,7 @@ def workload_validator(
                 errors.extend(status_errors(status_rules, new.get("status") or {}, old.get("status") or {}))
             return errors
         after, before = new.get("spec") or {}, old.get("spec") or {}
-        errors.extend(validate_metadata(new))
+        errors.extend(validate_metadata(new, name_faults))
         found = [spec_errors(after, before, context), fixed_errors(after, before)]
         for some in reversed(found) if fixed_first else found:
             errors.extend(some)
@@ -326,5 +333,7 @@ def workload_validator(
 DEPLOYMENT: Final = workload_validator(_deployment_errors, _fixed_selector_errors, DEPLOYMENT_STATUS)
 REPLICA_SET: Final = workload_validator(_replica_set_errors, _fixed_selector_errors, REPLICA_SET_STATUS)
 DAEMON_SET: Final = workload_validator(_daemon_set_errors, _fixed_selector_errors, DAEMON_SET_STATUS, fixed_first=True)
-STATEFUL_SET: Final = workload_validator(_stateful_set_errors, _stateful_fixed_errors, STATEFUL_SET_STATUS)
+STATEFUL_SET: Final = workload_validator(
+    _stateful_set_errors, _stateful_fixed_errors, STATEFUL_SET_STATUS, name_faults=dns_label_faults
+)
 REPLICATION_CONTROLLER: Final = workload_validator(_replication_controller_errors, _nothing_fixed, REPLICA_SET_STATUS)

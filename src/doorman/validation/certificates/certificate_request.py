@@ -42,16 +42,19 @@ _BOTH: Final = '{conditions[{"type": "Approved"}], conditions[{"type": "Denied"}
 _EXCLUSIVE: Final = 'must specify at most one of: `conditions[{"type": "Approved"}]`, `conditions[{"type": "Denied"}]`'
 _BLOCK: Final = re.compile(rb"-----BEGIN ([^-\n]+)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
 _Condition = Mapping[str, Any]  # as JSON
+_GENERATED: Final = "metadata.generateName"
+"""Nobody looks at the beginning of a name: only the whole is a part of a path."""
 
 
 def validate_create(doc: Document, _context: Context) -> list[FieldError]:
-    return [*validate_metadata(doc, path_segment_faults), *_spec_errors(doc.get("spec") or {}), *_status_errors(doc)]
+    named = [error for error in validate_metadata(doc, path_segment_faults) if error.field != _GENERATED]
+    return [*named, *_spec_errors(doc.get("spec") or {}), *_status_errors(doc)]
 
 
 def _spec_errors(spec: Mapping[str, Any]) -> list[FieldError]:  # JSON
     errors: list[FieldError] = []
-    if fault := request_fault(spec.get("request", "")):
-        errors.append(invalid("spec.request", spec.get("request") or None, fault))
+    if fault := request_fault(spec.get("request") or ""):
+        errors.append(invalid("spec.request", spec.get("request"), fault))
     usages = spec.get("usages") or ()
     if not usages:
         errors.append(required("spec.usages"))

@@ -33,7 +33,8 @@ def validate_node_create(doc: Document, _context: Context) -> list[FieldError]:
 def validate_node_update(new: Document, old: Document, context: Context) -> list[FieldError]:
     """Both the checks of a create and those of an update. A write of the status leaves the spec as stored."""
     if context.subresource == "status":
-        errors = [*validate_metadata_update(new, old), *_annotation_errors(new), *_status_errors(new)]
+        of_status = [*_amount_errors(new), *_feature_errors(new)]
+        errors = [*validate_metadata_update(new, old), *_annotation_errors(new), *of_status]
         return [
             *errors,
             *_address_errors(new),
@@ -81,8 +82,12 @@ def _taint_errors(doc: Document) -> list[FieldError]:
 
 
 def _status_errors(doc: Document) -> list[FieldError]:
-    resources = [*_resource_errors(doc, "capacity"), *_resource_errors(doc, "allocatable")]
-    return [*resources, *_swap_errors(doc), *_feature_errors(doc)]
+    """Of a whole node; nobody looks at the swap of a status that is written alone."""
+    return [*_amount_errors(doc), *_swap_errors(doc), *_feature_errors(doc)]
+
+
+def _amount_errors(doc: Document) -> list[FieldError]:
+    return [*_resource_errors(doc, "capacity"), *_resource_errors(doc, "allocatable")]
 
 
 def _swap_errors(doc: Document) -> list[FieldError]:

@@ -51,7 +51,7 @@ def _create_volume(doc: Document, _context: Context) -> list[FieldError]:
 def _volume_errors(spec: Part, name: str) -> list[FieldError]:
     modes = spec.get("accessModes") or ()
     errors = [] if modes else [required("spec.accessModes")]
-    errors += [*access_mode_errors(modes, "spec.accessModes"), *_capacity_errors(spec.get("capacity") or {})]
+    errors += [*access_mode_errors(modes, "spec.accessModes"), *_capacity_errors(spec.get("capacity"))]
     policy = spec.get("persistentVolumeReclaimPolicy")
     if policy and policy not in _POLICIES:
         errors.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _POLICIES))
@@ -115,10 +115,11 @@ def _attributes_class_errors(spec: Part) -> list[FieldError]:
     return errors
 
 
-def _capacity_errors(capacity: Part) -> list[FieldError]:
+def _capacity_errors(given: Part | None) -> list[FieldError]:
+    capacity = given or {}
     errors = [] if capacity else [required("spec.capacity")]
     if "storage" not in capacity or len(capacity) > 1:
-        errors.append(not_supported("spec.capacity", dict(capacity) or None, ("storage",)))
+        errors.append(not_supported("spec.capacity", given, ("storage",)))
     for name, amount in capacity.items():
         errors += _basic_errors(amount, f"spec.capacity[{name}]")
         if parse_quantity(amount) <= 0:

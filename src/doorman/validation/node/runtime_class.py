@@ -9,7 +9,7 @@ from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update
 from doorman.validation.pods.tolerations import toleration_errors
-from doorman.validation.resources import quantity_errors
+from doorman.validation.resources import requirement_errors
 
 
 def validate_runtime_class_create(doc: Document, _context: Context) -> list[FieldError]:
@@ -19,8 +19,8 @@ def validate_runtime_class_create(doc: Document, _context: Context) -> list[Fiel
         errors.append(required("handler"))
     else:
         errors.extend(invalid("handler", handler, fault) for fault in dns_label_faults(handler))
-    for name, quantity in ((doc.get("overhead") or {}).get("podFixed") or {}).items():
-        errors.extend(quantity_errors(name, quantity, f"overhead.podFixed[{name}]"))
+    if fixed := (doc.get("overhead") or {}).get("podFixed"):
+        errors.extend(requirement_errors({"limits": fixed}, frozenset(), "overhead"))
     scheduling = doc.get("scheduling") or {}
     errors.extend(label_errors(scheduling.get("nodeSelector") or {}, "scheduling.nodeSelector"))
     return [*errors, *_toleration_errors(scheduling.get("tolerations") or (), "scheduling.tolerations")]
@@ -29,7 +29,9 @@ def validate_runtime_class_create(doc: Document, _context: Context) -> list[Fiel
 def validate_runtime_class_update(new: Document, old: Document, context: Context) -> list[FieldError]:
     errors = [*validate_runtime_class_create(new, context), *validate_metadata_update(new, old)]
     if new.get("handler") != old.get("handler"):
-        errors.append(invalid("handler", new.get("handler"), IMMUTABLE))
+        missing = [error for error in errors if error == required("handler")]
+        errors = [error for error in errors if error not in missing]
+        errors += [invalid("handler", new.get("handler"), IMMUTABLE), *missing]
     return distinct(errors)
 
 

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid
+from doorman.base.errors import FieldError, FieldErrorType, Json, forbidden, invalid
 from doorman.semantics.addresses import IP_FAULT
 from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import IMMUTABLE, validate_metadata_update
@@ -61,14 +61,14 @@ def _address_errors(
         families.append(family)
         if not family and text not in known:
             errors.append(invalid(f"{path}[{index}]", text, IP_FAULT))
-    if len(addresses) > 1:
-        if len(set(families)) < len(families):
-            errors.append(invalid(path, Json([{"IP": one.get("ip", "")} for one in addresses]), _ONE_OF_EACH))
-        seen: list[str] = []
-        for index, one in enumerate(addresses):
-            if (text := one.get("ip", "")) in seen:
-                errors.append(duplicate(f"{path}[{index}]", Json({"IP": text})))
-            seen.append(text)
+    if len(addresses) < 2:
+        return errors
+    if 0 in families:
+        first = families.index(0)
+        why = f"failed to check for dual stack with error:invalid IP[{first}]: {addresses[first].get('ip', '')}"
+        errors.append(FieldError(FieldErrorType.INTERNAL, path, f"Internal error: {why}"))
+    if 0 in families or len(set(families)) < len(families):
+        errors.append(invalid(path, Json([{"IP": one.get("ip", "")} for one in addresses]), _ONE_OF_EACH))
     return errors
 
 
@@ -81,12 +81,11 @@ def _family(text: str) -> int:
 
 
 def _condition_errors(conditions: Sequence[Mapping[str, Any]]) -> list[FieldError]:
-    """The path begins with `metadata`: that is where Kubernetes says conditions are."""
     errors: list[FieldError] = []
     for index, condition in enumerate(conditions):
         kind = condition.get("type", "")
         if kind not in _SYSTEM_CONDITIONS:
-            path = f"metadata.conditions[{index}].Type"
+            path = f"status.conditions[{index}].Type"
             errors.extend(invalid(path, kind, fault) for fault in qualified_name_faults(kind))
     return errors
 

@@ -8,6 +8,7 @@ from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import ip_warnings
 from doorman.semantics.name_syntax import dns_label_faults, label_value_faults
+from doorman.validation.pods.volume.volume_path_warnings import volume_path_warnings
 
 Part = Mapping[str, Any]
 
@@ -125,8 +126,6 @@ def _volume_warnings(spec: Part, at: str) -> list[str]:
     found = []
     for index, volume in enumerate(spec.get("volumes") or ()):
         place = f"{at}.volumes[{index}]"
-        empty = [source for source in (volume.get("projected") or {}).get("sources") or () if not source]
-        found += [f"volume {quote(volume.get('name') or '')} (Projected) has no sources provided" for _ in empty]
         for member, spelled, text in _VOLUMES[:7]:
             if volume.get(member) is not None:
                 found.append(f"{place}.{spelled}: {text}")
@@ -136,7 +135,7 @@ def _volume_warnings(spec: Part, at: str) -> list[str]:
         for member, spelled, text in _VOLUMES[7:]:
             if volume.get(member) is not None:
                 found.append(f"{place}.{spelled}: {text}")
-    return found
+    return found + volume_path_warnings(spec.get("volumes") or ())
 
 
 def claim_warnings(spec: Part, path: str) -> list[str]:

@@ -6,16 +6,21 @@ from typing import Final
 from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required, too_long, too_many
 from doorman.base.go_format import quote
 from doorman.validation.metadata import IMMUTABLE
-from doorman.validation.resource.device_binding import binding_errors
-from doorman.validation.resource.device_configuration import configuration_errors, raw_errors
-from doorman.validation.resource.device_names import dns_label_errors, driver_errors, pool_name_errors, uid_errors
-from doorman.validation.resource.device_request import (
+from doorman.validation.resource.devices.device_binding import binding_errors
+from doorman.validation.resource.devices.device_configuration import configuration_errors, raw_errors
+from doorman.validation.resource.devices.device_names import (
+    dns_label_errors,
+    driver_errors,
+    pool_name_errors,
+    uid_errors,
+)
+from doorman.validation.resource.devices.device_request import (
     CONFIGURATIONS_MAX,
     RequestNames,
     request_ref_errors,
     request_refs_errors,
 )
-from doorman.validation.resource.device_taint import device_tolerations_errors
+from doorman.validation.resource.devices.device_taint import device_tolerations_errors
 from doorman.validation.resource.list_checks import UNBOUNDED, Part, itself, list_errors, set_errors
 from doorman.validation.resource.status_conditions import condition_errors
 from doorman.validation.selectors import node_selector_errors

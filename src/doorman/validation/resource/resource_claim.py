@@ -14,7 +14,7 @@ from doorman.validation.metadata import (
 from doorman.validation.resource.claim_status import claim_status_errors
 from doorman.validation.resource.declared.declared_rules import with_declared
 from doorman.validation.resource.declared.declared_types import types_of
-from doorman.validation.resource.device_request import claim_spec_errors, request_names
+from doorman.validation.resource.devices.device_request import claim_spec_errors, request_names
 from doorman.validation.resource.list_checks import Part
 from doorman.validation.resource.metadata_updates import update_metadata_errors
 

@@ -8,15 +8,15 @@ from doorman.validation.context import Context, Validator
 from doorman.validation.metadata import IMMUTABLE, validate_metadata
 from doorman.validation.resource.declared.declared_rules import with_declared
 from doorman.validation.resource.declared.declared_types import types_of
-from doorman.validation.resource.device_names import (
+from doorman.validation.resource.devices.device_names import (
     dns_label_errors,
     driver_errors,
     node_name_errors,
     pool_name_errors,
 )
+from doorman.validation.resource.devices.slice_device import ATTRIBUTE_LISTS, counters_errors, device_errors
 from doorman.validation.resource.list_checks import Part, by_name, set_errors
 from doorman.validation.resource.metadata_updates import update_metadata_errors
-from doorman.validation.resource.slice_device import ATTRIBUTE_LISTS, counters_errors, device_errors
 from doorman.validation.selectors import node_selector_errors
 
 DEVICES_MAX: Final = 128

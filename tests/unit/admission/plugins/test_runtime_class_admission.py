@@ -63,7 +63,7 @@ def test_overhead_needs_a_class(world: Any, asked: Any) -> None:
         pytest.param({"runtimeClassName": "light"}, "", id="no-overhead-anywhere"),
         pytest.param(
             {"runtimeClassName": "light", "overhead": {"cpu": "1"}},
-            "Overhead set without corresponding RuntimeClass defined Overhead",
+            "Pod Overhead set without corresponding RuntimeClass defined Overhead",
             id="class-without-overhead",
         ),
         pytest.param(

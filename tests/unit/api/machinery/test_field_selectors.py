@@ -19,23 +19,39 @@ from doorman.api.machinery.field_selectors import (
         pytest.param("a==b", (FieldTerm("a", "b", True),), id="double-equal"),
         pytest.param("a!=b,c=", (FieldTerm("a", "b", False), FieldTerm("c", "", True)), id="not-equal-and-empty"),
         pytest.param(r"a=b\,c\=d\\", (FieldTerm("a", "b,c=d\\", True),), id="escapes"),
+        pytest.param("=,a=b,!=", (FieldTerm("a", "b", True),), id="terms-that-say-nothing"),
     ],
 )
 def test_grammar(text: str, expected: tuple[FieldTerm, ...]) -> None:
     assert parse_field_selector(text) == expected
 
 
-@pytest.mark.parametrize("text", ["a", "a=b=c", r"a=b\x"])
-def test_no_selector(text: str) -> None:
-    with pytest.raises(FieldSelectorError):
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a", "invalid selector: 'a'; can't understand 'a'"),
+        ("a=b=c", "invalid field selector: unescaped character in value: 61"),
+        (r"a=b\x", r"invalid field selector: invalid escape sequence: \x"),
+        ("a=b\\", "invalid field selector: invalid escape sequence: \\"),
+    ],
+)
+def test_no_selector(text: str, fault: str) -> None:
+    with pytest.raises(FieldSelectorError) as refused:
         parse_field_selector(text)
+    assert str(refused.value) == fault
 
 
 def resolve(field: str, resource: str, *, more: tuple[str, ...] = ()) -> str:
     terms = (FieldTerm(field, "x", True),)
     storage = "events" if resource == "events.events.k8s.io" else resource
     (term,) = resolve_terms(
-        terms, group_resource=resource, storage=storage, kind="K", namespaced=resource != "nodes", more=more
+        terms,
+        group_resource=resource,
+        storage=storage,
+        group_version="g/v1",
+        kind="K",
+        namespaced=resource != "nodes",
+        more=more,
     )
     return term.field
 
@@ -58,7 +74,10 @@ def test_known_fields(field: str, resource: str, expected: str) -> None:
     [
         pytest.param("spec.x", "pods", "field label not supported: spec.x", id="pods"),
         pytest.param("metadata.namespace", "nodes", "field label not supported", id="cluster-scoped"),
-        pytest.param("spec.x", "widgets.example.com", "is not a known field selector", id="others"),
+        pytest.param("spec.x", "configmaps", "is not a known field selector", id="others"),
+        pytest.param("spec.x", "jobs.batch", 'field label "spec.x" not supported for Job', id="jobs"),
+        pytest.param("x", "clustertrustbundles.certificates.k8s.io", "field label not supported: x", id="certificates"),
+        pytest.param("x", "resourceslices.resource.k8s.io", "not supported for g/v1, Kind=K: x", id="of-a-version"),
         pytest.param("involvedObject.name", "events.events.k8s.io", "not supported", id="wrong-face"),
     ],
 )

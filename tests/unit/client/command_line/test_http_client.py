@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from doorman.client.command_line.http_client import HttpClient, Unreachable
+from doorman.client.command_line.http_client import HttpClient
+from doorman.client.command_line.unreachable import Unreachable
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.remote_client import CONFLICTS_MAX, SENT_WHOLE, RemoteClient
-from doorman.runtime.role_table import parse_rule
+from doorman.runtime.defaults.role_table import parse_rule
 from support.scripted_http import Asked, Script, answer, refusal, scripted
 
 SCHEME = builtin_scheme()
@@ -198,11 +198,11 @@ NEVER_PATCHED = {
     ("replicationcontrollers", ""),
 }
 """Roles let some controller update them that, here, does not write them."""
-NOT_OURS = {"storage-version-migrator-controller"}
+NOT_OURS = {"storage-version-migrator-controller", "kube-apiserver-serving-clustertrustbundle-publisher"}
 
 
 def test_what_roles_let_controllers_update_and_not_patch_is_sent_whole() -> None:
-    table = json.loads(files("doorman.runtime").joinpath("data/roles.json").read_text())
+    table = json.loads(files("doorman.runtime.defaults").joinpath("data/roles.json").read_text())
     missing = set()
     for account, rules in table["controllers"].items():
         verbs: dict[tuple[str, str], set[str]] = {}

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from doorman.api.identity import User
-from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.views.access.certificates import CertificateSigningRequest
 from doorman.api.well_known import KUBE_APISERVER_CLIENT_SIGNER
 from doorman.controllers.certificates.certificate_approver import OTHER, SELF, decide_approval
 from doorman.controllers.certificates.signer_rules import KUBELET_CLIENT

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.rbac import Role
+from doorman.api.views.access.rbac import Role
 from doorman.client.actions import Patch
 from doorman.client.informer_cache import InformerCache
 from doorman.controllers.cluster.clusterrole_aggregation import KEY, ClusterRoleAggregationController

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.flowcontrol import FlowSchema
+from doorman.api.views.access.flowcontrol import FlowSchema
 from doorman.api.views.meta import Object
 from doorman.client.actions import Patch, PatchType
 from doorman.client.controller_contract import ObjectChange

@@ -5,9 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.kinds import builtin_kinds, type_table
+from doorman.api.kinds import Kind, Kinds, builtin_kinds, type_table
 from doorman.api.views.admissionregistration import Policy
-from doorman.controllers.cluster.policy_status import PolicyStatusController, decide_kinds, decide_warnings
+from doorman.api.views.apiextensions import CustomResourceDefinition
+from doorman.client.informer_cache import InformerCache
+from doorman.controllers.cluster.policy_status import KindTypes, PolicyStatusController, decide_kinds, decide_warnings
 
 
 def policy(*expressions: str, groups: Any = ("",), resources: Any = ("pods",), **status: Any) -> Policy:
@@ -21,6 +23,28 @@ def policy(*expressions: str, groups: Any = ("",), resources: Any = ("pods",), *
         "status": status,
     }
     return msgspec.convert(doc, Policy)
+
+
+def definitions() -> InformerCache[CustomResourceDefinition]:
+    spec: Any = {
+        "replicas": {"type": "integer"},
+        "when": {"type": "string", "format": "date-time"},
+        "limits": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    }
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    doc = {"metadata": {"name": "tabs.x.io"}, "spec": {"group": "x.io", "versions": [version]}}
+    found: InformerCache[CustomResourceDefinition] = InformerCache()
+    found.put("tabs.x.io", msgspec.convert(doc, CustomResourceDefinition))
+    return found
+
+
+KINDS = KindTypes(type_table(), definitions())
+TABS = Kind(
+    group="x.io", version="v1", resource="tabs", singular="tab", kind="Tab", namespaced=True, is_custom=True,
+    type_name="custom:tabs.x.io",
+)  # fmt: skip
 
 
 class Lister:
@@ -62,7 +86,7 @@ def test_kinds(found: Policy, expected: list[str]) -> None:
     ],
 )
 def test_warnings(expression: str, expected: str) -> None:
-    found = decide_warnings(policy(expression), builtin_kinds(), type_table())
+    found = decide_warnings(policy(expression), builtin_kinds(), KINDS.of)
     assert bool(found) is bool(expected), found
     for warning in found:
         assert warning["fieldRef"] == "spec.validations[0].expression"
@@ -70,9 +94,30 @@ def test_warnings(expression: str, expected: str) -> None:
         assert expected in warning["warning"]
 
 
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        pytest.param("object.spec.replicas > 1", "", id="good"),
+        pytest.param("object.metadata.labels['a'] == 'b' && oldObject.kind == 'Tab'", "", id="metadata"),
+        pytest.param("object.spec.replicas > '1'", "applied to '(int, string)'", id="type"),
+        pytest.param("object.spec.when > 1", "applied to '(timestamp, int)'", id="time"),
+        pytest.param("object.spec.limits['a'] == 'b'", "applied to '(int, string)'", id="value-of-a-map"),
+        pytest.param("object.spec.retries < 10", "undefined field 'retries'", id="field"),
+        pytest.param("object.metadata.nope == ''", "undefined field 'nope'", id="field-of-metadata"),
+        pytest.param("object.spec.open.nope == ''", "undefined field 'nope'", id="field-that-is-not-in-the-schema"),
+    ],
+)
+def test_warnings_of_custom_kinds(expression: str, expected: str) -> None:
+    found = decide_warnings(policy(expression, groups=["x.io"], resources=["tabs"]), Kinds([TABS]), KINDS.of)
+    assert bool(found) is bool(expected), found
+    for warning in found:
+        assert warning["warning"].startswith("x.io/v1, Kind=Tab: ERROR: <input>:1:")
+        assert expected in warning["warning"]
+
+
 def test_status_is_written_once_a_generation() -> None:
     def actions(found: Policy) -> list[Any]:
-        controller = PolicyStatusController(Lister(found), builtin_kinds(), type_table())  # type: ignore[arg-type]
+        controller = PolicyStatusController(Lister(found), builtin_kinds(), KINDS.of)  # type: ignore[arg-type]
         return list(controller.reconcile("p", 0.0).actions)
 
     (action,) = actions(policy("object.nope == 1"))

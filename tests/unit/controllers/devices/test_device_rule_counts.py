@@ -27,7 +27,7 @@ def counted(rule: DeviceTaintRule, *, is_evicting: bool = False, evicted: int = 
     claim = a_claim()
     status: Any = {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}
     claim = msgspec.structs.replace(claim, status=msgspec.convert(status, type(claim.status)))
-    eviction = ClaimEviction(0.0, (rule_reason(rule),)) if is_evicting else None
+    planned = {"default/p/uid-p": ClaimEviction(0.0, (rule_reason(rule),))} if is_evicting else {}
     pods: InformerCache[Pod] = InformerCache()
     document = {
         "metadata": {"namespace": "default", "name": "p", "uid": "uid-p"},
@@ -36,7 +36,7 @@ def counted(rule: DeviceTaintRule, *, is_evicting: bool = False, evicted: int = 
     pods.put("default/p", msgspec.convert(document, Pod))
     slices: InformerCache[ResourceSlice] = InformerCache({BY_POOL: slice_pools})
     slices.put("s", a_slice("node-1", "a", "b"))
-    return rule_counts(rule, {"default/c": (claim, eviction)}, {}, pods, slices, evicted)
+    return rule_counts(rule, {"default/c": (claim, None)}, planned, {}, pods, slices, evicted)
 
 
 @pytest.mark.parametrize(

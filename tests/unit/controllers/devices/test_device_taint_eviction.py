@@ -3,16 +3,22 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import TAINT_RULES, DeviceTaintRule, ResourceSlice
-from doorman.api.views.resource.resource_claims import ResourceClaim
+from doorman.api.views.resource.resource_claims import CLAIMS, ResourceClaim
 from doorman.base.instants import from_time
 from doorman.client.actions import Delete, Patch, RecordEvent
-from doorman.client.controller_contract import ObjectChange
+from doorman.client.controller_contract import ObjectChange, Result
 from doorman.client.informer_cache import InformerCache
 from doorman.controllers.devices.claim_evictions import BY_POOL, claim_pools, slice_pools
-from doorman.controllers.devices.device_taint_eviction import DeviceTaintEvictionController, pod_keys, rule_keys
+from doorman.controllers.devices.device_taint_eviction import (
+    DeviceTaintEvictionController,
+    claim_keys,
+    pod_keys,
+    rule_keys,
+)
 from support.claims import a_claim
 from support.devices import DRIVER, taint
 
@@ -47,11 +53,16 @@ class Desk:
         self.rules.put("r", rule)
         return rule
 
+    def tainted(self, **more: Any) -> Result:
+        """The rule is made, and the claim that it concerns looked at."""
+        self.rule(**more)
+        assert self.controller.reconcile("rule/r", AT).wakes == [("claim/default/c", AT), ("status/r", AT)]
+        return self.controller.reconcile("claim/default/c", AT)
+
 
 def test_deletion_carries_the_uid_and_comes_after_event_and_condition() -> None:
     desk = Desk()
-    desk.rule()
-    assert ("evict/default/p/uid-p", AT) in desk.controller.reconcile("rule/r", AT).wakes
+    assert ("evict/default/p/uid-p", AT) in desk.tainted().wakes
     result = desk.controller.reconcile("evict/default/p/uid-p", AT)
     event, detail, patch, delete = result.actions
     assert isinstance(event, RecordEvent)
@@ -65,8 +76,7 @@ def test_deletion_carries_the_uid_and_comes_after_event_and_condition() -> None:
 
 def test_success_is_counted_once_and_not_repeated() -> None:
     desk = Desk()
-    desk.rule()
-    desk.controller.reconcile("rule/r", AT)
+    desk.tainted()
     desk.controller.reconcile("evict/default/p/uid-p", AT)
     desk.controller.reconcile("gone/default/p/uid-p", AT + 2)
     desk.controller.reconcile("gone/default/p/uid-p", AT + 3)
@@ -78,8 +88,7 @@ def test_success_is_counted_once_and_not_repeated() -> None:
 
 def test_pod_that_is_gone_is_dropped_without_a_word() -> None:
     desk = Desk()
-    desk.rule()
-    desk.controller.reconcile("rule/r", AT)
+    desk.tainted()
     desk.pods.remove("default/p")
     assert desk.controller.reconcile("evict/default/p/uid-p", AT).actions == ()
     assert next(iter(desk.controller.metrics[0].collect())).samples[0].value == 0.0
@@ -87,8 +96,9 @@ def test_pod_that_is_gone_is_dropped_without_a_word() -> None:
 
 def test_status_is_written_at_once_and_then_at_most_every_ten_seconds() -> None:
     desk = Desk()
-    rule = desk.rule()
-    desk.controller.reconcile("rule/r", AT)
+    desk.tainted()
+    rule = desk.rules.get("r")
+    assert rule is not None
     [patch] = desk.controller.reconcile("status/r", AT).actions
     assert isinstance(patch, Patch)
     [condition] = patch.body["status"]["conditions"]
@@ -109,3 +119,47 @@ def test_only_what_matters_wakes_it() -> None:
 def test_without_the_gate_rules_are_not_followed() -> None:
     resources = [source.resource for source in Desk(taint_rules=False).controller.sources]
     assert TAINT_RULES not in resources
+
+
+def test_only_claims_that_have_devices_or_had_some_are_looked_at() -> None:
+    with_devices = Desk().claims.get("default/c")
+    assert list(claim_keys(ObjectChange(CLAIMS, None, a_claim()))) == []
+    assert list(claim_keys(ObjectChange(CLAIMS, a_claim(), with_devices))) == ["claim/default/c"]
+    assert list(claim_keys(ObjectChange(CLAIMS, with_devices, a_claim()))) == ["claim/default/c"]
+    assert list(claim_keys(ObjectChange(CLAIMS, with_devices, None))) == ["claim/default/c"]
+
+
+@pytest.mark.parametrize(
+    ("node", "told", "expected"),
+    [
+        pytest.param("", [], [], id="it has no node"),
+        pytest.param("", [{"name": "d", "resourceClaimName": "c"}], [], id="it is told of its claim, without a node"),
+        pytest.param("n", [], ["pod/default/p"], id="it got a node"),
+    ],
+)
+def test_only_pods_that_have_a_node_are_looked_at(node: str, told: list[Any], expected: list[str]) -> None:
+    before = msgspec.convert(
+        {
+            "metadata": {"namespace": "default", "name": "p", "uid": "uid-p"},
+            "spec": {"resourceClaims": [{"name": "d", "resourceClaimTemplateName": "t"}]},
+        },
+        Pod,
+    )
+    spec = msgspec.structs.replace(before.spec, node_name=node)
+    status = msgspec.convert({"resourceClaimStatuses": told}, type(before.status))
+    after = msgspec.structs.replace(before, spec=spec, status=status)
+    assert list(pod_keys(ObjectChange("pods", before, after))) == expected
+
+
+def test_rule_concerns_only_claims_whose_devices_it_names() -> None:
+    desk = Desk()
+    spec = {"deviceSelector": {"device": "another"}, "taint": taint(timeAdded=MIDNIGHT)}
+    elsewhere = msgspec.convert({"metadata": {"name": "r", "uid": "uid-r"}, "spec": spec}, DeviceTaintRule)
+    desk.rules.put("r", elsewhere)
+    assert desk.controller.reconcile("rule/r", AT).wakes == [("status/r", AT)]
+    desk.tainted()
+    desk.rules.put("r", elsewhere)
+    assert ("claim/default/c", AT) in desk.controller.reconcile("rule/r", AT).wakes, "it did before"
+    [cancelled] = desk.controller.reconcile("claim/default/c", AT).actions
+    assert isinstance(cancelled, RecordEvent)
+    assert cancelled.message == "Cancelling deletion"

@@ -9,6 +9,7 @@ from doorman.api.views.pods import Pod
 from doorman.api.views.resource.resource_claims import FINALIZER, ResourceClaim, ResourceClaimTemplate
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, RecordEvent
+from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import InformerCache
 from doorman.controllers.devices.resource_claim_controller import (
     BY_CLAIM,
@@ -16,6 +17,7 @@ from doorman.controllers.devices.resource_claim_controller import (
     ResourceClaimController,
     decide_release,
     decide_remaining,
+    pod_keys,
     templates_of,
 )
 from doorman.semantics.devices.pod_claims import claim_keys_of
@@ -196,3 +198,54 @@ def test_metrics_count_claims_by_what_they_are() -> None:
     [_, gauge] = desk.controller.metrics
     [sample] = next(iter(gauge.collect())).samples
     assert (sample.labels, sample.value) == ({"allocated": "true", "admin_access": "false", "source": ""}, 1.0)
+
+
+TOLD = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "c"}]}
+
+
+@pytest.mark.parametrize(
+    ("pod", "users", "is_woken"),
+    [
+        pytest.param({}, (), True, id="it was not told"),
+        pytest.param({"status": TOLD}, (), False, id="it was told and waits for a node"),
+        pytest.param({"status": TOLD, "spec": {**ENTRY, "nodeName": "n"}}, (), True, id="it is not reserved for it"),
+        pytest.param({"status": TOLD, "spec": {**ENTRY, "nodeName": "n"}}, ("p",), False, id="it has what it needs"),
+        pytest.param(
+            {"status": TOLD, "metadata": {**POD["metadata"], "uid": "another"}}, (), True, id="a namesake has its claim"
+        ),
+    ],
+)
+def test_change_of_a_claim_wakes_pods_that_it_leaves_something_to_do(
+    pod: dict[str, Any], users: tuple[str, ...], is_woken: bool
+) -> None:
+    desk = Desk()
+    desk.pod(**pod)
+    desk.claim(*users, owner="uid-p")
+    wakes = desk.controller.reconcile("claim/default/c", 0.0).wakes
+    assert list(wakes) == ([("pod/default/p", 0.0)] if is_woken else [])
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_looked_at"),
+    [
+        pytest.param({}, False, id="nothing of interest"),
+        pytest.param({"status": {"phase": "Running", "podIP": "10.0.0.1"}}, False, id="it runs"),
+        pytest.param({"status": TOLD}, True, id="what it was told"),
+        pytest.param({"spec": {**ENTRY, "nodeName": "n"}}, True, id="its node"),
+        pytest.param({"metadata": {**POD["metadata"], "uid": "another"}}, True, id="it is another"),
+    ],
+)
+def test_changes_of_a_pod_that_are_looked_at(changed: dict[str, Any], is_looked_at: bool) -> None:
+    before = msgspec.convert({**POD, "spec": ENTRY}, Pod)
+    after = msgspec.convert({**POD, "spec": ENTRY, **changed}, Pod)
+    assert list(pod_keys(ObjectChange("pods", before, after))) == (["pod/default/p"] if is_looked_at else [])
+
+
+def test_claim_is_waited_for_with_what_the_pod_is_told() -> None:
+    desk = Desk()
+    desk.template()
+    desk.pod()
+    create, told = desk.controller.reconcile("pod/default/p", 0.0).actions
+    assert isinstance(create, Create)
+    assert isinstance(told, Patch)
+    assert (create.is_waited_for, told.is_waited_for) == (False, True)

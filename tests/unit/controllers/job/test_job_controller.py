@@ -72,6 +72,15 @@ def test_job_completes() -> None:
     assert held == []
 
 
+@pytest.mark.parametrize(("manager", "pods"), [("kubernetes.io/job-controller", 1), ("example.com/other", 0)])
+def test_job_that_somebody_else_manages_is_left_alone(manager: str, pods: int) -> None:
+    stage = stage_with("n1")
+    stage.create(JOBS, job(managedBy=manager))
+    stage.at(2)
+    assert len(created(stage)) == pods
+    assert bool(status(stage)) == bool(pods)
+
+
 def test_parallel_pods_until_enough_have_succeeded() -> None:
     stage = stage_with("n1")
     stage.create(JOBS, job(completions=5, parallelism=2))

@@ -1,10 +1,13 @@
 """Whole timelines of failing nodes, at Kubernetes' real parameters."""
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doorman.api.views.coordination import Lease
 from doorman.api.views.meta import ObjectMeta
@@ -16,6 +19,7 @@ from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettin
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.profile import NodeProfile, simulated_node
+from doorman.nodes.status.node_annotations import SCRIPT
 from support.objects import node, pod
 from support.stage import Stage
 
@@ -505,3 +509,65 @@ def test_waiting_node_whose_ready_condition_went_keeps_its_place() -> None:
     stage.patch("nodes", "n2", {"status": {"conditions": conditions}})
     stage.at(41)
     assert taints(stage, "n2") == ["not-ready:NoSchedule", "not-ready:NoExecute"]
+
+
+class Copies:
+    """A lister that gives every object anew, so that nobody can tell by the object itself that nothing has changed."""
+
+    def __init__(self, cache: InformerCache[Any]) -> None:
+        self._cache = cache
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    def get(self, key: str) -> Any:
+        found = self._cache.get(key)
+        return copy.copy(found) if found is not None else None
+
+    def list(self) -> Sequence[Any]:
+        return [copy.copy(one) for one in self._cache.list()]
+
+    def by(self, index: str, value: str) -> Sequence[Any]:
+        return [copy.copy(one) for one in self._cache.by(index, value)]
+
+    def places(self, index: str) -> Sequence[str]:
+        return self._cache.places(index)
+
+
+SCRIPTS = (
+    "",
+    "",
+    "silent 20s-",
+    "silent 40s-300s",
+    "silent 33s-400s/500s",
+    "Ready=False 50s-200s",
+    "Ready=False 10s-; silent 90s-600s",
+)
+NODES = st.lists(st.tuples(st.sampled_from(SCRIPTS), st.sampled_from("ab")), min_size=1, max_size=9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(nodes=NODES, late=NODES)
+def test_nodes_that_are_not_looked_at_again_would_have_come_to_the_same(
+    nodes: list[tuple[str, str]], late: list[tuple[str, str]]
+) -> None:
+    assert timeline(nodes, late, lambda cache: cache) == timeline(nodes, late, Copies)
+
+
+def timeline(nodes: list[tuple[str, str]], late: list[tuple[str, str]], lister: Callable[[Any], Any]) -> Any:
+    """All that is done, and when. Later nodes have names before the first ones'."""
+    stage = Stage({LEASES: Lease})
+    caches = stage.caches
+    sure = NodeLifecycleSettings(is_alive_for_certain=lambda one: SCRIPT not in one.metadata.annotations)
+    controller = NodeLifecycleController(lister(caches["nodes"]), caches["pods"], lister(caches[LEASES]), sure)
+    stage.add(controller)
+    stage.add(SimulatedNodes(caches["nodes"], caches["pods"], caches[LEASES]))
+    reports = []
+    for at, prefix, some in ((0, "n", nodes), (100, "m", late)):
+        stage.at(at)
+        for number, (script, zone) in enumerate(some):
+            add_nodes(stage, [f"{prefix}{number}"], script=script, zone=zone)
+    for at in range(200, 1400, 150):
+        stage.at(at)
+        reports.append(controller.zones())
+    return stage.actions, reports

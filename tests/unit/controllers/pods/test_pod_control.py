@@ -14,6 +14,7 @@ from doorman.controllers.pods.pod_control import Owner, PodControl, pod_body
 from support.objects import pod
 
 OWNER = Owner(key="set/default/d", meta=ObjectMeta(namespace="default", name="d", uid="u"), reference=ObjectReference())
+LATE = f"late/{OWNER.key}"
 FORBIDDEN = ApiError(403, "Forbidden", "no")
 
 
@@ -152,17 +153,37 @@ def test_pod_that_went_before_it_was_seen_is_missed_after_two_looks() -> None:
     pods, _ = control()
     key = keys(pods.create(OWNER, [body()], 0.0), "create/")[0]
     assert len(pods.reconcile(key, 0.0).actions) == 2
-    assert pods.with_late(DONE, OWNER.key, 0.5).wakes == [(OWNER.key, 1.0)]
-    other = Result(wakes=[("other", 9.0)])
-    assert pods.with_late(other, OWNER.key, 1.0).wakes == [("other", 9.0), (key, 1.0), (OWNER.key, 2.0)]
+    assert pods.with_late(DONE, OWNER.key, 0.5).wakes == [(LATE, 1.0)]
+    assert pods.reconcile(LATE, 1.0).wakes == ((OWNER.key, 1.0),)
+    other = Result(wakes=[("other", 9.0), (LATE, 1.5)])
+    assert pods.with_late(other, OWNER.key, 1.0).wakes == [("other", 9.0), (key, 1.0), (LATE, 2.0)]
     assert pods.reconcile(key, 1.0) == DONE
     # An owner that looks at its pods all the time does not hurry it.
-    assert pods.with_late(DONE, OWNER.key, 1.5).wakes == [(OWNER.key, 2.0)]
+    assert pods.with_late(DONE, OWNER.key, 1.5).wakes == [(LATE, 2.0)]
     assert len(pods.creating(OWNER.key, 1.5)) == 1
-    assert pods.with_late(DONE, OWNER.key, 2.0).wakes == [(key, 2.0), (OWNER.key, 3.0)]
+    assert pods.with_late(DONE, OWNER.key, 2.0).wakes == [(key, 2.0), (LATE, 3.0)]
     assert pods.reconcile(key, 2.0).wakes == ((OWNER.key, 2.0),)
     assert pods.creating(OWNER.key, 2.0) == []
     assert pods.with_late(DONE, OWNER.key, 2.0) == DONE
+
+
+def test_owner_that_has_seen_its_pods_does_not_look_for_them_later() -> None:
+    pods, cache = control()
+    wakes = pods.create(OWNER, [body()], 0.0)
+    assert wakes[1:] == [(LATE, 1.0)]
+    pods.reconcile(wakes[0][0], 0.0)
+    seen(cache, wakes[0][0].partition("/")[2])
+    pods.creating(OWNER.key, 0.1)
+    assert pods.reconcile(LATE, 1.0) == DONE
+
+
+def test_owner_looks_again_after_a_failure_also_after_one_that_is_not_told() -> None:
+    going = ApiError(403, "Forbidden", "x", causes=[Cause(reason="NamespaceTerminating")])
+    for error in (FORBIDDEN, going):
+        pods, _ = control()
+        key = keys(pods.create(OWNER, [body()], 0.0), "create/")[0]
+        pods.gave_up(key, error, 0.0)
+        assert pods.reconcile(LATE, 1.0).wakes == ((OWNER.key, 1.0),)
 
 
 def test_pod_that_is_seen_late_is_not_missed() -> None:

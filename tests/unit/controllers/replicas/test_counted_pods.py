@@ -11,7 +11,7 @@ from doorman.api.views.apps import ReplicaSetStatus
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.pods import Pod
 from doorman.controllers.pods.controller_refs import Claimant
-from doorman.controllers.replicas.counted_pods import CountedPods, counted
+from doorman.controllers.replicas.counted_pods import CountedPods
 from doorman.controllers.replicas.replicas import Replicated, count_replicas
 
 LABELS = {"app": "web", "track": "new"}
@@ -54,8 +54,7 @@ def test_counts_are_those_of_a_fresh_look_whatever_changed_meanwhile(
         pods[:2] = before[: min(2, len(pods))] or pods[:2]
         before = pods
         found = known_pods.of("default/web", META, SELECTOR, LABELS, pods)
-        assert found is not None
-        assert counted(found) == count_replicas(OWNER, pods, 0.0)
+        assert found == count_replicas(OWNER, pods, 0.0)
 
 
 def test_orphans_strangers_and_pods_that_no_longer_match_have_no_counted_pods() -> None:

@@ -85,3 +85,23 @@ def test_owners(policy: tuple[str, str], owners: list[str], is_wanted: bool, exp
 )
 def test_claim_that_is_about_to_go(owners: list[str], expected: bool) -> None:
     assert is_about_to_go(the_set("Retain", "Delete"), 0, claim(*owners)) is expected
+
+
+def test_new_owner_stands_behind_those_that_were_there() -> None:
+    pod = msgspec.convert({"metadata": {"namespace": "a", "name": "s-0", "uid": POD}}, Pod)
+    meta = {"namespace": "a", "name": "data-s-0", "uid": "c", "ownerReferences": [{"uid": OTHER}, {"uid": POD}]}
+    cache: InformerCache[Object] = InformerCache()
+    cache.put("a/data-s-0", msgspec.convert({"metadata": meta}, Object))
+    (patch,) = decide_claim_owners(the_set("Delete", "Retain"), pod, 0, cache, is_wanted=True)
+    assert patch.body["metadata"]["$setElementOrder/ownerReferences"] == [{"uid": OTHER}, {"uid": SET}]
+
+
+def test_owner_that_no_longer_manages_the_claim_manages_it_again() -> None:
+    pod = msgspec.convert({"metadata": {"namespace": "a", "name": "s-0", "uid": POD}}, Pod)
+    meta = {"namespace": "a", "name": "data-s-0", "uid": "c", "ownerReferences": [{"uid": SET, "controller": False}]}
+    cache: InformerCache[Object] = InformerCache()
+    cache.put("a/data-s-0", msgspec.convert({"metadata": meta}, Object))
+    (patch,) = decide_claim_owners(the_set("Delete", "Retain"), pod, 0, cache, is_wanted=True)
+    (reference,) = patch.body["metadata"]["ownerReferences"]
+    assert (reference["uid"], reference["controller"]) == (SET, True)
+    assert patch.body["metadata"]["$setElementOrder/ownerReferences"] == [{"uid": SET}]

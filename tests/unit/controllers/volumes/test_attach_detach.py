@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from doorman.api.taints import OUT_OF_SERVICE
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.client.actions import Action, Create, Delete, Patch, RecordEvent
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.volumes.attach_detach import AttachDetachController

@@ -1,7 +1,7 @@
 """persistentvolume-protection-controller."""
 
 from doorman.api.views.meta import ObjectMeta
-from doorman.api.views.persistent_volumes import PersistentVolume, PersistentVolumeStatus
+from doorman.api.views.storage.persistent_volumes import PersistentVolume, PersistentVolumeStatus
 from doorman.controllers.volumes.pv_protection import FINALIZER, decide_volume
 
 

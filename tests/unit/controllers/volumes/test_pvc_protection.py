@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.api.views.meta import ObjectMeta
-from doorman.api.views.persistent_volumes import PersistentVolumeClaim, PersistentVolumeClaimStatus
 from doorman.api.views.pods import ClaimVolumeSource, Pod, PodSpec, Volume
+from doorman.api.views.storage.persistent_volumes import PersistentVolumeClaim, PersistentVolumeClaimStatus
 from doorman.base.clock import Instant
 from doorman.controllers.volumes.pvc_protection import FINALIZER, decide_claim
 

@@ -1,6 +1,6 @@
 """volumeattributesclass-protection-controller."""
 
-from doorman.api.views.persistent_volumes import (
+from doorman.api.views.storage.persistent_volumes import (
     ModifyVolumeStatus,
     PersistentVolume,
     PersistentVolumeClaim,

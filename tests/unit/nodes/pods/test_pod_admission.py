@@ -82,6 +82,12 @@ def test_taints(taints: str, tolerations: str, metadata: dict[str, Any], refused
         ),
         pytest.param(requesting(other="2"), Load(), None, id="extended-unknown-to-the-node-is-ignored"),
         pytest.param(
+            {"containers": [
+                {"name": "c", "resources": {"requests": {"deviceclass.resource.kubernetes.io/gpu": "1"}}}
+            ]},
+            Load(), None, id="devices-by-the-name-of-their-class",
+        ),
+        pytest.param(
             {"containers": [{"name": "c", "resources": {"requests": {"hugepages-2Mi": "4Mi"}}}]}, Load(),
             (
                 "OutOfhugepages-2Mi",

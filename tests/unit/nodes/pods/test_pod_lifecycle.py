@@ -54,6 +54,14 @@ def test_life_of_annotations(metadata: dict[str, Any], expected: Life) -> None:
     assert life_of(view(metadata=metadata)) == expected
 
 
+def test_containers_that_read_their_input_once_end_when_all_do() -> None:
+    once, other = {"name": "a", "stdin": True, "stdinOnce": True}, {"name": "b"}
+    assert life_of(view(spec={"containers": [once]})).runs_for_seconds == 1.0
+    assert life_of(view(spec={"containers": [once, other]})).runs_for_seconds is None
+    says = {"annotations": {"doorman.dev/runs-for": "9s"}}
+    assert life_of(view(metadata=says, spec={"containers": [once]})).runs_for_seconds == 9.0
+
+
 def test_lives_are_of_pods_that_do_not_say() -> None:
     slow = PodLives(startup_seconds=20.0, termination_seconds=30.0, job_run_seconds=None)
     assert life_of(view(), slow) == Life(startup_seconds=20.0, termination_seconds=30.0)

@@ -141,3 +141,9 @@ def test_node_that_is_cut_off(ready: str, silent: str | None, expected: bool) ->
     annotations = {} if silent is None else {"doorman.dev/silent": silent}
     status = {"conditions": [{"type": "Ready", "status": ready}]}
     assert is_cut_off(to_view({"metadata": {"annotations": annotations}, "status": status}, Node)) is expected
+
+
+def test_container_that_waits_for_input_says_that_none_comes() -> None:
+    texts = [text for _, text in written(pod(TERMINATED, container={"stdin": True, "stdinOnce": True}))]
+    unread = "no input: nobody can attach to a simulated container"
+    assert texts == ["container c started, image i", unread, "exited with code 3"]

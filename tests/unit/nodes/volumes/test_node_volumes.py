@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.csi import CSI_DRIVERS
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.client.controller_contract import ObjectChange
 from doorman.nodes.volumes.node_volumes import NodeVolumes
 from support.attaching import UNIQUE, AttachingCaches, node_view, user

@@ -1,5 +1,9 @@
 """All collections, fed from one store, and fed anew when the store does not know what came between."""
 
+import pytest
+
+from doorman.registry.cache import watch_cache
+from doorman.registry.cache.collection import TooOld
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.store.key_index import KeyIndex
@@ -48,3 +52,27 @@ def test_store_that_was_read_anew_ends_all_streams() -> None:
     assert stream.is_closed
     assert [one.name for one in cache.collection("configmaps").select(MAPS)] == ["b"]
     assert (cache.revision, cache.collection("configmaps").oldest) == (10, 10)
+
+
+async def test_changes_of_all_kinds_together_are_kept_up_to_a_size_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_cache, "ALL_CHANGES_BYTES_MAX", 10_000)
+    store = MemoryStore()
+    cache = WatchCache(store, {})
+    kinds = ("configmaps", "secrets", "services")
+    for number in range(300):
+        kind = kinds[0] if number < 5 else kinds[number % 3]
+        value = b'"name":"%d","namespace":"d","x":"%s"}}' % (number, b"x" * (number % 7 * 100))
+        await store.commit(Write(f"{kind}/d/{number}", value, ABSENT))
+        held = sum(cache.collection(one).changes_bytes for one in kinds)
+        assert held <= 10_000
+        if number > 100:
+            assert held > 8_000, "no more is forgotten than must be"
+    oldest = [cache.collection(kind).oldest for kind in kinds]
+    assert max(oldest) - min(oldest) <= 3, "whichever kind they are of"
+    for kind in kinds:
+        collection = cache.collection(kind)
+        stream = collection.follow(Selection(storage=kind), collection.oldest)
+        told = [one.object.revision for one in stream.take()]
+        assert told == [revision for revision in range(collection.oldest + 1, 301) if kinds[(revision - 1) % 3] == kind]
+        with pytest.raises(TooOld):
+            collection.follow(Selection(storage=kind), collection.oldest - 1)

@@ -30,7 +30,9 @@ OTHER_NODE = Caller(user=User(name="system:node:m", groups=("system:nodes",)), m
         pytest.param({"status": {"conditions": [CONDITION], "phase": "Failed"}}, True, id="more-than-conditions"),
         pytest.param({"status": {"phase": "Failed", "reason": None}}, True, id="no-conditions"),
         pytest.param({"status": {"phase": ""}}, False, id="empty-word"),
-        pytest.param({"status": {"resourceClaimStatuses": []}}, False, id="not-a-report"),
+        pytest.param({"status": {"resourceClaimStatuses": [{"name": "a"}]}}, True, id="claims"),
+        pytest.param({"status": {"resourceClaimStatuses": []}}, False, id="no-claims"),
+        pytest.param({"status": {"qosClass": "Burstable"}}, False, id="not-a-report"),
         pytest.param({"metadata": {"labels": {}}, "status": {"conditions": [CONDITION]}}, False, id="labels-too"),
         pytest.param({"status": {"conditions": [{**CONDITION, "type": "Mine"}]}}, False, id="unknown-type"),
         pytest.param({"status": {"conditions": [{**CONDITION, "reason": ""}]}}, False, id="empty-member"),
@@ -54,7 +56,7 @@ async def _set(api: Api, caller: Caller = ADMIN, **metadata: str) -> Any:
     patch = status_patch_of({"metadata": metadata, "status": {"conditions": [CONDITION]}})
     assert patch is not None
     registry = api.cluster.registry
-    return await registry.patch_pod_status(registry.kinds.named("pods"), "default", "p", patch, caller)
+    return await registry.short_patches.pod_status(registry.kinds.named("pods"), "default", "p", patch, caller)
 
 
 async def test_condition_is_set_once() -> None:
@@ -75,7 +77,7 @@ async def test_report_that_is_not_waited_for_is_there_for_the_next_write() -> No
         pods = registry.kinds.named("pods")
         report = status_patch_of({"status": {"conditions": [CONDITION]}})
         assert report is not None
-        told = await registry.patch_pod_status(pods, "default", "p", report, ADMIN, is_waited_for=False)
+        told = await registry.short_patches.pod_status(pods, "default", "p", report, ADMIN, is_waited_for=False)
         assert told is not None
         assert registry.newest(pods, "default", "p") == told.document()
 
@@ -106,4 +108,7 @@ async def test_long_way_is_taken(why: str) -> None:
             patch = status_patch_of({"status": {"conditions": [CONDITION], "nominatedNodeName": "n2"}})
             assert patch is not None
             registry = api.cluster.registry
-            assert await registry.patch_pod_status(registry.kinds.named("pods"), "default", "p", patch, ADMIN) is None
+            assert (
+                await registry.short_patches.pod_status(registry.kinds.named("pods"), "default", "p", patch, ADMIN)
+                is None
+            )

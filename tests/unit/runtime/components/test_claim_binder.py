@@ -115,3 +115,15 @@ def test_reservation_of_a_pod_that_could_not_be_bound_is_taken_back() -> None:
     asyncio.run(binder.give_back(placed(ClaimBinding(claim=a_claim()))))
     [patch] = server.asked
     assert patch.body["status"] == {"reservedFor": [{"$patch": "delete", "uid": "uid-p"}]}
+
+
+def test_nothing_that_comes_before_the_binding_is_waited_for() -> None:
+    server = Server(a_claim())
+    manifest = {"metadata": {"namespace": "default"}}
+    assert (
+        bound(server, ClaimBinding(claim=a_claim(), allocation=ALLOCATION, manifest=manifest, mappings=({"a": "b"},)))
+        == ""
+    )
+    assert [(type(one).__name__, one.is_waited_for) for one in server.asked] == [
+        ("Create", False), ("Patch", False), ("Patch", False), ("Patch", False),
+    ]  # fmt: skip

@@ -13,8 +13,8 @@ import pytest
 from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.base.clock import SystemClock
+from doorman.runtime.access.credentials import load_or_make
 from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError, tls_context
-from doorman.runtime.credentials import load_or_make
 from doorman.scheduler.extenders.extender import Extender, ExtenderRefused, ExtenderTls, Opinion
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Placed
 from support.extender import FakeExtender

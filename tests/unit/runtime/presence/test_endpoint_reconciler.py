@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.runtime.bootstrap import api_endpoints
+from doorman.runtime.defaults.default_objects import api_endpoints
 from doorman.runtime.presence.endpoint_reconciler import decide_change
 
 SLICE = "endpointslices.discovery.k8s.io"

@@ -3,14 +3,15 @@
 import pytest
 
 from doorman.api.views.resource.devices import CLASSES, SLICES
-from doorman.api.views.resource.resource_claims import AllocatedDevice
+from doorman.api.views.resource.resource_claims import AllocatedDevice, ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
+from doorman.scheduler.devices.allocation import allocation_search
 from doorman.scheduler.devices.device_fits import CANNOT_ALLOCATE, FIRST_FAILURE, KeptFits, spec_key
 from doorman.scheduler.devices.device_state import DeviceState
 from support.claims import a_claim, a_class, a_slice
-from support.devices import DRIVER, request
+from support.devices import DRIVER, device, request
 from support.scheduling import make_node
 
 
@@ -74,3 +75,27 @@ def test_failure_has_a_code_and_words_of_its_own(expression: str) -> None:
     fits = bench.kept.get(spec_key([claim]), lambda _row: [claim])
     assert all(code >= FIRST_FAILURE for code in fits.codes.tolist())
     assert fits.failure_on(0).startswith('running "DynamicResources" filter plugin: claim default/c: selector #0')
+
+
+def test_search_that_took_too_long_is_told_without_searching_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocation_search, "STEPS_MAX", 1)
+    monkeypatch.setattr(allocation_search, "STEPS_PER_NODE_MIN", 1)
+    monkeypatch.setattr(allocation_search, "STEPS_LONG", 0)
+    bench = Bench()
+    attributes = [{"attributes": {"id": {"int": number}}} for number in range(3)]
+    devices = [device(f"d{number}", **own) for number, own in enumerate(attributes)]
+    bench.state.changed(SLICES, a_slice("node-1", "a"), a_slice("node-1", *devices))
+    constraint = {"matchAttribute": f"{DRIVER}/id"}
+    claim = a_claim(request(count=2), constraints=[constraint])
+    asked = []
+
+    def claims_on(row: int) -> list[ResourceClaim]:
+        asked.append(row)
+        return [claim]
+
+    fits = bench.kept.get(spec_key([claim]), claims_on)
+    [failed] = [row for row, code in enumerate(fits.codes.tolist()) if code >= FIRST_FAILURE]
+    asked.clear()
+    text = "node node-1: timed out trying to allocate devices"
+    assert fits.failure_on(failed) == f'running "DynamicResources" filter plugin: {text}'
+    assert asked == []

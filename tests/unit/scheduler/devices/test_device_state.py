@@ -1,5 +1,8 @@
 """What is taken and free while claims are decided, written and seen."""
 
+from fractions import Fraction
+from typing import Any
+
 import msgspec
 
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES, DeviceTaintRule
@@ -7,10 +10,11 @@ from doorman.api.views.resource.resource_claims import CLAIMS, AllocatedDevice, 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
-from doorman.scheduler.devices.device_state import DeviceGates, DeviceState
+from doorman.scheduler.devices.device_state import DeviceGates, DeviceState, pending_uid
 from doorman.scheduler.framework import ActionType, EventResource
 from support.claims import a_claim, a_class, a_slice
 from support.devices import DRIVER, taint
+from support.scheduling import make_node
 
 GPU = AllocatedDevice(request="r", driver=DRIVER, pool="node-1", device="a")
 
@@ -130,3 +134,44 @@ def test_class_events() -> None:
     [added] = state.changed(CLASSES, None, a_class())
     assert (added.resource, added.change) == (EventResource.DEVICE_CLASS, ActionType.ADD)
     assert state.changed(CLASSES, a_class(), None) == []
+
+
+def test_claim_that_is_seen_as_was_decided_changes_nothing_that_was_worked_out() -> None:
+    state, claim = a_state(), a_claim()
+    state._cluster.set_node(make_node("node-1"))
+    state.changed(CLAIMS, None, claim)
+    state.reserve(claim, "default/p", (GPU,))
+    position = state.rows.end
+    state.changed(CLAIMS, claim, having(claim, GPU))
+    assert (state.rows.since(position), state.taken.holders(GPU.id)) == ([], ("default/c",))
+    state.changed(CLAIMS, having(claim, GPU), having(claim, msgspec.structs.replace(GPU, device="b")))
+    assert state.rows.since(position) == [0]
+    assert not state.taken.is_taken(GPU.id)
+
+
+def extended(**status: Any) -> ResourceClaim:
+    metadata = {
+        "namespace": "default", "name": "made", "uid": "uid-made",
+        "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"},
+        "ownerReferences": [{"kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}],
+    }  # fmt: skip
+    return msgspec.convert({"metadata": metadata, "status": status}, ResourceClaim)
+
+
+def test_share_for_extended_resources_counts_once_when_its_claim_is_seen() -> None:
+    state = a_state()
+    share = msgspec.structs.replace(GPU, share_id="s", consumed_capacity={"memory": "10Gi"})
+    pending = a_claim()
+    decided = msgspec.structs.replace(
+        pending, metadata=msgspec.structs.replace(pending.metadata, uid=pending_uid("uid-p"))
+    )
+    state.reserve(decided, "default/p", (share,))
+    state.changed(CLAIMS, None, extended())
+    assert state.is_pending(pending_uid("uid-p"))
+    seen = having(extended(), share)
+    state.changed(CLAIMS, extended(), seen)
+    assert not state.is_pending(pending_uid("uid-p"))
+    assert state.taken.holders(GPU.id) == ("default/made",)
+    assert state.taken.consumed(GPU.id) == {"memory": Fraction(10 * 2**30)}
+    state.changed(CLAIMS, seen, None)
+    assert state.taken.consumed(GPU.id) == {}

@@ -163,6 +163,15 @@ def test_explaining_changes_nothing(desk: Desk) -> None:
     assert desk.where("last") == "n1"
 
 
+def test_nodes_that_have_too_little_stand_apart_from_nodes_that_have_nothing_of_it(desk: Desk) -> None:
+    desk.node("plain-1")
+    desk.node("gpu", **{"nvidia.com/gpu": "2"})
+    desk.node("plain-2")
+    desk.pod("p", requests={"nvidia.com/gpu": "9"})
+    desk.settle()
+    assert sorted(group.nodes for group in explain(desk, "p").groups) == [("gpu",), ("plain-1", "plain-2")]
+
+
 def test_nodes_that_are_full_stand_apart_from_nodes_that_have_nothing_of_it(desk: Desk) -> None:
     desk.node("plain-1")
     desk.node("plain-2")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.views.persistent_volumes import CLAIMS
+from doorman.api.views.storage.persistent_volumes import CLAIMS
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.scheduler.framework import PreFilterReject
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims, pod_volume_claims

@@ -1,8 +1,8 @@
 """How many volumes nodes have: what is kept is what would be worked out anew."""
 
 from doorman.api.views.meta import to_view
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.csi import ATTACHMENTS, CSI_NODES, VolumeAttachment
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.scheduler.volumes.row_volumes import RowVolumes
 from support.volume_desk import VolumeDesk
 from support.volumes import bound_claim_view, claim_view, class_view, csi_node_view, uses, volume_view

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.views.persistent_volumes import VOLUMES
+from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.volume_annotations import SELECTED_NODE
 from doorman.scheduler.cache.cluster_state import ClusterState

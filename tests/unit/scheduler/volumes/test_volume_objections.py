@@ -1,6 +1,6 @@
 """Why a volume keeps a pod from a node, in words."""
 
-from doorman.api.views.persistent_volumes import VOLUMES
+from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.volume_annotations import NO_PROVISIONER, SELECTED_NODE
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.api.views.meta import to_view
-from doorman.api.views.persistent_volumes import VOLUMES
 from doorman.api.views.storage.csi import CSI_DRIVERS, STORAGE_CAPACITIES, CsiDriver, CsiStorageCapacity
+from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.volume_annotations import NO_PROVISIONER, SELECTED_NODE
 from doorman.scheduler.framework import FINAL

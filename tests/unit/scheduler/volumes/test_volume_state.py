@@ -1,6 +1,6 @@
 """What the scheduler knows of volumes, and what it assumes of them."""
 
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.volume_annotations import SELECTED_NODE
 from doorman.scheduler.framework import ActionType, EventResource

@@ -1,8 +1,8 @@
 """Which volumes a pod has attached."""
 
 from doorman.api.views.meta import to_view
-from doorman.api.views.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.csi import ATTACHMENTS, VolumeAttachment
+from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.scheduler.volumes.volume_state import VolumeState
 from doorman.scheduler.volumes.volume_users import attachable_volumes, attached_volumes

@@ -119,12 +119,11 @@ def selector(operator: str, *values: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spec", "doc", "expected"),
     [
-        pytest.param({}, None, True, id="no-scope"),
+        pytest.param({}, pod(), True, id="no-scope"),
         pytest.param({"scopes": ["BestEffort"]}, pod(), True, id="best-effort"),
         pytest.param({"scopes": ["NotBestEffort"]}, pod(), False, id="not-best-effort"),
         pytest.param({"scopes": ["Terminating"]}, pod(activeDeadlineSeconds=5), True, id="terminating"),
         pytest.param({"scopes": ["NotTerminating"]}, pod(activeDeadlineSeconds=5), False, id="not-terminating"),
-        pytest.param({"scopes": ["BestEffort"]}, None, False, id="scope-is-about-pods"),
         pytest.param({"scopeSelector": selector("In", "high")}, pod(priorityClassName="high"), True, id="class-in"),
         pytest.param(
             {"scopeSelector": selector("NotIn", "high")}, pod(priorityClassName="high"), False, id="class-not-in"
@@ -134,11 +133,73 @@ def selector(operator: str, *values: str) -> dict[str, Any]:
     ],
 )
 def test_scope(spec: Any, doc: Any, expected: bool) -> None:
-    assert is_in_scope(requirements_of(spec.get("scopes", ()), spec.get("scopeSelector")), doc) is expected
+    assert is_in_scope(requirements_of(spec.get("scopes", ()), spec.get("scopeSelector")), "pods", doc) is expected
 
 
 def test_cross_namespace_affinity_is_a_scope() -> None:
     term = {"requiredDuringSchedulingIgnoredDuringExecution": [{"namespaces": ["x"]}]}
     scoped = requirements_of(["CrossNamespacePodAffinity"], None)
-    assert is_in_scope(scoped, pod(affinity={"podAffinity": term}))
-    assert not is_in_scope(scoped, pod())
+    assert is_in_scope(scoped, "pods", pod(affinity={"podAffinity": term}))
+    assert not is_in_scope(scoped, "pods", pod())
+
+
+def test_scope_of_pods_is_about_no_other_kind() -> None:
+    assert not is_in_scope(requirements_of(["NotBestEffort"], None), "services", {"spec": {}})
+
+
+GOLD: Any = {"spec": {"volumeAttributesClassName": "gold"}}
+CHANGING: Any = {
+    "spec": {"volumeAttributesClassName": "gold"},
+    "status": {
+        "currentVolumeAttributesClassName": "silver",
+        "modifyVolumeStatus": {"targetVolumeAttributesClassName": "bronze"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "claim", "expected"),
+    [
+        pytest.param("In", ["gold"], GOLD, True, id="in"),
+        pytest.param("In", ["silver"], GOLD, False, id="in-another"),
+        pytest.param("In", ["silver"], CHANGING, True, id="in-current"),
+        pytest.param("In", ["bronze"], CHANGING, True, id="in-target"),
+        pytest.param("NotIn", ["gold"], GOLD, False, id="not-in"),
+        pytest.param("NotIn", ["gold"], CHANGING, True, id="not-in-one-of-several"),
+        pytest.param("NotIn", ["gold"], {"spec": {}}, True, id="not-in-without-class"),
+        pytest.param("Exists", [], GOLD, True, id="exists"),
+        pytest.param("Exists", [], {"spec": {}}, False, id="exists-without-class"),
+        pytest.param("DoesNotExist", [], {"spec": {}}, True, id="does-not-exist"),
+        pytest.param("DoesNotExist", [], GOLD, False, id="does-not-exist-with-class"),
+    ],
+)
+def test_scope_of_volume_attributes_classes(operator: str, values: list[str], claim: Any, expected: bool) -> None:
+    scoped = [{"scopeName": "VolumeAttributesClass", "operator": operator, "values": values}]
+    assert is_in_scope(scoped, "persistentvolumeclaims", claim) is expected
+    assert not is_in_scope(scoped, "pods", pod())
+
+
+def test_claim_of_devices_counts_by_class() -> None:
+    claim = {
+        "spec": {
+            "devices": {
+                "requests": [
+                    {"name": "a", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2}},
+                    {"name": "b", "exactly": {"deviceClassName": "nic", "allocationMode": "All"}},
+                    {
+                        "name": "c",
+                        "firstAvailable": [
+                            {"name": "x", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 4},
+                            {"name": "y", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1},
+                        ],
+                    },
+                ]
+            }
+        }
+    }
+    assert usage_of("resourceclaims.resource.k8s.io", claim) == {
+        "count/resourceclaims.resource.k8s.io": 1,
+        "gpu.deviceclass.resource.k8s.io/devices": 6,
+        "nic.deviceclass.resource.k8s.io/devices": 32,
+    }
+    assert resource_counted_by("gpu.deviceclass.resource.k8s.io/devices") == "resourceclaims.resource.k8s.io"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from doorman.api.views.meta import to_view
-from doorman.api.views.persistent_volumes import PersistentVolume
 from doorman.api.views.storage.csi import CsiNode
+from doorman.api.views.storage.persistent_volumes import PersistentVolume
 from doorman.semantics.volumes.csi_volumes import CsiVolume, csi_volume, is_known_to
 
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from doorman.api.views.certificates import CertificateSigningRequest
+from doorman.api.views.access.certificates import CertificateSigningRequest
 from doorman.api.well_known import KUBE_APISERVER_CLIENT_SIGNER
 from doorman.base.clock import ManualClock
 from doorman.client.actions import Patch

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.views.rbac import PolicyRule
+from doorman.api.views.access.rbac import PolicyRule
 from doorman.server.auth.rbac_rules import missing_rights, rule_allows, said
 from doorman.server.request import RequestInfo
 

@@ -40,7 +40,8 @@ async def test_one_greedy_user_leaves_heartbeats_their_seats() -> None:
             taken += 1
         assert taken > greedy.level.seats, "what others do not use is lent"
         kept = heartbeat.level.seats - heartbeat.level.lendable
-        entered = [await in_another_turn(flow, heartbeat, LEASE) for _ in range(kept)]
+        nodes = [flow.flow_of(User(name=f"system:node:{number}", groups=NODE.groups), LEASE) for number in range(kept)]
+        entered = [await in_another_turn(flow, node, LEASE) for node in nodes]
         assert all(entered), "but never all of it"
         assert flow.try_enter(flow.flow_of(MASTER, PODS), PODS), "and masters do not wait"
         assert flow.running["mutating"] == taken + kept + 1

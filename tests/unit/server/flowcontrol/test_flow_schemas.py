@@ -7,7 +7,7 @@ import pytest
 
 from doorman.api.identity import User
 from doorman.api.kinds import data_file
-from doorman.api.views.flowcontrol import FlowSchema
+from doorman.api.views.access.flowcontrol import FlowSchema
 from doorman.server.flowcontrol.flow_schemas import classify, flow_of, in_order
 from doorman.server.request import Query, RequestInfo, parse_request_info
 

@@ -1,11 +1,12 @@
 """The client moves on from members that do not answer, and says what etcd said."""
 
+import asyncio
 import signal
 from pathlib import Path
 
 import pytest
 
-from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
+from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError
 from support.etcd import EtcdMember, free_ports
 
 
@@ -24,6 +25,30 @@ async def test_member_that_hangs_is_left_for_the_next(member: EtcdMember, tmp_pa
         await client.range(b"k")
         hanging.signal(signal.SIGSTOP)
         assert (await client.range(b"k", seconds=2.0)).header.revision > 0
+        assert client.current == member.url.removeprefix("http://")
+        await client.close()
+
+
+async def test_watch_at_a_member_that_hangs_is_left_with_the_member(member: EtcdMember, tmp_path: Path) -> None:
+    with EtcdMember(tmp_path, "--unsafe-no-fsync") as hanging:
+        client = EtcdClient([hanging.url, member.url])
+        watch = client.watch(b"/k", b"/l", 1, lambda _: None)
+        assert (await anext(watch)).created
+        hanging.signal(signal.SIGSTOP)
+        reading = asyncio.create_task(anext(watch))
+        await client.range(b"/k")
+        with pytest.raises(EtcdError, match="the member does not answer"):
+            await reading
+        await client.close()
+
+
+async def test_long_answer_is_not_waited_for_where_the_member_hangs(member: EtcdMember, tmp_path: Path) -> None:
+    with EtcdMember(tmp_path, "--unsafe-no-fsync") as hanging:
+        client = EtcdClient([hanging.url, member.url])
+        await client.range(b"k")
+        hanging.signal(signal.SIGSTOP)
+        async with asyncio.timeout(LOAD_SECONDS_MAX / 2):
+            await client.range(b"k", seconds=LOAD_SECONDS_MAX)
         assert client.current == member.url.removeprefix("http://")
         await client.close()
 

@@ -20,6 +20,23 @@ async def test_lease_is_shared_until_too_little_of_it_is_left(member: EtcdMember
     await client.close()
 
 
+class SetClock(ManualClock):
+    """Somebody has set it back by ten minutes."""
+
+    def now(self) -> float:
+        return super().now() - 600
+
+
+async def test_lease_is_as_old_as_the_time_that_has_passed(member: EtcdMember) -> None:
+    """By the time of day it would be shared for ten minutes too long."""
+    client, clock = EtcdClient([member.url]), ManualClock(0.0)
+    leases = EtcdLeases(client, clock)
+    first = await leases.for_seconds(3600)
+    leases._clock = SetClock(61.0)
+    assert await leases.for_seconds(3600) != first
+    await client.close()
+
+
 async def test_lease_is_shared_by_so_many_only(member: EtcdMember) -> None:
     client = EtcdClient([member.url])
     leases = EtcdLeases(client, ManualClock(0.0))

@@ -1,6 +1,8 @@
 """The messages are those of etcd's wire format."""
 
-from doorman.store.etcd.etcd_messages import BY_MOD_REVISION, EQUAL, MESSAGES
+import pytest
+
+from doorman.store.etcd.etcd_messages import BY_MOD_REVISION, EQUAL, MESSAGES, swap_request
 
 
 def test_comparison_with_nothing_says_so_on_the_wire() -> None:
@@ -19,3 +21,24 @@ def test_watch_that_is_created_has_its_number_eleven_for_events() -> None:
     again = MESSAGES["WatchResponse"].FromString(MESSAGES["WatchResponse"](events=[event]).SerializeToString())
     assert (again.events[0].kv.key, again.events[0].type) == (b"k", 1)
     assert again.SerializeToString()[0] == 11 << 3 | 2
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "lease"),
+    [
+        pytest.param(b"v", 0, 0, id="creation"),
+        pytest.param(b"v" * 70_000, 127, 0, id="large"),
+        pytest.param(b"", 2**40, 2**62, id="leased"),
+        pytest.param(None, 300, 0, id="deletion"),
+    ],
+)
+def test_write_is_encoded_as_messages_are(value: bytes | None, expected: int, lease: int) -> None:
+    key = b"/registry/pods/default/" + b"k" * 200
+    compare = MESSAGES["Compare"](result=EQUAL, target=BY_MOD_REVISION, key=key, mod_revision=expected)
+    if value is None:
+        write = MESSAGES["RequestOp"](request_delete_range=MESSAGES["DeleteRangeRequest"](key=key))
+    else:
+        write = MESSAGES["RequestOp"](request_put=MESSAGES["PutRequest"](key=key, value=value, lease=lease))
+    read = MESSAGES["RequestOp"](request_range=MESSAGES["RangeRequest"](key=key, limit=1))
+    request = MESSAGES["TxnRequest"](compare=[compare], success=[write], failure=[read])
+    assert MESSAGES["TxnRequest"].FromString(swap_request(key, value, expected, lease)) == request

@@ -1,8 +1,11 @@
 """Reading etcd where members cannot be asked how far a watch is, and where they can."""
 
+from typing import Any, cast
+
 import pytest
 
-from doorman.store.etcd.etcd_reader import has_progress_requests
+from doorman.store.etcd.etcd_messages import MESSAGES
+from doorman.store.etcd.etcd_reader import EtcdReader, has_progress_requests
 
 
 @pytest.mark.parametrize(
@@ -14,3 +17,36 @@ from doorman.store.etcd.etcd_reader import has_progress_requests
 )  # fmt: skip
 def test_progress_is_asked_for_only_where_the_answer_can_be_trusted(version: str, expected: bool) -> None:
     assert has_progress_requests(version) is expected
+
+
+class OneAnswer:
+    """A client of members that have agreed upon a revision."""
+
+    def __init__(self, cluster: int, revision: int) -> None:
+        self._header = MESSAGES["ResponseHeader"](cluster_id=cluster, revision=revision)
+
+    async def range(self, _key: bytes, *, limit: int) -> Any:
+        return MESSAGES["RangeResponse"](header=self._header)
+
+
+@pytest.mark.parametrize(
+    ("created_at", "newest", "is_another"),
+    [
+        pytest.param((1, 10), (1, 12), False, id="goes-on-where-it-was"),
+        pytest.param((1, 7), (1, 12), False, id="at-a-member-that-is-behind"),
+        pytest.param((1, 7), (1, 10), False, id="at-one-that-is-behind-and-nothing-was-written-since"),
+        pytest.param((1, 7), (1, 9), True, id="a-backup-was-restored"),
+        pytest.param((1, 7), (2, 12), True, id="others-are-of-another-cluster"),
+        pytest.param((2, 12), (2, 12), True, id="another-cluster"),
+    ],
+)
+async def test_everything_is_read_anew_only_when_what_was_read_is_no_longer_so(
+    created_at: tuple[int, int], newest: tuple[int, int], is_another: bool
+) -> None:
+    """Ten is the revision of what is known, of the cluster 1."""
+    reader = EtcdReader(cast(Any, OneAnswer(*newest)), cast(Any, None), "/registry")
+    reader._cluster_id = 1
+    reader._index.revision = 10
+    cluster, revision = created_at
+    header = MESSAGES["ResponseHeader"](cluster_id=cluster, revision=revision)
+    assert await reader._is_another(MESSAGES["WatchResponse"](created=True, header=header)) == is_another

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +185,7 @@ async def test_events_go_with_their_lease(store: EtcdStore, client: EtcdClient, 
     revoke = MESSAGES["LeaseGrantRequest"](
         TTL=leases["events/e"]
     )  # both messages have the number in their first member
-    await client._once("Lease/LeaseRevoke", revoke, "LeaseGrantResponse", 2.0)
+    await client._once("Lease/LeaseRevoke", revoke.SerializeToString(), "LeaseGrantResponse", 2.0)
     await store.catch_up()
     assert [entry.key for entry in store.entries()] == ["pods/p"]
 
@@ -223,15 +223,19 @@ class SilentClient(EtcdClient):
     """Some transactions are not answered: before they were done, or after; or nobody was there to take them."""
 
     silence = ""
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+    """What others do before it is tried again."""
 
     async def swap(self, key: bytes, value: bytes | None, expected: int, lease: int = 0) -> Any:
         silence, self.silence = self.silence, ""
         if silence == "after":
             await super().swap(key, value, expected, lease)
         if silence in ("before", "after"):
+            if self.meanwhile is not None:
+                await self.meanwhile()
             raise EtcdError("DEADLINE_EXCEEDED", "nobody answered")
         if silence == "unsent":
-            raise EtcdError("UNAVAILABLE", "failed to connect to all addresses; last error: refused")
+            raise EtcdError("UNAVAILABLE", "failed to connect: refused", is_unsent=True)
         return await super().swap(key, value, expected, lease)
 
 
@@ -278,8 +282,7 @@ async def test_creation_that_another_was_faster_with_is_a_conflict(
     assert caught.value.current.value == b"another's"
 
 
-@pytest.mark.parametrize("silence", ["before", "after"])
-@pytest.mark.parametrize("value", [b"2", None])
+@pytest.mark.parametrize(("silence", "value"), [("before", b"2"), ("after", b"2"), ("before", None)])
 async def test_change_that_nobody_answered_is_tried_again(
     silent: tuple[EtcdStore, SilentClient], silence: str, value: bytes | None
 ) -> None:
@@ -289,3 +292,114 @@ async def test_change_that_nobody_answered_is_tried_again(
     await store.commit(Write("k", value, made.revision))
     found = await store.refresh("k")
     assert (found.value if found is not None else None) == value
+
+
+@pytest.mark.parametrize("is_made_again", [False, True])
+async def test_deletion_that_nobody_answered_may_be_another_s(
+    silent: tuple[EtcdStore, SilentClient], other: EtcdStore, is_made_again: bool
+) -> None:
+    """Two who delete one version are not both told that they did; and what was made since is not deleted."""
+    store, client = silent
+    made = await store.commit(Write("k", b"1", ABSENT))
+
+    async def make_again() -> None:
+        await other.refresh("k")
+        await other.commit(Write("k", b"another's", ABSENT))
+
+    client.silence, client.meanwhile = "after", make_again if is_made_again else None
+    with pytest.raises(ApiError) as caught:
+        await store.commit(Write("k", None, made.revision))
+    assert caught.value.code == 504
+    found = await store.refresh("k")
+    assert (found is not None) == is_made_again
+
+
+async def test_deletion_of_what_another_has_changed_is_a_conflict(
+    silent: tuple[EtcdStore, SilentClient], other: EtcdStore
+) -> None:
+    store, client = silent
+    made = await store.commit(Write("k", b"1", ABSENT))
+    await other.refresh("k")
+    await other.commit(Write("k", b"another's", made.revision))
+    client.silence = "before"
+    with pytest.raises(Conflict):
+        await store.commit(Write("k", None, made.revision))
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+async def test_change_that_another_has_written_upon_is_not_done_twice(
+    silent: tuple[EtcdStore, SilentClient], other: EtcdStore, is_forgotten: bool
+) -> None:
+    """It was done, and is no longer what is there: only the watch can tell. Where it cannot, nobody knows."""
+    store, client = silent
+    made = await store.commit(Write("k", b"1", ABSENT))
+    written: list[int] = []
+
+    async def write_upon_it() -> None:
+        found = await other.refresh("k")
+        event = await other.commit(Write("k", b"another's", found.revision if found is not None else ABSENT))
+        written.append(event.revision)
+        if is_forgotten:
+            await store._seen(event.revision, 1.0)
+            store._under_way["k"].outcome = None
+            store._index.replace(list(store.entries()), event.revision)
+
+    client.silence, client.meanwhile = "after", write_upon_it
+    if is_forgotten:
+        with pytest.raises(ApiError) as caught:
+            await store.commit(Write("k", b"2", made.revision))
+        assert caught.value.code == 504
+    else:
+        event = await store.commit(Write("k", b"2", made.revision))
+        assert made.revision < event.revision < written[0]
+    found = await store.refresh("k")
+    assert found is not None
+    assert found.value == b"another's"
+
+
+async def test_change_that_another_was_faster_with_is_a_conflict(
+    silent: tuple[EtcdStore, SilentClient], other: EtcdStore
+) -> None:
+    """The first try, which nobody answered, was not done: that is known as soon as the watch has come so far."""
+    store, client = silent
+    made = await store.commit(Write("k", b"1", ABSENT))
+    await other.refresh("k")
+    await other.commit(Write("k", b"another's", made.revision))
+    client.silence = "before"
+    with pytest.raises(Conflict):
+        await store.commit(Write("k", b"2", made.revision))
+
+
+async def test_creation_that_another_has_replaced_is_acknowledged_where_it_was_done(
+    silent: tuple[EtcdStore, SilentClient], other: EtcdStore
+) -> None:
+    store, client = silent
+
+    async def replace() -> None:
+        found = await other.refresh("k")
+        assert found is not None
+        await other.commit(Write("k", None, found.revision))
+        await other.commit(Write("k", b"another's", ABSENT))
+
+    client.silence, client.meanwhile = "after", replace
+    event = await store.commit(Write("k", b"1", ABSENT))
+    found = await store.refresh("k")
+    assert found is not None
+    assert event.revision < found.revision
+
+
+class CountingClient(EtcdClient):
+    asked = 0
+
+    async def range(self, *args: Any, **kwargs: Any) -> Any:
+        self.asked += 1
+        return await super().range(*args, **kwargs)
+
+
+async def test_health_that_is_asked_for_often_is_the_last_outcome(member: EtcdMember, prefix: str) -> None:
+    client = CountingClient([member.url])
+    store = await EtcdStore.open(client, PlainCodec(), prefix, EtcdLeases(client, ManualClock(0.0)))
+    loaded = client.asked
+    assert [await store.answers(60.0) for _ in range(3)] == [True, True, True]
+    assert client.asked == loaded + 1
+    await store.close()

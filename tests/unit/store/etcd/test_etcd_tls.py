@@ -1,5 +1,6 @@
 """Files that prove who is who."""
 
+import ssl
 from pathlib import Path
 
 import pytest
@@ -7,16 +8,22 @@ import pytest
 from doorman.store.etcd.etcd_tls import EtcdTls
 
 
-def test_files_are_read_in_the_order_grpc_takes_them(tmp_path: Path) -> None:
-    files = []
-    for name in ("ca", "cert", "key"):
-        files.append(tmp_path / name)
-        files[-1].write_text(name)
-    assert EtcdTls(*files).read() == (b"ca", b"key", b"cert")
-    assert EtcdTls(ca_file=files[0]).read() == (b"ca", None, None)
-
-
 def test_file_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as error:
-        EtcdTls(ca_file=tmp_path / "none").read()
+        EtcdTls(ca_file=tmp_path / "none").context()
     assert error.value.filename == str(tmp_path / "none")
+
+
+@pytest.mark.parametrize("member", ["ca_file", "cert_file"])
+def test_file_that_is_no_certificate_is_named(tmp_path: Path, member: str) -> None:
+    file = tmp_path / "file"
+    file.write_text("nothing of the kind")
+    with pytest.raises(OSError, match="not what it should be") as error:
+        EtcdTls(**{member: file}).context()
+    assert error.value.filename == str(file)
+
+
+def test_server_has_to_prove_itself() -> None:
+    context = EtcdTls().context()
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname

@@ -32,6 +32,25 @@ def fields(validator: Any, body: dict[str, Any]) -> list[str]:
         pytest.param({"clientConfig": {"url": "http://a/?b#c"}}, ["clientConfig.url"] * 3, id="url"),
         pytest.param({"clientConfig": {"url": "https://a", "service": {}}}, ["clientConfig"], id="both"),
         pytest.param({"clientConfig": {"service": {"name": "s", "namespace": "n"}}}, [], id="service"),
+        pytest.param(
+            {"clientConfig": {"service": {"namespace": "n"}}},
+            ["clientConfig.service.namespace"],
+            id="service-without-a-name-is-told-as-upstream-tells-it",
+        ),
+        pytest.param({"clientConfig": {"service": {"name": "s"}}}, ["clientConfig.service.name"], id="no-namespace"),
+        pytest.param(
+            {"clientConfig": {"service": {"name": "s", "namespace": "n", "path": "a//b"}}},
+            ["clientConfig.service.path"] * 3,
+            id="path-with-empty-segments",
+        ),
+        pytest.param(
+            {"clientConfig": {"service": {"name": "s", "namespace": "n", "path": "/A/"}}},
+            ["clientConfig.service.path"],
+            id="path-with-a-capital",
+        ),
+        pytest.param(
+            {"clientConfig": {"service": {"name": "s", "namespace": "n", "path": "/a/b/"}}}, [], id="path-of-a-folder"
+        ),
         pytest.param({"sideEffects": "Some"}, ["sideEffects"], id="side-effects"),
         pytest.param({"timeoutSeconds": 31}, ["timeoutSeconds"], id="timeout"),
         pytest.param({"admissionReviewVersions": ["v7"]}, ["admissionReviewVersions"], id="versions"),

@@ -42,7 +42,7 @@ def _field(**schema: Any) -> Callable[[Any], None]:
     return _version(schema={"openAPIV3Schema": root})
 
 
-SCHEMA = "spec.versions[0].schema.openAPIV3Schema"
+SCHEMA = "spec.validation.openAPIV3Schema"
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ SCHEMA = "spec.versions[0].schema.openAPIV3Schema"
         ),
         pytest.param(
             _version(schema={}),
-            f"{SCHEMA}: Required value",
+            "spec.versions[0].schema.openAPIV3Schema: Required value",
             id="no-schema",
         ),
         pytest.param(
-            _version(schema={"openAPIV3Schema": {"type": "array"}}),
-            f'{SCHEMA}.type: Invalid value: "array": must be object at the root',
+            _version(schema={"openAPIV3Schema": {"type": "string"}}, subresources={}),
+            f'{SCHEMA}.type: Invalid value: "string": must be object at the root',
             id="root-is-no-object",
         ),
         pytest.param(
@@ -88,13 +88,13 @@ SCHEMA = "spec.versions[0].schema.openAPIV3Schema"
         ),
         pytest.param(
             _field(type="string", pattern="("),
-            f'{SCHEMA}.properties[f].pattern: Invalid value: "(": must be a valid regular expression',
+            f'{SCHEMA}.properties[f].pattern: Invalid value: "(": must be a valid regular expression, '
+            "but isn't: error parsing regexp: missing closing ): `(`",
             id="pattern",
         ),
         pytest.param(
             _version(subresources={"scale": {"specReplicasPath": ".x", "statusReplicasPath": ".status.r"}}),
-            'spec.versions[0].subresources.scale.specReplicasPath: Invalid value: ".x": '
-            "should be a json path under .spec",
+            'spec.subresources.scale.specReplicasPath: Invalid value: ".x": should be a json path under .spec',
             id="scale-path",
         ),
     ],

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.api.machinery.structural_schema import compile_schema
-from doorman.validation.apiextensions.custom_rule_costs import rule_cost_errors
+from doorman.validation.apiextensions.custom_rule_costs import rule_cost_errors, rule_costs, total_cost_errors
 
 HINT = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
@@ -29,7 +29,9 @@ def schema(**properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def found(source: dict[str, Any], *, is_unchanged: bool = False) -> list[str]:
-    return [str(error) for error in rule_cost_errors(compile_schema(source), "s", is_unchanged=is_unchanged)]
+    costs = rule_costs(compile_schema(source), "s")
+    alone = [] if is_unchanged else list(rule_cost_errors(costs).values())
+    return [str(error) for error in (*alone, *total_cost_errors(costs, "s"))]
 
 
 AT = "s.properties[spec].properties[a].x-kubernetes-validations[0].rule"

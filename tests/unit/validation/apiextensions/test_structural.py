@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from doorman.api.machinery.structural_schema import compile_schema
+from doorman.validation.apiextensions.list_items import list_errors
 from doorman.validation.apiextensions.structural import custom_validator, validate_values, value_errors
 from doorman.validation.context import Context
 from support.widgets import WIDGET_SCHEMA, widget
@@ -116,6 +117,16 @@ def test_one_rule(schema: Any, value: Any, expected: str | None) -> None:
     assert faults(value, **schema) == ([f"f: {expected}"] if expected is not None else [])
 
 
+def test_of_a_text_only_the_first_fault_is_told() -> None:
+    assert faults("ABCD", type="string", maxLength=3, pattern="^[a-z]+$") == [
+        "f: Too long: may not be more than 3 bytes"
+    ]
+
+
+def list_faults(value: Any, **source: Any) -> list[str]:
+    return [str(error) for error in list_errors({"f": value}, compile_schema({"properties": {"f": source}}))]
+
+
 def test_duplicates_in_keyed_lists_and_sets() -> None:
     keyed = {
         "type": "array",
@@ -123,10 +134,36 @@ def test_duplicates_in_keyed_lists_and_sets() -> None:
         "x-kubernetes-list-map-keys": ["n"],
         "items": {"type": "object"},
     }
-    assert faults([{"n": 1}, {"n": 2}, {"n": 1, "m": 3}], **keyed) == ['f[2]: Duplicate value: {"n":1}']
-    assert faults(["a", "a"], **{"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}) == [
-        'f[1]: Duplicate value: "a"'
+    assert list_faults([{"n": 1}, {"n": 2}, {"n": 1, "m": 3}], **keyed) == ['f[2]: Duplicate value: {"n":1}']
+    assert list_faults([1, {}, 2], **keyed) == [
+        "f[0]: Invalid value: 1: must be an object for an array of list-type map"
     ]
+    words = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}
+    assert list_faults(["a", "a"], **words) == ['f[1]: Duplicate value: "a"']
+    assert list_faults(["a", "a", "a"], **words) == ['f[1]: Duplicate value: "a"'], "a third time is not told"
+
+
+def changed(old: Any, new: Any, **source: Any) -> list[str]:
+    schema = compile_schema({"properties": {"f": source}})
+    return [str(error) for error in validate_values({"f": new}, schema, {"f": old})]
+
+
+def test_what_was_wrong_before_is_let_be_where_it_is_known_to_be_the_same() -> None:
+    small = {"type": "integer", "maximum": 1}
+    too_large = "should be less than or equal to 1"
+    assert changed(5, 5, **small) == []
+    assert changed(5, 6, **small) == [f"f: Invalid value: 6: f in body {too_large}"]
+    members = {"type": "object", "properties": {"a": small, "b": small}}
+    assert changed({"a": 5}, {"a": 5, "b": 5}, **members) == [f"f.b: Invalid value: 5: f.b in body {too_large}"]
+    plain = {"type": "array", "items": small}
+    assert changed([5], [5], **plain) == []
+    assert changed([5], [5, 1], **plain) == [f"f[0]: Invalid value: 5: f[0] in body {too_large}"]
+    keys = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n"]}
+    keyed = {"type": "array", **keys, "items": {"type": "object", "properties": {"v": small}}}
+    assert changed([{"n": 1, "v": 5}], [{"n": 2, "v": 1}, {"n": 1, "v": 5}], **keyed) == []
+    assert len(changed([{"n": 1, "v": 5}], [{"n": 2, "v": 5}], **keyed)) == 1
+    few = {"type": "object", "maxProperties": 1, "additionalProperties": small}
+    assert changed({"a": 5, "b": 5}, {"a": 5, "b": 1}, **few) == ["f: Too many: 2: must have at most 1 items"]
 
 
 VALIDATOR = custom_validator(compile_schema(WIDGET_SCHEMA))
@@ -199,13 +236,30 @@ def test_what_was_wrong_before_and_is_not_touched_is_let_be() -> None:
         ),
         pytest.param([], {"type": "string", "format": "date-time"}, [], id="list-with-a-format-of-text"),
         pytest.param(
-            [1, {}, 2, {}],
-            {"type": "array", "maxItems": 3, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]},
+            {},
+            {"type": "string", "format": "password"},
+            ['a: Invalid value: "": a in body must be of type password: ""'],
+            id="object-with-a-format-of-text",
+        ),
+        pytest.param(
+            True,
+            {"type": "integer", "format": "int64"},
             [
-                "a: Too many: 4: must have at most 3 items",
-                "a[0]: Invalid value: 1: must be an object for an array of list-type map",
+                'a: Invalid value: "": a in body must be of type int64: ""',
             ],
-            id="first-strange-element-alone",
+            id="truth-with-a-format-of-numbers",
+        ),
+        pytest.param(
+            [],
+            {"type": "number", "format": "double"},
+            ['a: Invalid value: "array": a in body must be of type number: "array"'],
+            id="list-with-a-format-of-numbers",
+        ),
+        pytest.param(
+            "",
+            {"type": "string", "format": "byte"},
+            ['a: Invalid value: "": a in body must be of type byte: ""'],
+            id="no-bytes",
         ),
     ],
 )

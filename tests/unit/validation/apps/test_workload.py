@@ -181,6 +181,26 @@ def test_stateful_set(spec: dict[str, Any], expected: list[str]) -> None:
     assert texts(STATEFUL_SET.create(workload(STATEFUL_SET, **spec), Context())) == expected
 
 
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        pytest.param({"name": "a-b"}, [], id="label"),
+        pytest.param({"name": "a.b"}, ['metadata.name: Invalid value: "a.b": must not contain dots'], id="dots"),
+        pytest.param(
+            {"name": "a.b-x", "generateName": "a.b-"},
+            [
+                'metadata.generateName: Invalid value: "a.b-": must not contain dots',
+                'metadata.name: Invalid value: "a.b-x": must not contain dots',
+            ],
+            id="generated",
+        ),
+    ],
+)
+def test_stateful_set_is_named_as_its_pods_are(metadata: dict[str, Any], expected: list[str]) -> None:
+    doc = {**workload(STATEFUL_SET), "metadata": metadata}
+    assert texts(STATEFUL_SET.create(doc, Context())) == expected
+
+
 def test_deployment_deadline_is_beyond_min_ready() -> None:
     doc = workload(DEPLOYMENT, minReadySeconds=600)
     assert texts(DEPLOYMENT.create(doc, Context())) == [

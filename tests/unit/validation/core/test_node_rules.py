@@ -76,6 +76,13 @@ def test_status_write_checks_allocatable_too() -> None:
     ]
 
 
+def test_swap_is_looked_at_with_the_whole_node_only() -> None:
+    doc = node({"nodeInfo": {"swap": {"capacity": -1}}})
+    fault = "metadata.nodeSwapStatus.capacity: Invalid value: -1: must be greater than zero"
+    assert texts(validate_node_create(doc, Context())) == [fault]
+    assert texts(validate_node_update(doc, node(), Context(subresource="status"))) == []
+
+
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
     [

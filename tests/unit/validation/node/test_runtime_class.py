@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from doorman.base.errors import FieldErrorType
 from doorman.validation.context import Context
 from doorman.validation.node.runtime_class import validate_runtime_class_create, validate_runtime_class_update
@@ -32,6 +34,16 @@ def test_the_same_is_not_tolerated_twice() -> None:
     assert (error.field, error.type) == ("scheduling.tolerations[1]", FieldErrorType.DUPLICATE)
 
 
-def test_overhead_is_not_negative() -> None:
-    doc = {**runtime_class(), "overhead": {"podFixed": {"cpu": "-1"}}}
-    assert [error.field for error in validate_runtime_class_create(doc, Context())] == ["overhead.podFixed[cpu]"]
+@pytest.mark.parametrize(
+    ("overhead", "fields"),
+    [
+        pytest.param({"cpu": "100m", "example.com/x": "1"}, [], id="good"),
+        pytest.param({"cpu": "-1"}, ["overhead.limits[cpu]"], id="negative"),
+        pytest.param({"pods": "1"}, ["overhead.limits[pods]"], id="not-of-containers"),
+        pytest.param({"bytes": "1"}, ["overhead.limits[bytes]"] * 2, id="no-resource"),
+        pytest.param({"hugepages-2Mi": "2Mi"}, ["overhead"], id="huge-pages-alone"),
+    ],
+)
+def test_overhead_is_what_a_container_may_ask_for(overhead: dict[str, str], fields: list[str]) -> None:
+    doc = {**runtime_class(), "overhead": {"podFixed": overhead}}
+    assert [error.field for error in validate_runtime_class_create(doc, Context())] == fields

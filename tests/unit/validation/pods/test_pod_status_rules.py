@@ -46,6 +46,28 @@ RESTARTED = "status.containerStatuses[0].state: Forbidden: may not be transition
             id="two-addresses-of-a-family",
         ),
         pytest.param(
+            {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.1"}]},
+            {},
+            "Always",
+            [
+                'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.1"}]: '
+                "may specify no more than one IP for each IP family"
+            ],
+            id="the-same-address-twice",
+        ),
+        pytest.param(
+            {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "x"}]},
+            {},
+            "Always",
+            [
+                'status.podIPs[1]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+                "status.podIPs: Internal error: failed to check for dual stack with error:invalid IP[1]: x",
+                'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"x"}]: '
+                "may specify no more than one IP for each IP family",
+            ],
+            id="families-of-what-is-no-address",
+        ),
+        pytest.param(
             {"hostIP": "10.0.0.2", "hostIPs": [{"ip": "10.0.0.1"}]},
             {},
             "Always",
@@ -90,4 +112,4 @@ def test_ephemeral_containers_never_restart() -> None:
 
 def test_condition_type_is_a_qualified_name() -> None:
     (error,) = validate_pod_status(pod({"conditions": [{"type": "a b"}]}), pod({}))
-    assert error.field == "metadata.conditions[0].Type"
+    assert error.field == "status.conditions[0].Type"

@@ -6,7 +6,7 @@ import pytest
 
 from doorman.validation.context import Context
 from doorman.validation.resource.device_class import DEVICE_CLASS
-from doorman.validation.resource.device_selectors import expression_errors
+from doorman.validation.resource.devices.device_selectors import expression_errors
 
 V1 = Context(group_version="resource.k8s.io/v1")
 GOOD = 'device.driver == "d.example" && device.attributes["d.example"].model.startsWith("a")'

@@ -40,12 +40,14 @@ def decide_node(user: User) -> str | None:
 def decide_passes(preview: RequestPreview, _cluster: ClusterReader) -> bool:
     """Who is no node passes, and so does what a kubelet reports of the status of a pod it runs.
 
-    Of a status only labels and claims are looked at besides, which no report changes.
+    Of a status only labels and claims are looked at besides; labels no report changes.
     """
     me = decide_node(preview.user)
     if me is None:
         return True
-    return bool(me) and me == preview.node and (preview.subresource, preview.operation) == ("status", Operation.UPDATE)
+    if not me or preview.names_claims:
+        return False
+    return me == preview.node and (preview.subresource, preview.operation) == ("status", Operation.UPDATE)
 
 
 def decide_lease_passes(preview: RequestPreview, _cluster: ClusterReader) -> bool:

@@ -1,7 +1,8 @@
 """The search for devices: tries candidates in order, goes on, and takes back what leads nowhere.
 
 All combinations of devices are tried for a request, never the same ones in another order. Since there may be more
-combinations than anybody can wait for, a search ends after so many steps.
+combinations than anybody can wait for, a search ends after so many steps, which the searches for one pod on all nodes
+share. One that takes long is looked at once: there may be fewer devices than are asked for, whichever are chosen.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,11 @@ from doorman.scheduler.devices.published_devices import PublishedDevice
 from doorman.semantics.devices.device_taints import untolerated_taint
 
 STEPS_MAX: Final = 20_000
-"""Devices tried for one pod on one node: a few hundredths of a second, in the loop that serves everybody."""
+"""Devices tried for one pod: a tenth of a second, in the loop that serves everybody."""
+STEPS_PER_NODE_MIN: Final = 256
+"""Whatever the searches on other nodes took: enough for most."""
+STEPS_LONG: Final = 16
+"""So many more than devices are asked for: then it is worth to count how many there are."""
 
 
 class SearchTooLong(Exception):
@@ -37,6 +42,19 @@ class SearchTooLong(Exception):
 
 class _TooManyDevices(Exception):
     """The claim would get more devices than an allocation can hold; another alternative may need fewer."""
+
+
+class _Hopeless(Exception):
+    """There are fewer devices than are asked for."""
+
+
+class SearchSteps:
+    """How many devices may still be tried for one pod."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = STEPS_MAX
 
 
 class AllocationSearch:
@@ -48,6 +66,7 @@ class AllocationSearch:
         requests: Sequence[Sequence[Sequence[RequestForDevices]]],
         pools: Sequence[NodePool],
         taken: AllocatedDevices,
+        steps: SearchSteps,
     ) -> None:
         self._claims = claims
         self._requests = requests
@@ -67,13 +86,20 @@ class AllocationSearch:
         """Claims of this search by the devices they take whole."""
         self._shares: dict[DeviceId, list[Consumption]] = {}
         self._counters: dict[PoolId, PoolCounters] = {}
-        self._steps_left = STEPS_MAX
+        self._shared_steps = steps
+        devices = sum(max(option.count for option in options) for each in requests for options in each)
+        self._steps_long = devices + STEPS_LONG
+        self._steps_max = max(steps.left, STEPS_PER_NODE_MIN, self._steps_long)
+        self._steps = 0
 
     def run(self) -> bool:
+        """Raises SearchTooLong, AllocationError."""
         try:
             return self._next(0, 0)
-        except _TooManyDevices:
+        except (_TooManyDevices, _Hopeless):
             return False
+        finally:
+            self._shared_steps.left -= self._steps
 
     def allocations(self) -> list[NodeAllocation]:
         return [
@@ -151,8 +177,10 @@ class AllocationSearch:
         must: bool = False,
     ) -> bool:
         """Take the device and go on; take it back if that leads nowhere."""
-        self._steps_left -= 1
-        if self._steps_left < 0:
+        self._steps += 1
+        if self._steps == self._steps_long and self._is_hopeless():
+            raise _Hopeless
+        if self._steps > self._steps_max:
             raise SearchTooLong
         if not self._take(claim, wanted, pool, device, must=must):
             return False
@@ -164,6 +192,33 @@ class AllocationSearch:
         if not is_done:
             self._give_back(claim, wanted, pool, device)
         return is_done
+
+    def _is_hopeless(self) -> bool:
+        """Whether requests that must have devices of their own want more than there are for them."""
+        wanted_devices = 0
+        found: set[DeviceId] = set()
+        for claim, requests in enumerate(self._requests):
+            for options in requests:
+                wanted = options[0]
+                if len(options) > 1 or wanted.is_for_all or wanted.wanted.admin_access:
+                    continue
+                usable = [device for _, device in self._candidates if self._may_ever_be_used(claim, wanted, device)]
+                if any(device.device.allow_multiple_allocations for device in usable):
+                    return False
+                wanted_devices += wanted.count
+                found.update(device.id for device in usable)
+                if len(usable) < wanted.count:
+                    return True
+        return wanted_devices > len(found)
+
+    def _may_ever_be_used(self, claim: int, wanted: RequestForDevices, device: PublishedDevice) -> bool:
+        """Whatever else is chosen."""
+        if self._taken.is_taken(device.id) or untolerated_taint(device.taints, wanted.wanted.tolerations) is not None:
+            return False
+        try:
+            return is_selected(self._claims[claim], wanted, device)
+        except AllocationError:
+            return True
 
     def _take(
         self, claim: int, wanted: RequestForDevices, pool: NodePool, device: PublishedDevice, *, must: bool

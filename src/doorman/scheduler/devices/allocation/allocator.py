@@ -39,12 +39,13 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.resource.devices import DeviceClass
 from doorman.api.views.resource.resource_claims import ExactDeviceRequest, ResourceClaim
 from doorman.scheduler.devices.allocation.allocated_devices import AllocatedDevices
-from doorman.scheduler.devices.allocation.allocation_search import AllocationSearch, SearchTooLong
+from doorman.scheduler.devices.allocation.allocation_search import AllocationSearch, SearchSteps, SearchTooLong
 from doorman.scheduler.devices.allocation.capacity_consumption import has_room
 from doorman.scheduler.devices.device_pools import NodePool
 from doorman.scheduler.devices.device_requests import (
     RESULTS_MAX,
     AllocationError,
+    AllocationTimeout,
     ContradictoryPool,
     NodeAllocation,
     RequestForDevices,
@@ -62,17 +63,23 @@ class Allocator:
         self._taken = taken
 
     def allocate(
-        self, claims: Sequence[ResourceClaim], node: Node, pools: Sequence[NodePool]
+        self,
+        claims: Sequence[ResourceClaim],
+        node: Node,
+        pools: Sequence[NodePool],
+        steps: SearchSteps | None = None,
     ) -> list[NodeAllocation] | None:
-        """One allocation for each claim; None when there is no solution. Raises AllocationError, ContradictoryPool."""
+        """One allocation for each claim; None when there is no solution. `steps` are shared with searches on other
+        nodes. Raises AllocationError, ContradictoryPool.
+        """
         requests = [self._requests(claim, pools) for claim in claims]
-        search = AllocationSearch(claims, requests, pools, self._taken)
+        search = AllocationSearch(claims, requests, pools, self._taken, steps or SearchSteps())
         try:
             if search.run():
                 return search.allocations()
         except SearchTooLong as error:
             name = node.metadata.name
-            raise AllocationError(f"node {name}: timed out trying to allocate devices") from error
+            raise AllocationTimeout(f"node {name}: timed out trying to allocate devices") from error
         if any(pool.contradiction for pool in pools):
             raise ContradictoryPool("invalid resource pools were encountered")
         return None

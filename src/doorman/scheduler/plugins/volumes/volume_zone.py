@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from doorman.api.views.nodes import Node
-from doorman.api.views.persistent_volumes import PersistentVolume
 from doorman.api.views.pods import Pod
+from doorman.api.views.storage.persistent_volumes import PersistentVolume
 from doorman.api.views.storage.volume_classes import WAIT_FOR_FIRST_CONSUMER, StorageClass
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Lookup, Rows

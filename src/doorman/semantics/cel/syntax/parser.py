@@ -192,7 +192,7 @@ class _Parser:
                 left = Call(at, name, (left, self._expression()))
                 self._close("]")
             elif self._is("{") and (name := _qualified(left)):
-                left = self._message(left.at, name)
+                left = self._message(name)
             else:
                 return left
             length += 1
@@ -328,8 +328,8 @@ class _Parser:
         self._close("}", ",")
         return Entries(at, tuple(found), frozenset(optional))
 
-    def _message(self, at: int, name: str) -> Node:
-        self._take("{")
+    def _message(self, name: str) -> Node:
+        at = self._take("{").at
         found: list[tuple[str, Node]] = []
         optional: set[int] = set()
         self._open("}", ",", "?")

@@ -1,6 +1,6 @@
 """Custom kinds in CEL: the types of a structural schema, and its values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.machinery.structural_schema import Structural
@@ -18,11 +18,19 @@ _SCALARS: Final = {"integer": Type("int"), "number": Type("double"), "boolean": 
 _METADATA: Final = {"name": STRING, "generateName": STRING}
 _META_SCHEMA: Final = "metadata"
 
+MetadataField = Callable[[str], Type | None]
+
 
 class SchemaTypes:
-    """The objects of one schema, by name; `fields` is what the checker asks."""
+    """The objects of one schema, by name; `fields` is what the checker asks.
 
-    def __init__(self) -> None:
+    A kind's own rules see little of its metadata, and may ask for members that its schema leaves open. Policies see
+    the schema as it is published (`metadata` given): all of its metadata, and no member that it does not name.
+    """
+
+    def __init__(self, metadata: MetadataField | None = None) -> None:
+        self._metadata = metadata if metadata is not None else _METADATA.get
+        self._is_published = metadata is not None
         self._objects: dict[str, Structural] = {}
 
     def of(self, schema: Structural, name: str = "self") -> Type:
@@ -36,7 +44,7 @@ class SchemaTypes:
             case "object":
                 if isinstance(schema.additional, Structural):
                     return Type("map", of=self.of(schema.additional, f"{name}.*"))
-                if schema.properties or schema.is_object:
+                if schema.properties or schema.is_object or self._is_published:
                     self._objects[name] = schema
                     return Type("map", schema=name)
                 return DYN if schema.keeps_unknown else Type("map")
@@ -44,7 +52,7 @@ class SchemaTypes:
 
     def fields(self, schema: str, field: str) -> Type | None:
         if schema == _META_SCHEMA:
-            return _METADATA.get(field)
+            return self._metadata(field)
         found = self._objects[schema]
         if found.is_object:
             if field == "metadata":

@@ -5,6 +5,13 @@ from typing import Final
 
 import msgspec
 
+_SHOWN: Final = {
+    "list": "list(dyn)",
+    "map": "map(dyn, dyn)",
+    "google.protobuf.Timestamp": "timestamp",
+    "google.protobuf.Duration": "duration",
+}
+
 
 class Type(msgspec.Struct, frozen=True):
     """A type by name. Lists and maps know what is in them (`of`), objects of a schema which one they are (`schema`)."""
@@ -20,7 +27,7 @@ class Type(msgspec.Struct, frozen=True):
             return "dyn" if self.of is None else "any"
         if self.of is not None:
             return f"list({self.of})" if self.name == "list" else f"map(string, {self.of})"
-        return {"list": "list(dyn)", "map": "map(dyn, dyn)"}.get(self.name, self.name)
+        return _SHOWN.get(self.name, self.name)
 
 
 DYN: Final = Type("dyn")

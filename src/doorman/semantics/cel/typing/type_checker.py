@@ -20,7 +20,10 @@ _TIME: Final = "google.protobuf.Timestamp"
 _DURATION: Final = "google.protobuf.Duration"
 _LOGICAL: Final = ("_&&_", "_||_")
 _ORDERED: Final = (*_NUMBERS, "bool", "string", "bytes", _TIME, _DURATION)
+_SUMMED: Final = (*_NUMBERS, _DURATION)
 _PATTERNS: Final = ("matches", "find", "findAll")
+_ONE_ELEMENT: Final = ("sum", "min", "max")
+_SOME_ELEMENTS: Final = ("slice", "sort", "distinct", "reverse")
 _AUTHORIZER: Final = "kubernetes.authorization.Authorizer"
 
 _SUMS: Final = {
@@ -52,6 +55,19 @@ def types_of(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fiel
 
 def _no_fields(_schema: str, _field: str) -> Type | None:
     return DYN
+
+
+def _fits_elements(name: str, target: Type) -> bool:
+    """Sums are made of numbers, and only what has an order has a smallest one."""
+    wanted = _SUMMED if name == "sum" else _ORDERED if name in ("min", "max", "isSorted") else ()
+    return not wanted or target.name != "list" or target.of is None or target.of.name in (*wanted, "dyn")
+
+
+def _of_list(name: str, target: Type) -> Type | None:
+    """Methods whose result is made of the elements of a list; None: its type is not known from them."""
+    if target.name != "list":
+        return None
+    return target.of if name in _ONE_ELEMENT else target if name in _SOME_ELEMENTS else None
 
 
 class _Checker:
@@ -159,10 +175,12 @@ class _Checker:
         if overloads is None:
             raise self._fault(node.at, f"undeclared reference to '{name}' (in container '')")
         fitting = [one for one in overloads if one.takes([argument.name for argument in arguments])]
-        if not fitting:
+        if not fitting or (is_method and not _fits_elements(name, arguments[0])):
             raise self._no_overload(node.at, name, arguments, is_method=is_method)
         if name in _PATTERNS:
             self._pattern(node)
+        if is_method and arguments[0].of is not None and (generic := _of_list(name, arguments[0])) is not None:
+            return generic
         results = {one.result for one in fitting}
         return types.plain(fitting[0].result) if len(results) == 1 else DYN
 

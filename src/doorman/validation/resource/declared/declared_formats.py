@@ -14,7 +14,7 @@ from doorman.semantics.name_syntax import (
     qualified_name_faults,
     subdomain_faults,
 )
-from doorman.validation.resource.device_names import DOMAIN_BYTES_MAX, NOT_FULLY_QUALIFIED, identifier_errors
+from doorman.validation.resource.devices.device_names import DOMAIN_BYTES_MAX, NOT_FULLY_QUALIFIED, identifier_errors
 
 Check = Callable[[Any, str], list[FieldError]]
 """From a value that is there and its place to what is wrong with it."""

@@ -46,24 +46,39 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     shape: Literal["struct", "pointer", "list", "map"] = "struct"
     """How it is of that type. A struct is there even if nobody wrote it."""
 
+    @property
+    def may_be_absent(self) -> bool:
+        """Whether nothing is to be said of it when it is not there and was not."""
+        return not (self.required or (self.of and self.shape == "struct"))
+
 
 class DeclaredType(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...] = ()
     union: tuple[str, ...] = ()
     """Members of which exactly one is there."""
+    always: frozenset[str] = frozenset()
+    """Members that are looked at also when they are not there."""
+
+    def __post_init__(self) -> None:
+        always = frozenset(member.name for member in self.members if not member.may_be_absent)
+        msgspec.structs.force_setattr(self, "always", always)
 
 
 Types = Mapping[str, DeclaredType]
 
 
-def type_errors(types: Types, name: str, new: Part, old: Part | None, path: str) -> list[FieldError]:
+def type_errors(types: Types, type_name: str, new: Part, old: Part | None, path: str) -> list[FieldError]:
     """`old` is None when there is nothing to compare with."""
-    declared = types[name]
+    declared = types[type_name]
     errors = _union_errors(declared.union, new, old, path) if declared.union else []
+    always = declared.always
     for member in declared.members:
+        name = member.name
+        if name not in new and name not in always and (old is None or name not in old):
+            continue
         value, was = _value_of(member, new), _value_of(member, old) if old is not None else None
         if old is None or value != was:
-            at = f"{path}.{member.name}" if path else member.name
+            at = f"{path}.{name}" if path else name
             errors.extend(_member_errors(types, member, value, was, at, is_update=old is not None))
     return errors
 

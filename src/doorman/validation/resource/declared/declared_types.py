@@ -25,7 +25,7 @@ from doorman.validation.resource.declared.declared_formats import (
     uuid,
 )
 from doorman.validation.resource.declared.declared_rules import DeclaredType, Member, Types
-from doorman.validation.resource.device_taint import EFFECTS, OPERATORS
+from doorman.validation.resource.devices.device_taint import EFFECTS, OPERATORS
 
 _EFFECT: Final = enum(*EFFECTS)
 _SELECTORS: Final = Member(name="selectors", items_max=32)

@@ -31,9 +31,9 @@ def fields(schema: str, field: str) -> Type | None:
         ("object.l.map(x, 'a')", "list(string)"),
         ("object.l.filter(x, true)", "list(dyn)"),
         ("object.?a", "optional_type"),
-        ("timestamp(object.t) - timestamp(object.u)", "google.protobuf.Duration"),
+        ("timestamp(object.t) - timestamp(object.u)", "duration"),
         ("object.t + duration('1s')", "dyn"),
-        ("[1].sum()", "dyn"),
+        ("[1].sum()", "int"),
     ],
 )
 def test_type_of_dynamic_documents(expression: str, expected: str) -> None:

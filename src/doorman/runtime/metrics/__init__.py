@@ -1,0 +1,1 @@
+"""What the components and the simulated pods have to say in numbers."""

@@ -1,0 +1,145 @@
+"""What goes wrong where etcd is the store: to its members, to the ways between, and to the servers that ask them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sim.sim_cluster import SimCluster
+from sim.sim_etcd_members import USUAL_DELAY_SECONDS_MAX, SimMember
+from sim.sim_faults import Faults
+
+if TYPE_CHECKING:
+    from sim.simulation import Simulation
+
+ETCD_KINDS = (
+    "kill-server", "kill-front", "restart", "stop", "slow-network", "cut", "clock",
+    "kill-member", "kill-member", "stop-member", "stop-member", "cut-member", "cut-member", "slow-member",
+    "no-quorum", "cut-link", "cut-link", "cut-from-all", "lost-answers", "lost-answers", "compact", "compact",
+    "no-space", "busy", "stop-leader", "cut-leader", "forget-and-hang",
+)  # fmt: skip
+
+
+class EtcdFaults(Faults):
+    pause_seconds_mean = 1.5
+    stops_seconds = (0.5, 5.0, 15.0, 25.0)
+    jumps_seconds = (-30.0, -5.0, 0.5, 5.0, 60.0)
+
+    def __init__(self, simulation: "Simulation", kinds: tuple[str, ...]) -> None:
+        super().__init__(simulation, kinds)
+        assert simulation.etcd is not None, "there is etcd"
+        self._servers = simulation.etcd
+        self._etcd = simulation.etcd.etcd
+
+    def end(self) -> None:
+        super().end()
+        for member in self._etcd.members:
+            self._mend_member(member)
+        for cluster in self._servers.clusters:
+            self._mend_links(cluster)
+        self._mend_etcd()
+
+    def _actions(self) -> dict[str, Callable[[], None]]:
+        rng = self._simulation.world.rng
+        cluster = rng.choice(self._servers.clusters)
+        member = rng.choice(self._etcd.members)
+        return {
+            "kill-server": lambda: self._kill("server", cluster),
+            "kill-front": lambda: self._kill("front", cluster),
+            "restart": cluster.stop,
+            "stop": self._stop,
+            "slow-network": self._slow_network,
+            "cut": self._cut,
+            "clock": self._jump,
+            "kill-member": lambda: self._for_a_while(member, member.kill),
+            "stop-member": lambda: self._for_a_while(member, member.stop),
+            "cut-member": lambda: self._for_a_while(member, member.cut_off),
+            "slow-member": lambda: self._for_a_while(member, lambda: self._slow(member)),
+            "no-quorum": self._lose_quorum,
+            "cut-link": lambda: self._cut_links(cluster, [member]),
+            "cut-from-all": lambda: self._cut_links(cluster, self._etcd.members),
+            "lost-answers": lambda: self._lose_answers(cluster),
+            "compact": self._compact,
+            "stop-leader": self._stop_leader,
+            "cut-leader": lambda: self._cut_links(self._leading(), self._etcd.members, (5.0, 12.0, 25.0)),
+            "forget-and-hang": lambda: self._forget(member),
+            "no-space": self._fill,
+            "busy": self._be_busy,
+        }
+
+    def _leading(self) -> SimCluster:
+        return self._servers.leading or self._simulation.world.rng.choice(self._servers.clusters)
+
+    def _stop_leader(self) -> None:
+        world, leading = self._simulation.world, self._leading()
+        if leading.server is not None:
+            leading.server.stopped_until = world.now() + world.rng.choice((8.0, 17.0, 25.0))
+            world.note(f"{leading.server.name} stops until {leading.server.stopped_until:.3f}")
+
+    def _forget(self, member: SimMember) -> None:
+        """All watches end, and what came since is compacted: everything is read anew, though one member hangs."""
+        for link in self._servers.links:
+            for stream in list(link.streams):
+                stream.lose("Socket closed")
+        self._compact()
+        self._for_a_while(member, member.stop)
+
+    def _for_a_while(self, member: SimMember, happen: Callable[[], None], seconds: float = 0.0) -> None:
+        world = self._simulation.world
+        world.note(f"member {member.number}")
+        happen()
+        world.after(seconds or world.rng.choice((0.5, 3.0, 10.0, 25.0)), lambda: self._mend_member(member))
+
+    def _mend_member(self, member: SimMember) -> None:
+        member.delay_seconds_max = USUAL_DELAY_SECONDS_MAX
+        member.start()
+        member.go_on()
+        member.mend()
+
+    def _slow(self, member: SimMember) -> None:
+        member.delay_seconds_max = self._simulation.world.rng.choice((0.1, 1.0, 5.0))
+
+    def _lose_quorum(self) -> None:
+        rng = self._simulation.world.rng
+        seconds = rng.choice((1.0, 5.0, 12.0, 20.0))
+        for member in rng.sample(self._etcd.members, 2):
+            self._for_a_while(member, rng.choice((member.kill, member.stop, member.cut_off)), seconds)
+
+    def _cut_links(
+        self, cluster: SimCluster, members: list[SimMember], lasting: tuple[float, ...] = (0.5, 3.0, 12.0, 25.0)
+    ) -> None:
+        world = self._simulation.world
+        world.note(f"server{cluster.name} and {[member.number for member in members]}")
+        for member in members:
+            cluster.links[member.address].cut()
+        world.after(world.rng.choice(lasting), lambda: self._mend_links(cluster))
+
+    def _lose_answers(self, cluster: SimCluster) -> None:
+        world = self._simulation.world
+        for link in cluster.links.values():
+            link.lost_answers = world.rng.choice((0.05, 0.3))
+        world.after(world.rng.uniform(1, 20), lambda: self._mend_links(cluster))
+
+    def _mend_links(self, cluster: SimCluster) -> None:
+        for link in cluster.links.values():
+            link.mend()
+            link.lost_answers = 0.0
+
+    def _compact(self) -> None:
+        """By somebody else, and up to the newest revision: nobody is spared."""
+        history, rng = self._etcd.history, self._simulation.world.rng
+        upto = history.revision - rng.choice((0, 0, 5, 50))
+        if self._etcd.leader is not None and upto > history.compacted_at(history.revision):
+            history.compactions.append((history.revision, upto))
+
+    def _fill(self) -> None:
+        world = self._simulation.world
+        self._etcd.history.is_full = True
+        world.after(world.rng.uniform(0.5, 15), self._mend_etcd)
+
+    def _be_busy(self) -> None:
+        world = self._simulation.world
+        self._etcd.busy = world.rng.choice((0.1, 0.5, 1.0))
+        world.after(world.rng.uniform(0.5, 10), self._mend_etcd)
+
+    def _mend_etcd(self) -> None:
+        self._etcd.history.is_full = False
+        self._etcd.busy = 0.0
