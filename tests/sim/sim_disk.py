@@ -346,7 +346,7 @@ class SimDisk:
         if number < self._dead_below:
             return LOCK_FAULT
         name, _, flags = self._open[number]
-        others = [held for other, held in self._locks.items() if other != number and self._is_of(other, name)]
+        others = [held for other, held in list(self._locks.items()) if other != number and self._is_of(other, name)]
         if level >= LOCK_EXCLUSIVE and flags & OPEN_READ_ONLY:
             return LOCK_FAULT
         if others and (max(others) >= LOCK_PENDING or (level > LOCK_SHARED and max(others) > LOCK_SHARED)):

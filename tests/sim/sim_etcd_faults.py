@@ -21,7 +21,6 @@ ETCD_KINDS = (
 class EtcdFaults(Faults):
     pause_seconds_mean = 1.5
     stops_seconds = (0.5, 5.0, 15.0, 25.0)
-    jumps_seconds = (-30.0, -5.0, 0.5, 5.0, 60.0)
 
     def __init__(self, simulation: "Simulation", kinds: tuple[str, ...]) -> None:
         super().__init__(simulation, kinds)

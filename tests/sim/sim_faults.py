@@ -18,7 +18,7 @@ PAUSE_SECONDS_MEAN = 3.0
 class Faults:
     pause_seconds_mean = PAUSE_SECONDS_MEAN
     stops_seconds: tuple[float, ...] = (0.5, 5.0, 15.0)
-    jumps_seconds: tuple[float, ...] = (-5.0, -0.5, 0.5, 5.0, 60.0, 60.0)
+    jumps_seconds: tuple[float, ...] = (-30.0, -5.0, -0.5, 0.5, 5.0, 60.0, 3600.0)
 
     def __init__(self, simulation: "Simulation", kinds: tuple[str, ...]) -> None:
         self._simulation = simulation

@@ -17,7 +17,6 @@ from doorman.registry.cache.stored_object import ITEM_HEAD, Stored
 from doorman.semantics.taints.eviction_time import At, Now, decide_eviction
 from doorman.store.store_contract import Entry
 from sim.sim_clients import Lost, SimClient
-from sim.sim_machine import Machines
 from sim.sim_truth import TrueEvent, Truth
 from sim.sim_world import World
 
@@ -40,9 +39,8 @@ _decode_pod = msgspec.json.Decoder(Pod).decode
 class PodWatch:
     """Follows the truth of pods and nodes."""
 
-    def __init__(self, world: World, machines: Machines, truth: Truth) -> None:
+    def __init__(self, world: World, truth: Truth) -> None:
         self._world = world
-        self._machines = machines
         self._truth = truth
         self.well_since: float | None = None
         """Since when the server is there and nothing is wrong; None: it is not."""
@@ -50,9 +48,9 @@ class PodWatch:
         self.pods: dict[str, Pod] = {}
         self.evictions = 0
         self._taint_history: dict[str, list[tuple[float, Node]]] = {}
-        self._tainted_at: dict[tuple[str, str], tuple[float, ...]] = {}
-        """By node and key of a taint: when it came, by the world's time and by the time of day."""
-        self._since: dict[str, tuple[float, ...]] = {}
+        self._tainted_at: dict[tuple[str, str], float] = {}
+        """By node and key of a taint: when it came, by the world's time: what clocks show does not matter."""
+        self._since: dict[str, float] = {}
         """The same for pods and when they came to their node."""
         self._uids_evicted: set[str] = set()
         truth.listeners.append(self._hear)
@@ -62,9 +60,6 @@ class PodWatch:
             self._hear_node(event.key.removeprefix("nodes/"), event)
         elif event.key.startswith("pods/"):
             self._hear_pod(event.key.removeprefix("pods/"), event)
-
-    def _moment(self) -> tuple[float, ...]:
-        return self._world.now(), *(cluster.clock.now() for cluster in self._machines.clusters)
 
     def _hear_node(self, name: str, event: TrueEvent) -> None:
         if event.value is None:
@@ -79,7 +74,7 @@ class PodWatch:
         for place in [place for place in self._tainted_at if place[0] == name and place[1] not in keys]:
             del self._tainted_at[place]
         for key in keys:
-            self._tainted_at.setdefault((name, key), self._moment())
+            self._tainted_at.setdefault((name, key), self._world.now())
         self.nodes[name] = node
 
     def _hear_pod(self, key: str, event: TrueEvent) -> None:
@@ -90,7 +85,7 @@ class PodWatch:
             return
         pod = self.pods[key] = _view(event, _decode_pod)
         if before is None or before.metadata.uid != pod.metadata.uid or before.spec.node_name != pod.spec.node_name:
-            self._since[key] = self._moment()
+            self._since[key] = self._world.now()
         if _is_evicted(pod) and pod.metadata.uid not in self._uids_evicted:
             self._uids_evicted.add(pod.metadata.uid)
             self.evictions += 1
@@ -106,9 +101,7 @@ class PodWatch:
                 return
             if isinstance(decision, At):
                 tainted = [moment for (held, _), moment in self._tainted_at.items() if held == name]
-                began = [self._since[key], *tainted]
-                waits = [tuple(now - then for now, then in zip(self._moment(), at, strict=True)) for at in began]
-                if any(max(wait) >= decision.instant - 1.0 for wait in waits):
+                if any(self._world.now() - began >= decision.instant - 1.0 for began in (self._since[key], *tainted)):
                     return
         self._world.fail(f"{key} was evicted from {name} and may stay: {self._taint_history.get(name, [])[-1:]}")
 
@@ -126,8 +119,8 @@ class PodWatch:
             wait = 0.0 if isinstance(decision, Now) else decision.instant if isinstance(decision, At) else None
             if wait is None:
                 continue
-            tainted = [moment[0] for (held, _), moment in self._tainted_at.items() if held == node.metadata.name]
-            since = max(self.well_since, self._since[key][0], *tainted)
+            tainted = [moment for (held, _), moment in self._tainted_at.items() if held == node.metadata.name]
+            since = max(self.well_since, self._since[key], *tainted)
             if now > since + wait + LATE_SECONDS:
                 self._world.fail(f"{key} must leave {node.metadata.name} after {wait} s and stays since {since}")
 

@@ -90,7 +90,7 @@ class Simulation:
             clusters = [SimCluster(self.world, self.disk, folder, settings_of(plan.seed, data_dir=folder))]
             clusters[0].on_opened = self.truth.take_up
         self.machines = Machines(self.world, clusters)
-        self.pods = PodWatch(self.world, self.machines, self.truth)
+        self.pods = PodWatch(self.world, self.truth)
         kinds = tuple(kind for kind in plan.faults if kind not in ELECTION_FAULTS)
         self.faults = (EtcdFaults if self.etcd is not None else Faults)(self, kinds)
         self.elections = Elections(self.world, self.machines, plan.contenders, plan.faults)

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from doorman.base.clock import ManualClock
+from doorman.base.clock import Alarm, Instant, ManualClock
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
@@ -21,8 +21,25 @@ from doorman.store.memory_store import MemoryStore
 from doorman.store.store_contract import Store
 
 
+class SettableClock:
+    """A virtual clock that somebody sets: the time of day is another, and no time has passed."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+        self.ahead_seconds = 0.0
+
+    def now(self) -> Instant:
+        return self._clock.now() + self.ahead_seconds
+
+    def steady(self) -> float:
+        return self._clock.steady()
+
+    def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
+        return self._clock.call_at(instant - self.ahead_seconds, callback)
+
+
 class Story:
-    def __init__(self, store: Store, settings: Settings, clock: ManualClock) -> None:
+    def __init__(self, store: Store, settings: Settings, clock: SettableClock) -> None:
         self._store = store
         self._settings = settings
         self.clock = clock
@@ -50,6 +67,11 @@ class Story:
 
     async def advance(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+        await self.settle()
+
+    async def set_clock(self, seconds: float) -> None:
+        """Forwards, or back."""
+        self.clock.ahead_seconds += seconds
         await self.settle()
 
     async def given_pod(self, name: str, *, namespace: str = "default", **spec: Any) -> None:
@@ -120,7 +142,7 @@ def run_story(
     loop = VirtualLoop(clock)
 
     async def main() -> None:
-        told = Story(MemoryStore(), chosen, clock)
+        told = Story(MemoryStore(), chosen, SettableClock(clock))
         await told.start()
         try:
             await story(told)

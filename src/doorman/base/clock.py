@@ -7,7 +7,10 @@ An `Instant` is seconds since the Unix epoch. Pure code takes `now: Instant`; st
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
+
+STEP_SECONDS_MIN: Final = 1.0
+"""What is less than this is no step: two readings are never quite of one moment."""
 
 Instant = float
 """Seconds since the Unix epoch. Whole seconds are exact, so virtual timelines are too."""
@@ -61,6 +64,43 @@ class SystemClock:
 
     def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
         return _call_on_loop(self, instant, callback)
+
+
+class SteadyClock:
+    """What a clock would show had nobody set it since: for who counts durations, and writes no times down."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead_seconds = clock.now() - clock.steady()
+
+    def now(self) -> Instant:
+        return self._clock.steady() + self._ahead_seconds
+
+    def steady(self) -> float:
+        return self._clock.steady()
+
+    def call_at(self, instant: Instant, callback: Callable[[], object]) -> Alarm:
+        return self._clock.call_at(self._clock.now() + (instant - self.now()), callback)
+
+
+class ClockSteps:
+    """By how much somebody has set a clock: a laptop that slept, a machine whose clock was wrong.
+
+    Who keeps instants in memory and compares them with the time of day moves them by as much. Otherwise what is due in
+    20 seconds comes 30 later on a clock that is set back by 30, and everything at once on one that is set forward.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead_seconds = clock.now() - clock.steady()
+
+    def take(self) -> float:
+        """Since it was last asked; 0 if nobody has."""
+        step = self._clock.now() - self._clock.steady() - self._ahead_seconds
+        if abs(step) < STEP_SECONDS_MIN:
+            return 0.0
+        self._ahead_seconds += step
+        return step
 
 
 def spent() -> float:

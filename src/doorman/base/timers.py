@@ -61,6 +61,10 @@ class TimerHeap(Generic[K]):
         self._compact_if_worthwhile()
         return True
 
+    def shift(self, seconds: float) -> None:
+        """Let everything fall due so much later. Their order stays, so the heap is one still."""
+        self._heap = [(due + seconds, number, key) for due, number, key in self._heap]
+
     def next_due(self) -> Instant | None:
         """When the next key falls due; None when none is pending."""
         heap, numbers = self._heap, self._numbers

@@ -96,6 +96,15 @@ class KindFollower(Protocol):
 
 
 @runtime_checkable
+class ClockFollower(Protocol):
+    """A controller that keeps instants in memory, by which it counts durations."""
+
+    def clock_was_set(self, seconds: float) -> None:
+        """The time of day is so much later than it would be: every instant that is kept moves along."""
+        ...
+
+
+@runtime_checkable
 class FailureListener(Protocol):
     """A controller that wants to hear of every failure, not only of the last."""
 

@@ -10,11 +10,18 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Final, Protocol, runtime_checkable
 
-from doorman.base.clock import Alarm, Clock, Instant
+from doorman.base.clock import Alarm, Clock, ClockSteps, Instant
 from doorman.base.errors import ApiError
 from doorman.base.reader_faults import ReaderFaults
 from doorman.base.timers import TimerHeap
-from doorman.client.controller_contract import Controller, FailureListener, ObjectChange, Result, Source
+from doorman.client.controller_contract import (
+    ClockFollower,
+    Controller,
+    FailureListener,
+    ObjectChange,
+    Result,
+    Source,
+)
 from doorman.client.executor import Executor
 from doorman.client.workqueue_metrics import WorkqueueMetrics
 
@@ -61,6 +68,7 @@ class ControllerRunner:
         self._faults = faults or ReaderFaults()
         self._executor = executor
         self._clock = clock
+        self._clock_steps = ClockSteps(clock)
         self._stopwatch = stopwatch
         self._queue: OrderedDict[str, float] = OrderedDict()
         """Keys that wait, and since when by the stopwatch."""
@@ -121,7 +129,7 @@ class ControllerRunner:
 
     def start(self) -> None:
         try:
-            result = self.controller.start(self._clock.now())
+            result = self.controller.start(self._now())
         except Exception as error:  # noqa: BLE001  a server starts whatever is stored
             self._caught(error, "")
             return
@@ -171,7 +179,7 @@ class ControllerRunner:
 
     def _turn(self) -> None:
         self._is_turn_due = False
-        now = self._clock.now()
+        now = self._now()
         for _ in range(KEYS_PER_TURN_MAX):
             if not self._queue or len(self._under_way) >= self.controller.workers or self._is_stopped:
                 return
@@ -236,15 +244,25 @@ class ControllerRunner:
         if attempts >= retry.attempts_max:
             self._attempts.pop(key, None)
             _log.info("%s gave up on %s: %s", self.controller.name, key, error)
-            self.controller.gave_up(key, error, self._clock.now())
+            self.controller.gave_up(key, error, self._now())
             return
         if isinstance(self.controller, FailureListener):
             self.controller.failed(key, error)
         self._attempts[key] = attempts
         self._metrics_of(key).retries += 1
         delay = min(retry.delay_seconds * retry.factor ** (attempts - 1), retry.delay_seconds_max)
-        self._wakes.add(key, self._clock.now() + delay)
+        self._wakes.add(key, self._now() + delay)
         self._arm()
+
+    def _now(self) -> Instant:
+        """The time of day. Of a clock that was set, those hear first who count durations by it."""
+        step = self._clock_steps.take()
+        if step:
+            self._wakes.shift(step)
+            self._timer_due += step
+            if isinstance(self.controller, ClockFollower):
+                self.controller.clock_was_set(step)
+        return self._clock.now()
 
     def _arm(self) -> None:
         due = self._wakes.next_due()
@@ -259,6 +277,6 @@ class ControllerRunner:
 
     def _fire(self) -> None:
         self._timer = None
-        for key in self._wakes.pop_due(self._clock.now()):
+        for key in self._wakes.pop_due(self._now()):
             self.add(key)
         self._arm()

@@ -116,6 +116,10 @@ class SimulatedNodes:
         """The next slot, or the next change, tries again."""
         return
 
+    def clock_was_set(self, seconds: float) -> None:
+        self._next_eviction = {name: at + seconds for name, at in self._next_eviction.items()}
+        self._kubelet.clock_was_set(seconds)
+
     def _pod_keys(self, change: ObjectChange) -> Iterable[str]:
         """Pods of its nodes, and those it remembers: others are other kubelets' business."""
         newest: Pod = change.newest

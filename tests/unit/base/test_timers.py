@@ -28,6 +28,17 @@ def test_keys_fall_due_in_order(added: list[tuple[str, float]], now: float, expe
     assert timers.pop_due(now) == expected
 
 
+def test_shifted_keys_fall_due_so_much_later_in_the_same_order() -> None:
+    timers = TimerHeap[str]()
+    for key, due in (("b", 2.0), ("a", 1.0), ("c", 3.0)):
+        timers.add(key, due)
+    timers.cancel("c")
+    timers.shift(10.0)
+    assert timers.next_due() == 11.0
+    timers.add("d", 11.5)
+    assert timers.pop_due(20.0) == ["a", "d", "b"]
+
+
 def test_popped_key_is_gone_and_may_be_added_again() -> None:
     timers = TimerHeap[str]()
     timers.add("a", 1.0)

@@ -13,6 +13,7 @@ from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
 from doorman.runtime.virtual_time import VirtualLoop
+from support.cluster import SettableClock
 
 
 def names(change: ObjectChange) -> Iterable[str]:
@@ -82,6 +83,38 @@ def run(
         return loop.run_until_complete(main())
     finally:
         loop.close()
+
+
+def test_wake_comes_in_time_though_the_clock_was_set_back_and_the_controller_is_told() -> None:
+    told: list[float] = []
+
+    class Follower(Fake):
+        def clock_was_set(self, seconds: float) -> None:
+            told.append(seconds)
+
+    fake = Follower(lambda key: Result(wakes=(("later", 20.0),)) if key == "first" else DONE)
+    counts: list[int] = []
+    manual = ManualClock(0.0)
+    clock, loop = SettableClock(manual), VirtualLoop(manual)
+
+    async def main() -> None:
+        runner = ControllerRunner(fake, Executor(FakeClient(), None), clock)  # type: ignore[arg-type]  # no events
+        runner.add("first")
+        await asyncio.sleep(10.0)
+        clock.ahead_seconds = -30.0
+        await asyncio.sleep(9.0)
+        counts.append(len(fake.asked))
+        await asyncio.sleep(1.5)
+        counts.append(len(fake.asked))
+        runner.stop()
+
+    try:
+        loop.run_until_complete(main())
+    finally:
+        loop.close()
+    assert counts == [1, 2]
+    assert fake.asked[-1][0] == "later"
+    assert told == [-30.0]
 
 
 def delete(key: str) -> Result:

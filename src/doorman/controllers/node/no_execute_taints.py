@@ -62,6 +62,10 @@ class NoExecuteTaints:
         self.intents[name] = intent
         wakes.append((f"node/{name}", now))
 
+    def clock_was_set(self, seconds: float) -> None:
+        self.started += seconds
+        self._zones.clock_was_set(seconds)
+
     def taint_pass(self, now: Instant) -> Result:
         wakes: list[tuple[str, Instant]] = []
         for name, zone in self._zones.items():

@@ -157,6 +157,11 @@ class NodeLifecycleController:
             if memory is not None:
                 self._zones.known(memory.zone).remove(name)
 
+    def clock_was_set(self, seconds: float) -> None:
+        for memory in self._memories.values():
+            memory.probed += seconds
+        self._no_execute.clock_was_set(seconds)
+
     def _sync_node(self, name: str, now: Instant) -> Result:
         node = self._nodes.get(name)
         if node is None:
@@ -371,11 +376,7 @@ class NodeLifecycleController:
         return Result(actions=decide_pod_not_ready(pod, now))
 
     def _evaluate_zones(
-        self,
-        counts: dict[str, ZoneCount],
-        nodes: Sequence[Node],
-        now: Instant,
-        wakes: list[tuple[str, Instant]],
+        self, counts: dict[str, ZoneCount], nodes: Sequence[Node], now: Instant, wakes: list[tuple[str, Instant]]
     ) -> None:
         match self._zones.evaluate(counts, now):
             case Disruption.ENTERED:

@@ -122,6 +122,10 @@ class TokenBucket:
         if self._full_at is not None:
             self._full_at = max(self._full_at, instant + 1 / self.rate)
 
+    def clock_was_set(self, seconds: float) -> None:
+        if self._full_at is not None:
+            self._full_at += seconds
+
     def replaced(self, rate: float, now: Instant) -> "TokenBucket":
         """Rule 5."""
         says = self.rate if self.rate > 0 else _STOPPED_SAYS_RATE
@@ -176,6 +180,10 @@ class Zone:
     def put_off(self, name: str, until: Instant) -> None:
         self._waiting[name] = until
 
+    def clock_was_set(self, seconds: float) -> None:
+        self._waiting = {name: since + seconds for name, since in self._waiting.items()}
+        self.limiter.clock_was_set(seconds)
+
     def set_rate(self, rate: float, now: Instant) -> None:
         self.limiter = self.limiter.replaced(rate, now)
 
@@ -217,6 +225,10 @@ class Zones:
 
     def items(self) -> Iterable[tuple[str, Zone]]:
         return self._zones.items()
+
+    def clock_was_set(self, seconds: float) -> None:
+        for zone in self._zones.values():
+            zone.clock_was_set(seconds)
 
     def ensure(self, zone: str, now: Instant) -> bool:
         """Whether the zone was new, or had been forgotten: then it begins with a token again."""

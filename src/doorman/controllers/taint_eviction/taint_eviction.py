@@ -182,6 +182,21 @@ class TaintEvictionController:
         if kind == "evict":
             self._works.pop(rest, None)
 
+    def clock_was_set(self, seconds: float) -> None:
+        """Kubernetes' timers know nothing of the time of day either; persistent ones go by times that are written."""
+        if self._settings.timers is EvictionTimers.PERSISTENT:
+            return
+        for pod_key, timer in self._timers.items():
+            self._timers[pod_key] = msgspec.structs.replace(
+                timer, created=timer.created + seconds, fires=timer.fires + seconds
+            )
+        for work in self._works.values():
+            work.due += seconds
+            work.starts += seconds
+            if work.timer_created is not None:
+                work.timer_created += seconds
+        self._next_slot += seconds
+
     def _handle_node(self, name: str, now: Instant) -> Result:
         node = self._nodes.get(name)
         if node is None:

@@ -83,6 +83,10 @@ class SimulatedPods:
         self._counted.discard(name)
         self._refusals.forget_node(name)
 
+    def clock_was_set(self, seconds: float) -> None:
+        self._since = {uid: at + seconds for uid, at in self._since.items()}
+        self._seen_deleted = {uid: at + seconds for uid, at in self._seen_deleted.items()}
+
     def running_on(self, node: str) -> list[Pod]:
         self._count_running(node)
         return [pod for pod in self._pods.by(UNFINISHED_BY_NODE, node) if self._loads.has(pod.metadata.uid)]

@@ -12,7 +12,7 @@ from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES, S
 from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.base.clock import Alarm, Clock
+from doorman.base.clock import Alarm, Clock, SteadyClock
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
 from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordEvent
@@ -85,7 +85,7 @@ class SchedulerRunner:
         self.scheduler = scheduler
         self._client = client
         self._recorder = recorder
-        self._clock = clock
+        self._clock, self._steady = clock, SteadyClock(clock)
         self._claims = ClaimBinder(client, clock)
         self._volumes = VolumeBinder(client, clock, scheduler.claims.volumes)
         self._loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ class SchedulerRunner:
         self.soon()
 
     def _tell(self, change: ObjectChange) -> None:
-        now = self._clock.now()
+        now = self._steady.now()
         if change.resource == "pods":
             self.scheduler.pod_changed(change.old, change.new, now)
         elif change.resource == "nodes":
@@ -138,7 +138,7 @@ class SchedulerRunner:
         self._is_turn_due = False
         if self._is_stopped or len(self._tasks) >= BINDS_IN_FLIGHT_MAX:
             return
-        outcomes = self.scheduler.schedule(self._clock.now(), pods_max=PODS_PER_TURN_MAX)
+        outcomes = self.scheduler.schedule(self._steady.now(), pods_max=PODS_PER_TURN_MAX)
         for outcome in outcomes:
             self._carry_out(outcome)
         if len(outcomes) >= PODS_PER_TURN_MAX:
@@ -152,7 +152,7 @@ class SchedulerRunner:
             self._timer = None
         due = self.scheduler.next_wake()
         if due is not None and not self._is_stopped:
-            self._timer = self._clock.call_at(max(due, self._clock.now() + WAKE_SECONDS_MIN), self.soon)
+            self._timer = self._steady.call_at(max(due, self._steady.now() + WAKE_SECONDS_MIN), self.soon)
 
     def _carry_out(self, outcome: Outcome) -> None:
         match outcome:
@@ -183,9 +183,9 @@ class SchedulerRunner:
         assert self._caller is not None, "who has extenders has somebody to ask them"
         extender_decisions = self.scheduler.extender_decisions
         if isinstance(ask_extenders, AskExtenders):
-            outcome = extender_decisions.heard(await self._caller.opinion(ask_extenders), self._clock.now())
+            outcome = extender_decisions.heard(await self._caller.opinion(ask_extenders), self._steady.now())
         else:
-            outcome = extender_decisions.heard_of_victims(await self._caller.victims(ask_extenders), self._clock.now())
+            outcome = extender_decisions.heard_of_victims(await self._caller.victims(ask_extenders), self._steady.now())
         if outcome is not None:
             self._carry_out(outcome)
         self.soon()
@@ -219,7 +219,7 @@ class SchedulerRunner:
         message = message or await self._make_binding(placed)
         if message:
             await self._claims.give_back(placed)
-            outcome = self.scheduler.bind_failed(meta.key, message, self._clock.now(), uid=meta.uid)
+            outcome = self.scheduler.bind_failed(meta.key, message, self._steady.now(), uid=meta.uid)
             if outcome is not None:
                 self._carry_out(outcome)
             self.soon()
@@ -228,7 +228,7 @@ class SchedulerRunner:
         self.scheduler.metrics.bound(
             placed,
             seconds=self._stopwatch() - placed.began,
-            waited_seconds=self._clock.now() - placed.first_tried,
+            waited_seconds=self._steady.now() - placed.first_tried,
             binding_seconds=self._stopwatch() - began,
         )
         note = f"Successfully assigned {meta.namespace}/{meta.name} to {placed.node}"
@@ -256,7 +256,7 @@ class SchedulerRunner:
             failed = not await self._preempt(rejected)
             result = "error" if failed else "success"
             self.scheduler.metrics.preempting_seconds.observe((result,), self._stopwatch() - began)
-            self.scheduler.preempted(pod.metadata.key, self._clock.now(), failed=failed)
+            self.scheduler.preempted(pod.metadata.key, self._steady.now(), failed=failed)
             self.soon()
 
     async def _write_report(self, pod: Pod, body: dict[str, Any]) -> None:  # a strategic patch
@@ -283,7 +283,7 @@ class SchedulerRunner:
         errors = await asyncio.gather(*(self._evict(rejected, victim) for victim in others)) if others else ()
         if any(error is not None and error.code not in _GONE for error in errors):
             return False
-        self.scheduler.preempting_last(rejected.pod.metadata.key, last.metadata.key, self._clock.now())
+        self.scheduler.preempting_last(rejected.pod.metadata.key, last.metadata.key, self._steady.now())
         # One that is gone already will not bring the preemptor back by leaving.
         return await self._evict(rejected, last) is None
 
