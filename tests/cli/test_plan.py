@@ -174,6 +174,7 @@ steps: [{at: 5m, drain: {all: true}}, {drain: {all: true}}]
         pytest.param(["plan", "taint", "node-1", "k:Never"], "invalid taint effect: Never", id="effect"),
         pytest.param(["plan", "taint", "node-1", "k:NoExecute-"], "not found", id="taint-that-is-not-there"),
         pytest.param(["plan", "drain", "node-1", "--horizon", "0s"], "horizon must be more than nothing", id="horizon"),
+        pytest.param(["plan", "lose", "--node", "node-1", "--for", "0s"], "--for: 0s is no time at all", id="no-time"),
         pytest.param(["plan", "script", "@backwards"], "time goes backwards", id="backwards"),
         pytest.param(["plan", "script", "nope.yaml"], "cannot be read", id="no-script"),
         pytest.param(["plan", "script", "@binary"], "is no YAML", id="script-that-is-no-text"),

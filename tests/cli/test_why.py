@@ -1,5 +1,6 @@
 """`doorman why` for pods, workloads and nodes."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,11 +28,23 @@ def test_pod_may_be_named_with_its_type(server: Server) -> None:
     assert f"{name.removeprefix('pod/')}: bound to node-1" in plain.stdout
 
 
-def test_workload_is_explained_pod_by_pod(server: Server) -> None:
+def test_workload_says_where_its_pods_are(server: Server) -> None:
     for word in ("deploy/web", "deployments.apps/web"):
         told = server.doorman("why", word)
         assert told.returncode == 0, told.stderr
-        assert told.stdout.count(": bound to node-1") == 2
+        assert told.stdout.startswith("2 pods: 2 on node-1\n\ndoorman why pod/web-")
+
+
+def test_pods_of_a_workload_that_wait_for_the_same_are_explained_once(server: Server) -> None:
+    server.kubectl("create", "deployment", "choosy", "--image", "i", "--replicas", "3")
+    waits = server.kubectl("wait", "--for=jsonpath={.status.unavailableReplicas}=3", "deploy/choosy", "--timeout=30s")
+    assert waits.returncode == 0, waits.stderr
+    told = server.doorman("why", "deploy/choosy").stdout
+    assert told.startswith("3 pods: 3 without a node\n\npod default/choosy-")
+    assert told.count("fits on no node") == 1
+    assert "\nSo it is with 2 more: choosy-" in told
+    assert json.loads(server.doorman("why", "deploy/choosy", "-o", "json").stdout)["kind"] == "List"
+    server.kubectl("delete", "deployment", "choosy")
 
 
 def test_node_tells_what_its_taints_mean_for_who_is_there(server: Server) -> None:

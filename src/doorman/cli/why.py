@@ -1,5 +1,6 @@
 """`doorman why POD`: the explanation, for people."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,7 +34,8 @@ def command(
 ) -> None:
     """Say why a pod is where it is, is not placed, is about to leave, or is gone.
 
-    Of a workload, all its pods are explained; of a node, who is on it and which of its taints they tolerate.
+    Of a workload, where its pods are and what those that wait lack; of a node, who is on it and which of its taints
+    they tolerate.
 
     \b
     doorman why tolerant
@@ -72,7 +74,7 @@ def command(
     elif output == "yaml":
         print(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True), end="")
     else:
-        print("\n\n".join("\n".join(lines(one)) for one in found))
+        print("\n".join(lines(found[0]) if len(found) == 1 else workload_lines(found)))
 
 
 def pods_of(client: HttpClient, resource: ServedResource, namespace: str, name: str) -> list[str]:
@@ -129,8 +131,41 @@ def _verdict(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> str:
     return "tolerates all of them" if taints else "nothing repels it"
 
 
+def workload_lines(found: Sequence[dict[str, Any]]) -> list[str]:  # PodExplanations
+    """Where its pods are, and of those that have no place, or are about to leave, why: once for all that are alike."""
+    placed: dict[str, int] = {}
+    alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for one in found:
+        node = one.get("scheduling", {}).get("boundTo", "")
+        if node:
+            placed[node] = placed.get(node, 0) + 1
+        if not node or "eviction" in one or "deviceEviction" in one:
+            # Claims that are made for a pod are named after it.
+            own_names = re.compile(re.escape(one["metadata"]["name"]) + r"[a-z0-9.-]*")
+            alike.setdefault(tuple(own_names.sub("", line) for line in _state_lines(one)), []).append(one)
+    where = [f"{count} on {node}" for node, count in sorted(placed.items())]
+    without = len(found) - sum(placed.values())
+    out = [f"{len(found)} pods: {', '.join([*where, f'{without} without a node'] if without else where)}"]
+    for first, *others in alike.values():
+        out += ["", *lines(first)]
+        if others:
+            out.append(f"So it is with {len(others)} more: {', '.join(one['metadata']['name'] for one in others)}")
+    if placed:
+        bound = next(one for one in found if one.get("scheduling", {}).get("boundTo"))
+        out += ["", f"doorman why pod/{bound['metadata']['name']} says why it is where it is."]
+    return out
+
+
 def lines(found: dict[str, Any]) -> list[str]:  # a PodExplanation
     """The explanation as text: what holds now, then what happened."""
+    out = _state_lines(found)
+    if found.get("history"):
+        out += ["", "What happened:"]
+        out += [f"  {event['time']}  {event['reason']}: {event['message']}" for event in found["history"]]
+    return out
+
+
+def _state_lines(found: dict[str, Any]) -> list[str]:  # a PodExplanation
     name = f"{found['metadata']['namespace']}/{found['metadata']['name']}"
     out: list[str] = []
     if not found["exists"]:
@@ -150,7 +185,4 @@ def lines(found: dict[str, Any]) -> list[str]:  # a PodExplanation
                 f"It leaves {coming['node']} at {coming['at']} (in {coming['inSeconds']} s), because of its devices: "
                 f"{', '.join(coming['reasons'])}."
             )
-    if found.get("history"):
-        out += ["", "What happened:"]
-        out += [f"  {event['time']}  {event['reason']}: {event['message']}" for event in found["history"]]
     return out

@@ -94,6 +94,8 @@ def lose(zone: str, names: tuple[str, ...], selector: str, span: str, request: P
     """
     try:
         seconds = seconds_of(span, "--for") if span else None
+        if seconds == 0:
+            raise PlanError(f"--for: {span} is no time at all", "--for 10m; without it they stay lost")
         choice = one_choice(names=names, selector=selector, zone=zone)
         _tell(request, [_now(LoseNodes(nodes=choice, seconds=seconds))])
     except PlanError as error:
