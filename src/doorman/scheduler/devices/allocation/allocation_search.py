@@ -226,7 +226,8 @@ class AllocationSearch:
         if must and not self._is_free(claim, wanted, device):
             return False
         consumption = requested_consumption(wanted, device)
-        if consumption is None or not self._has_room(consumption, device):
+        has_room = consumption is not None and self._has_room(consumption, device)
+        if not has_room and not must:
             return False
         counts = self._counts(device)
         if counts and not self._pool_counters(pool).take(device):
@@ -236,6 +237,10 @@ class AllocationSearch:
         ):
             if counts:
                 self._pool_counters(pool).give_back(device)
+            return False
+        if consumption is None or not has_room:
+            # Of a device that must be had, a constraint that is not satisfied is told first: it is an error.
+            self._release(claim, wanted, pool, device, counts=counts)
             return False
         is_share = device.device.allow_multiple_allocations
         if is_share:
@@ -254,9 +259,14 @@ class AllocationSearch:
                 del self._shares[device.id]
         else:
             self._users[device.id].pop()
+        self._release(claim, wanted, pool, device, counts=self._counts(device))
+
+    def _release(
+        self, claim: int, wanted: RequestForDevices, pool: NodePool, device: PublishedDevice, *, counts: bool
+    ) -> None:
         for constraint in self._constraints[claim]:
             constraint.take_back(wanted.name, wanted.alternative)
-        if self._counts(device):
+        if counts:
             self._pool_counters(pool).give_back(device)
 
     def _is_free(self, claim: int, wanted: RequestForDevices, device: PublishedDevice) -> bool:

@@ -182,6 +182,20 @@ def test_what_is_wrong_with_a_claim_is_an_error_and_not_a_no(claim: Any, slices:
     assert text in str(found.value)
 
 
+def test_all_devices_one_of_which_has_no_room_and_fails_a_constraint_is_an_error() -> None:
+    """The constraint is looked at before the room."""
+    first = a_claim(request(), name="first")
+    everything = a_claim(request(allocationMode="All"), constraints=[{"distinctAttribute": f"{DRIVER}/none"}])
+    with pytest.raises(AllocationError, match="because a claim constraint would not be satisfied"):
+        allocated_names([first, everything], a_slice("node-1", whole_shared()))
+    assert allocated_names([first, a_claim(request(allocationMode="All"))], a_slice("node-1", whole_shared())) is None
+
+
+def whole_shared() -> dict[str, Any]:
+    """Whoever gets a share of it, without saying how much, gets all there is."""
+    return device("a", capacity={"memory": {"value": "8Gi"}}, allowMultipleAllocations=True)
+
+
 def test_search_without_end_is_ended() -> None:
     """Twenty devices of which no fifteen are alike: there are fifteen thousand combinations, and more."""
     many = a_slice("node-1", *[numbered(f"d{number:02}", numa=number % 2) for number in range(28)])
