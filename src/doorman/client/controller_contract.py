@@ -23,10 +23,11 @@ class ObjectChange(msgspec.Struct, frozen=True):
     resource: str
     old: Any  # a view of the resource's kind; each source knows which
     new: Any
+    newest: Any = None
+    """The new one, or the old one of an object that is gone: most sources ask for it, so it is found once."""
 
-    @property
-    def newest(self) -> Any:
-        return self.new if self.new is not None else self.old
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "newest", self.new if self.new is not None else self.old)
 
 
 class Source(msgspec.Struct, frozen=True):

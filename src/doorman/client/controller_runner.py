@@ -7,7 +7,7 @@ at again. Reconciling is synchronous, so keys without actions cost no task.
 import asyncio
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol, runtime_checkable
 
 from doorman.base.clock import Alarm, Clock, ClockSteps, Instant
@@ -44,24 +44,18 @@ class HasLastCalls(Protocol):
     def call_last(self, callback: Callable[[], None]) -> None: ...
 
 
-_SOMETHING: Final = ("",)
-
-
 class ControllerRunner:
     def __init__(
         self,
         controller: Controller,
         executor: Executor,
         clock: Clock,
-        lister: Callable[[str], Sized] = lambda _: _SOMETHING,
         *,
         queue_names: Mapping[str, str] | None = None,
         stopwatch: Callable[[], float] = float,
         faults: ReaderFaults | None = None,
     ) -> None:
-        """`lister` gives what holds the objects of a kind, however many there will be.
-
-        `queue_names` are for metrics: by kind of key (what comes before the first slash), "" for all others.
+        """`queue_names` are for metrics: by kind of key (what comes before the first slash), "" for all others.
         `stopwatch` gives seconds from any beginning.
         """
         self.controller = controller
@@ -90,16 +84,6 @@ class ControllerRunner:
         self._call_soon: Callable[[Callable[[], None]], object] = self._loop.call_soon
         if controller.name in PATIENT and isinstance(self._loop, HasLastCalls):
             self._call_soon = self._loop.call_last
-        self._lister = lister
-        self._sources: dict[str, list[tuple[Callable[[ObjectChange], Iterable[str]], Sized]]] = {}
-        """By resource: keys to wake, unless what they need is empty."""
-        for source in controller.sources:
-            self.follow(source)
-
-    def follow(self, source: Source) -> None:
-        """Let changes of one more kind wake keys."""
-        needed = self._lister(source.only_with) if source.only_with else _SOMETHING
-        self._sources.setdefault(source.resource, []).append((source.keys, needed))
 
     @property
     def depth(self) -> int:
@@ -145,16 +129,13 @@ class ControllerRunner:
         for task in list(self._under_way.values()):
             task.cancel()
 
-    def listener(self, resource: str) -> Callable[[ObjectChange], None]:
-        """Who is to hear of the changes of one kind."""
-        sources = self._sources[resource]
-        add = self.add
+    def listener(self, source: Source) -> Callable[[ObjectChange], None]:
+        """Who is to hear of the changes of a source."""
+        keys, add = source.keys, self.add
 
         def changed(change: ObjectChange) -> None:
-            for keys, needed in sources:
-                if needed:
-                    for key in keys(change):
-                        add(key)
+            for key in keys(change):
+                add(key)
 
         return changed
 

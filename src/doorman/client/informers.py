@@ -1,12 +1,15 @@
 """What components read from: informers, whether they follow a watch cache in process or an API server over HTTP."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence, Sized
+from typing import Any, Final, Protocol
 
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import InformerCache, ListerOf
 
 Listener = Callable[[ObjectChange], None]
+
+NOTHING_NEEDED: Final = ("",)
+"""Of a listener whom every change concerns."""
 
 
 class Informer(Protocol):
@@ -21,8 +24,10 @@ class Informer(Protocol):
     @property
     def is_following(self) -> bool: ...
 
-    def listen(self, listener: Listener, reader: str = ...) -> None:
-        """`reader` is whose faults they are should it not be able to take a change."""
+    def listen(self, listener: Listener, reader: str = ..., needed: Sized = ...) -> None:
+        """`reader` is whose faults they are should it not be able to take a change. As long as there is nothing in
+        `needed`, changes do not concern it, and it is not called.
+        """
         ...
 
     def forget(self, reader: str) -> None:

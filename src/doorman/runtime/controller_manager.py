@@ -8,10 +8,10 @@ from doorman.api.kinds import Kinds
 from doorman.base.clock import Clock
 from doorman.base.reader_faults import ReaderFaults
 from doorman.client.client import Client, Recorder, Renewer
-from doorman.client.controller_contract import Controller, KindFollower
+from doorman.client.controller_contract import Controller, KindFollower, Source
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.executor import Executor
-from doorman.client.informers import Informers
+from doorman.client.informers import NOTHING_NEEDED, Informers
 from doorman.client.recorder import QUEUE_EVENTS_MAX, EventRecorder
 from doorman.runtime.metrics.workqueue_names import QUEUE_NAMES
 
@@ -56,13 +56,12 @@ class ControllerManager:
             controller,
             self._new_executor(client, recorder, renewer),
             self._clock,
-            lambda resource: self._informers.lister(resource).objects,
             queue_names=QUEUE_NAMES.get(controller.name),
             stopwatch=time.perf_counter,
             faults=self._faults,
         )
-        for resource in dict.fromkeys(source.resource for source in controller.sources):
-            self._informers.of(resource).listen(runner.listener(resource), controller.name)
+        for source in controller.sources:
+            self._listen(runner, source)
         self.runners.append(runner)
 
     def join(self, controller: Controller, client: Client, renewer: Renewer | None = None) -> None:
@@ -113,5 +112,8 @@ class ControllerManager:
         if isinstance(controller, KindFollower):
             namespaced = self._kinds.named(resource).namespaced
             for source in controller.add_kind(resource, informer.cache, namespaced=namespaced):
-                runner.follow(source)
-                informer.listen(runner.listener(resource), controller.name)
+                self._listen(runner, source)
+
+    def _listen(self, runner: ControllerRunner, source: Source) -> None:
+        needed = self._informers.lister(source.only_with).objects if source.only_with else NOTHING_NEEDED
+        self._informers.of(source.resource).listen(runner.listener(source), runner.controller.name, needed)

@@ -126,7 +126,7 @@ def test_changes_wake_their_keys_once_a_turn() -> None:
 
     def act(runner: ControllerRunner) -> None:
         for name in ("a", "b", "a"):
-            runner.listener("things")(ObjectChange("things", None, name))
+            runner.listener(Source("things", names))(ObjectChange("things", None, name))
 
     runner = run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["a", "b"]
@@ -205,17 +205,6 @@ def test_bug_with_one_key_does_not_stop_the_others(caplog: pytest.LogCaptureFixt
     run(fake, FakeClient(), act, seconds=1)
     assert [key for key, _ in fake.asked] == ["bad", "good"]
     assert "fake: key 'bad' is left: ZeroDivisionError" in caplog.text
-
-
-def test_one_more_source_can_be_followed() -> None:
-    fake = Fake()
-
-    def act(runner: ControllerRunner) -> None:
-        runner.follow(Source("others", names))
-        runner.listener("others")(ObjectChange("others", None, "x"))
-
-    run(fake, FakeClient(), act, seconds=1)
-    assert [key for key, _ in fake.asked] == ["x"]
 
 
 def test_each_kind_of_key_is_measured_in_its_own_queue() -> None:

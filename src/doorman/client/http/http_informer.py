@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +16,7 @@ from doorman.client.controller_contract import ObjectChange
 from doorman.client.http.list_watch import ListWatch, Resumption, WatchedEvent, decide_next
 from doorman.client.http.unseen_writes import NotedWrite
 from doorman.client.informer_cache import InformerCache
-from doorman.client.informers import Listener
+from doorman.client.informers import NOTHING_NEEDED, Listener
 
 READER: Final = "informer"
 BACKOFF_SECONDS: Final = 0.8
@@ -96,7 +96,7 @@ class HttpInformer:
         self._clock = clock
         self._faults = faults
         self._is_optional = is_optional
-        self._listeners: list[tuple[Listener, str]] = []
+        self._listeners: list[tuple[Listener, str, Sized]] = []
         self._backoff = WatchBackoff(clock, rng)
         self._task: asyncio.Task[None] | None = None
         self._version = ""
@@ -117,18 +117,18 @@ class HttpInformer:
     def revision(self) -> int:
         return int(self._version) if self._version.isdecimal() else 0
 
-    def listen(self, listener: Listener, reader: str = READER) -> None:
-        self._listeners.append((listener, reader))
+    def listen(self, listener: Listener, reader: str = READER, needed: Sized = NOTHING_NEEDED) -> None:
+        self._listeners.append((listener, reader, needed))
 
     def forget(self, reader: str) -> None:
-        self._listeners = [pair for pair in self._listeners if pair[1] != reader]
+        self._listeners = [one for one in self._listeners if one[1] != reader]
 
     def start(self) -> None:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     def announce(self, reader: str = "") -> None:
-        listeners = [pair for pair in self._listeners if not reader or pair[1] == reader]
+        listeners = [one for one in self._listeners if not reader or one[1] == reader]
         for view in self.cache.list():
             self._tell(ObjectChange(self.resource, None, view), listeners)
 
@@ -335,8 +335,10 @@ class HttpInformer:
         if old is not None:
             self._tell(ObjectChange(self.resource, old, None))
 
-    def _tell(self, change: ObjectChange, listeners: Sequence[tuple[Listener, str]] | None = None) -> None:
-        for listener, reader in self._listeners if listeners is None else listeners:
+    def _tell(self, change: ObjectChange, listeners: Sequence[tuple[Listener, str, Sized]] | None = None) -> None:
+        for listener, reader, needed in self._listeners if listeners is None else listeners:
+            if not needed:
+                continue
             try:
                 listener(change)
             except Exception as error:  # noqa: BLE001  the others hear of it all the same

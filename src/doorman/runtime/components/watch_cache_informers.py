@@ -1,13 +1,13 @@
 """Informers in process: each follows one kind in the watch cache, fills its cache and tells its listeners."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 from doorman.api.kinds import Kinds
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import InformerCache
-from doorman.client.informers import Listener
+from doorman.client.informers import NOTHING_NEEDED, Listener
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
@@ -43,19 +43,18 @@ class WatchCacheInformer:
         self.cache: InformerCache[Any] = indexed_cache(resource)
         self._watch_cache = cache
         self._storage = storage
-        self._listeners: list[tuple[Listener, str]] = []
+        self._listeners: list[tuple[Listener, str, Sized]] = []
         self._stream: Stream | None = None
         self._is_drain_due = False
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
 
-    def listen(self, listener: Listener, reader: str = READER) -> None:
-        """`reader` is whose faults they are should it not be able to take a change."""
-        self._listeners.append((listener, reader))
+    def listen(self, listener: Listener, reader: str = READER, needed: Sized = NOTHING_NEEDED) -> None:
+        self._listeners.append((listener, reader, needed))
 
     def forget(self, reader: str) -> None:
         """Its listeners hear no more."""
-        self._listeners = [pair for pair in self._listeners if pair[1] != reader]
+        self._listeners = [one for one in self._listeners if one[1] != reader]
 
     @property
     def is_following(self) -> bool:
@@ -70,7 +69,7 @@ class WatchCacheInformer:
 
     def announce(self, reader: str = "") -> None:
         """Tell listeners, or only those of one who came later, of everything that is already there, as additions."""
-        listeners = [pair for pair in self._listeners if not reader or pair[1] == reader]
+        listeners = [one for one in self._listeners if not reader or one[1] == reader]
         for view in self.cache.list():
             self._tell(ObjectChange(self.resource, None, view), listeners)
 
@@ -114,8 +113,10 @@ class WatchCacheInformer:
         collection.read(READER, self._put)
         self._stream.on_event(self._soon)
 
-    def _tell(self, change: ObjectChange, listeners: Sequence[tuple[Listener, str]] | None = None) -> None:
-        for listener, reader in self._listeners if listeners is None else listeners:
+    def _tell(self, change: ObjectChange, listeners: Sequence[tuple[Listener, str, Sized]] | None = None) -> None:
+        for listener, reader, needed in self._listeners if listeners is None else listeners:
+            if not needed:
+                continue
             try:
                 listener(change)
             except Exception as error:  # noqa: BLE001  the others hear of it all the same
