@@ -108,7 +108,7 @@ class Registry:
         rules = KindRules(schema, kinds, comparison_operators=comparison_operators)
         phases = AdmissionPhases(admission, webhooks, self.cluster, FormsOf(kinds, self.versions))
         self.proposer = Proposer(self.cluster, phases, rules, self.shortcuts, self._allocators, clock)
-        self.short_patches = ShortPatches(self.reader, self._committer, self.shortcuts, rules.managed.walker, clock)
+        self.short_patches = ShortPatches(store, cache, self._committer, self.shortcuts, rules.managed.walker, clock)
         self.lease_renewals = LeaseRenewals(self.reader, self._committer, self.shortcuts)
 
     def share_numbers(self, claims: ServiceClaims) -> None:
@@ -203,13 +203,13 @@ class Registry:
                     raise not_found(kind.named, name)
                 return Written(await self.create(kind, namespace, await create(), caller), is_created=True)
             weight = caller.weight_bytes + len(entry.value)
-            new, old = await self._transformed(entry, kind, namespace, name, transform, subresource, is_pure * weight)
+            new, old = await self._transformed(entry, kind, transform, subresource, is_pure * weight)
             try:
                 changed = await self.proposer.update(
                     kind, namespace, name, subresource, new, old, caller, is_unconditional, part, weight
                 )
             except Unchanged:
-                return Written(self.reader.stored(entry, kind, namespace, name))
+                return Written(self.cache.stored(entry))
             doc = await self.versions.to_write(kind, changed.doc) if kind.stored_version else changed.doc
             if is_finally_gone(kind, doc) and not caller.dry_run:
                 last_words.clear()
@@ -228,17 +228,10 @@ class Registry:
         return Written(self._written(committed, kind, namespace, name, last_words))
 
     async def _transformed(
-        self,
-        entry: Entry,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        transform: Transform,
-        subresource: str,
-        weight_bytes: int,
+        self, entry: Entry, kind: Kind, transform: Transform, subresource: str, weight_bytes: int
     ) -> tuple[Document, Document]:
         """What is wished in the place of what is stored, and what is stored."""
-        old = self.reader.document(entry, kind, namespace, name)
+        old = self.reader.document(entry)
         is_different = self.versions.is_different(kind, entry.revision)
         if is_different:
             (old,) = await self.versions.read(kind, [old])
@@ -247,7 +240,7 @@ class Registry:
             new = dict(await in_turn(weight_bytes, transform, old))
             new["metadata"] = dict(new.get("metadata", {}))
             return new, old
-        given = copy.deepcopy(old) if is_different else self.reader.document(entry, kind, namespace, name)
+        given = copy.deepcopy(old) if is_different else self.reader.document(entry)
         return await in_turn(weight_bytes, transform, given), old
 
     async def write_pod(
@@ -262,7 +255,7 @@ class Registry:
             entry = self._store.peek(store_key(kind, namespace, name))
             if entry is None:
                 raise not_found(kind.named, name)
-            before = self.reader.stored(entry, kind, namespace, name)
+            before = self.cache.stored(entry)
             pod_bytes = object_bytes_of(before)
             change(before, pod_bytes)
             return Proposed(entry.key, pod_bytes.kept(), entry.revision)
@@ -282,8 +275,8 @@ class Registry:
             entry = self._store.peek(store_key(kind, namespace, name))
             if entry is None:
                 raise not_found(kind.named, name)
-            before = self.reader.stored(entry, kind, namespace, name)
-            if not _is_readable(before):
+            before = self.cache.stored(entry)
+            if self.cache.is_aside(entry.key) and not _is_readable(before):
                 before = _stand_in(kind, namespace, name, entry.revision)
             pod_bytes = object_bytes_of(before) if kind.storage == PODS else None
             doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else before.document()
@@ -326,14 +319,14 @@ class Registry:
         """The object as it is now; of a dry run, as it would be; of one that has gone, as it last was."""
         proposed, event = committed.proposed, committed.event
         if event is not None and event.entry is not None:
-            return self.reader.stored(event.entry, kind, namespace, name)
+            return self.cache.stored(event.entry)
         value = proposed.value if proposed.value is not None else to_kept_bytes(dict(last_words or {}))
         revision = event.revision if event is not None else max(proposed.expected, 0)
         return unstored(value, object_key(kind, namespace, name), revision)
 
     def _exists(self, kind: Kind, namespace: str, name: str, current: Entry | None) -> ApiError:
         prefix = ""
-        stored = self.reader.stored(current, kind, namespace, name) if current is not None else None
+        stored = self.cache.stored(current) if current is not None else None
         if stored is not None and _is_readable(stored) and "deletionTimestamp" in stored.document()["metadata"]:
             prefix = "object is being deleted: "
         return already_exists(kind.named, name, prefix=prefix)

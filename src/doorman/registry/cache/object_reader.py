@@ -1,6 +1,7 @@
 """How objects are read: those that are published, for everybody; the newest, for whoever is about to write."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document
@@ -21,6 +22,7 @@ class ObjectReader:
         self._store = store
         self._cache = cache
         self.kinds = kinds
+        self.newest_entry: Final = store.peek
 
     def get(self, kind: Kind, namespace: str, name: str) -> Stored:
         """As it is published. Raises 404."""
@@ -38,31 +40,19 @@ class ObjectReader:
     def newest(self, kind: Kind, namespace: str, name: str) -> Document | None:
         """The newest document, also when it is not durable yet."""
         entry = self._store.peek(store_key(kind, namespace, name))
-        return self.document(entry, kind, namespace, name) if entry is not None else None
+        return self.document(entry) if entry is not None else None
 
     def newest_stored(self, kind: Kind, namespace: str, name: str) -> Stored | None:
         """The same with its view, which is shared with everybody who reads."""
         entry = self._store.peek(store_key(kind, namespace, name))
-        return self.stored(entry, kind, namespace, name) if entry is not None else None
-
-    def newest_entry(self, key: str) -> Entry | None:
-        return self._store.peek(key)
+        return self._cache.stored(entry) if entry is not None else None
 
     def pending(self) -> Iterable[StoreEvent]:
         """What is on its way to the disk, oldest first."""
         return self._store.pending()
 
-    def stored(self, entry: Entry, kind: Kind, namespace: str, name: str) -> Stored:
-        """An entry of the store as an object, the published one if it is that."""
-        collection = self.collection(kind)
-        key = object_key(kind, namespace, name)
-        published = collection.get(key)
-        if published is not None and published.revision == entry.revision:
-            return published
-        return Stored(entry, key, collection.decoder)
-
-    def document(self, entry: Entry, kind: Kind, namespace: str, name: str) -> Document:
-        stored = self.stored(entry, kind, namespace, name)
-        if stored.key in self.collection(kind).aside:
+    def document(self, entry: Entry) -> Document:
+        stored = self._cache.stored(entry)
+        if self._cache.is_aside(entry.key):
             stored.check()  # it raises and says what is wrong
         return stored.document()

@@ -54,6 +54,19 @@ class WatchCache:
             )
         return found
 
+    def stored(self, entry: Entry) -> Stored:
+        """An entry of the store as an object: the published one, with its view, if it is that."""
+        collection, key = self._locate(entry.key)
+        published: Stored | None = collection.objects.get(key)
+        if published is not None and published.revision == entry.revision:
+            return published
+        return Stored(entry, key, collection.decoder)
+
+    def is_aside(self, store_key: str) -> bool:
+        """Whether nobody sees it because it cannot be read."""
+        collection, key = self._locate(store_key)
+        return key in collection.aside
+
     def close_streams(self) -> None:
         for collection in self._collections.values():
             collection.close_streams()
@@ -88,8 +101,8 @@ class WatchCache:
         if self.faults.counts:
             self.faults.written(event.key)
             collection.aside.pop(key, None)
-        old = collection.get(key)
-        new = self._stored(event.entry, key, collection) if event.entry is not None else None
+        old: Stored | None = collection.objects.get(key)
+        new = Stored(event.entry, key, collection.decoder) if event.entry is not None else None
         if new is not None:
             try:
                 collection.check(new, old, is_doubtful=self._is_shared)
@@ -133,8 +146,4 @@ class WatchCache:
 
     def _locate(self, store_key: str) -> tuple[Collection, str]:
         storage, _, key = store_key.partition("/")
-        return self.collection(storage), key
-
-    @staticmethod
-    def _stored(entry: Entry, key: str, collection: Collection) -> Stored:
-        return Stored(entry, key, collection.decoder)
+        return self._collections.get(storage) or self.collection(storage), key

@@ -9,14 +9,15 @@ from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.kinds import Kind
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.base.clock import Clock
-from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.cache.stored_object import Stored, store_key
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
 from doorman.registry.commit import Committed, Committer, Proposed
 from doorman.registry.fastpath.claim_patch import ClaimPatch, ClaimPatches
 from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
 from doorman.registry.fastpath.pod_status import StatusPatch, StatusPatches
 from doorman.registry.fastpath.shortcuts import Shortcuts
+from doorman.store.store_contract import Store
 
 PreviewOf = Callable[[Stored], RequestPreview]
 Write = Callable[[Stored, ObjectBytes], bool | None]
@@ -25,9 +26,16 @@ Write = Callable[[Stored, ObjectBytes], bool | None]
 
 class ShortPatches:
     def __init__(
-        self, reader: ObjectReader, committer: Committer, shortcuts: Shortcuts, walker: FieldWalker, clock: Clock
+        self,
+        store: Store,
+        cache: WatchCache,
+        committer: Committer,
+        shortcuts: Shortcuts,
+        walker: FieldWalker,
+        clock: Clock,
     ) -> None:
-        self._reader = reader
+        self._store = store
+        self._cache = cache
         self._committer = committer
         self._shortcuts = shortcuts
         self._clock = clock
@@ -100,10 +108,10 @@ class ShortPatches:
         key = store_key(kind, namespace, name)
 
         async def propose() -> Proposed | Stored | None:
-            entry = self._reader.newest_entry(key)
+            entry = self._store.peek(key)
             if entry is None:
                 return None
-            before = self._reader.stored(entry, kind, namespace, name)
+            before = self._cache.stored(entry)
             if not self._shortcuts.may_skip_admission(kind, preview(before)):
                 return None
             object_bytes = object_bytes_of(before)
@@ -118,4 +126,4 @@ class ShortPatches:
         event = committed.event
         assert event is not None, "components make no dry runs"
         assert event.entry is not None, "and what they patch stays"
-        return self._reader.stored(event.entry, kind, namespace, name)
+        return self._cache.stored(event.entry)
