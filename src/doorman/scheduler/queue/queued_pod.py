@@ -15,6 +15,8 @@ class Place(Enum):
     IN_FLIGHT = auto()
     """Popped: an attempt is under way, or its binding is."""
 
+    __hash__ = object.__hash__  # an enum's own is written in Python, and a move of a pod asks four times
+
 
 class QueuedPod:
     """Owned by the queue."""
