@@ -16,7 +16,7 @@ from doorman.api.machinery.schema import Document
 from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
-from doorman.registry.cache.stored_object import store_key, to_kept_bytes
+from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.runtime.settings import Settings
 from doorman.runtime.virtual_time import VirtualLoop
 from doorman.server.tables.table import table_of
@@ -42,7 +42,7 @@ class Feed:
         """Past everything that could refuse it."""
         self.count += 1
         namespace = "default" if kind.namespaced else ""
-        key = store_key(kind, namespace, name)
+        key = kind.store_key(namespace, name)
         await self.store.commit(Write(key, to_kept_bytes(doc), ABSENT))
         await self.story.settle()
         self.show(kind, namespace, name)

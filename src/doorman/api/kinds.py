@@ -116,6 +116,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         """The collection's path prefix, without a namespace."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
+    def store_key(self, namespace: str, name: str) -> str:
+        """The key of an object in the store."""
+        return f"{self.storage}/{namespace}/{name}" if self.namespaced else f"{self.storage}/{name}"
+
     def subresource(self, name: str) -> Subresource | None:
         return next((sub for sub in self.subresources if sub.name == name), None)
 

@@ -18,5 +18,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] | None = None
     """Where it leaves what the audit log is to be told."""
     options: Mapping[str, Any] | None = None  # CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as JSON
+    sent: tuple[str, str, bytes] | None = None
+    """Media type, wished field validation and body, as they were sent; None: it was put together in this process."""
     weight_bytes: int = 0
     """About how much work what was sent is (`doorman.base.loop_turns`)."""

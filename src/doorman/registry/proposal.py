@@ -27,8 +27,7 @@ from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
 from doorman.registry.commit import Undo
-from doorman.registry.fastpath.create_cache import EVENTS, CachedClaim, CachedCreate, Reads
-from doorman.registry.fastpath.shortcuts import Shortcuts
+from doorman.registry.fastpath.create_cache import EVENTS, CachedClaim, CachedCreate, CreateCache, Reads
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.job_strategy import forget_selector
 from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
@@ -53,8 +52,11 @@ class Prepared(msgspec.Struct, kw_only=True):
     """A new object, complete but for its name, its uid and what depends on them."""
 
     kind: Kind
-    doc: Document
     now: Instant
+    doc: Document = {}
+    name: str = ""
+    """As the client chose it, or empty."""
+    generate_name: str = ""
     cached: CachedCreate | CachedClaim | None = None
     """What became of another one that was the same but for its name."""
     attributes: Attributes | None = None
@@ -65,17 +67,6 @@ class Prepared(msgspec.Struct, kw_only=True):
     """Under which it may be remembered, with what admission looked up."""
     reads: Reads | None = None
     warnings_before: int = 0
-
-    @property
-    def name(self) -> str:
-        """As the client chose it, or empty."""
-        name: str = self.doc["metadata"].get("name", "")
-        return name
-
-    @property
-    def generate_name(self) -> str:
-        prefix: str = self.doc["metadata"].get("generateName", "")
-        return prefix
 
 
 class NewObject(msgspec.Struct, frozen=True, gc=False):
@@ -99,16 +90,24 @@ class Proposer:
         cluster: AdmissionReader,
         admission: AdmissionPhases,
         rules: KindRules,
-        shortcuts: Shortcuts,
+        create_cache: CreateCache,
         allocators: ServiceAllocators,
         clock: Clock,
     ) -> None:
         self._cluster = cluster
         self._admission = admission
         self._rules = rules
-        self._shortcuts = shortcuts
+        self._create_cache = create_cache
         self._allocators = allocators
         self._clock = clock
+
+    def prepared_before(self, kind: Kind, namespace: str, caller: Caller) -> Prepared | None:
+        """What the caller has sent, if it was sent before in the same bytes: then it need not be read."""
+        found = self._create_cache.find_body(kind, namespace, caller)
+        if found is None:
+            return None
+        cached, prefix = found
+        return Prepared(kind=kind, now=self._clock.now(), generate_name=prefix, cached=cached)
 
     async def prepare(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Prepared:
         """`doc` is structurally clean and belongs to what is given back from here on."""
@@ -116,16 +115,19 @@ class Proposer:
         metadata = doc.setdefault("metadata", {})
         _drop_server_owned(kind, namespace, metadata, caller)
         drop_repeated_owners(metadata, caller.warnings)
-        key = self._shortcuts.create_key(kind, namespace, doc, caller)
-        cached = self._shortcuts.known_create(key) if key is not None else None
-        if cached is not None:
-            return Prepared(kind=kind, doc=doc, now=now, cached=cached)
+        name, prefix = metadata.get("name", ""), metadata.get("generateName", "")
+        key = self._create_cache.key(kind, namespace, doc, caller)
+        if key is not None:
+            self._create_cache.note_body(kind, namespace, key, doc, caller)
+            cached = self._create_cache.find(key)
+            if cached is not None:
+                return Prepared(kind=kind, doc=doc, now=now, name=name, generate_name=prefix, cached=cached)
         await in_turn(caller.weight_bytes, self._rules.default, kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
         manager = _manager(caller, "", kind)
         await in_turn(caller.weight_bytes, self._rules.managed.track_create, kind, doc, manager, now)
         attributes = self._admission.attributes(kind, namespace, caller, Operation.CREATE, doc, None)
-        reads = self._shortcuts.reads() if key is not None else None
+        reads = self._create_cache.reads() if key is not None else None
         cluster: ClusterReader = reads if reads is not None else self._cluster
         warnings_before = len(attributes.warnings)
         self._admission.mutate(attributes, now, cluster)
@@ -136,6 +138,8 @@ class Proposer:
             kind=kind,
             doc=doc,
             now=now,
+            name=doc["metadata"].get("name", ""),
+            generate_name=doc["metadata"].get("generateName", ""),
             attributes=attributes,
             cluster=cluster,
             weight_bytes=self._rules.weight(kind, caller.weight_bytes),
@@ -172,7 +176,7 @@ class Proposer:
             undo = lambda: forget_selector(doc)  # noqa: E731  it is said where it is needed
         if prepared.key is not None and prepared.reads is not None:
             warned = attributes.warnings[prepared.warnings_before :]
-            self._shortcuts.remember_create(kind, prepared.key, doc, prepared.reads, attributes, warned)
+            self._create_cache.remember(kind, prepared.key, doc, prepared.reads, attributes, warned)
         return NewObject(value, undo, is_bounded=kind.storage != SERVICES)
 
     def _named_from_cache(

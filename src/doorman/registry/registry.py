@@ -27,7 +27,7 @@ from doorman.registry.admission.admission_versions import FormsOf
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.compaction import Compaction
 from doorman.registry.cache.object_reader import ObjectReader, object_key
-from doorman.registry.cache.stored_object import Stored, Unreadable, store_key, to_kept_bytes, unstored
+from doorman.registry.cache.stored_object import Stored, Unreadable, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
 from doorman.registry.commit import Committed, Committer, Proposed
@@ -52,7 +52,7 @@ from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceAllocators
 from doorman.registry.kinds.service_claims import ServiceClaims
-from doorman.registry.proposal import Proposer
+from doorman.registry.proposal import Prepared, Proposer
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store
 
@@ -103,11 +103,11 @@ class Registry:
         self.reader = ObjectReader(store, cache, kinds)
         self.versions = CustomVersions(schema, post, names.uid)
         self.cluster = AdmissionReader(self.reader, self.versions)
-        create_cache = CreateCache(self.cluster, names.suffix)
-        self.shortcuts = Shortcuts(admission, webhooks, self.cluster, create_cache, is_on=takes_shortcuts)
+        create_cache = CreateCache(self.cluster, names.suffix, is_on=takes_shortcuts)
+        self.shortcuts = Shortcuts(admission, webhooks, self.cluster, is_on=takes_shortcuts)
         rules = KindRules(schema, kinds, comparison_operators=comparison_operators)
         phases = AdmissionPhases(admission, webhooks, self.cluster, FormsOf(kinds, self.versions))
-        self.proposer = Proposer(self.cluster, phases, rules, self.shortcuts, self._allocators, clock)
+        self.proposer = Proposer(self.cluster, phases, rules, create_cache, self._allocators, clock)
         self.short_patches = ShortPatches(store, cache, self._committer, self.shortcuts, rules.managed.walker, clock)
         self.lease_renewals = LeaseRenewals(self.reader, self._committer, self.shortcuts)
 
@@ -138,13 +138,13 @@ class Registry:
     # Writing
 
     async def create(
-        self, kind: Kind, namespace: str, doc: Document, caller: Caller, *, is_waited_for: bool = True
+        self, kind: Kind, namespace: str, doc: Document | Prepared, caller: Caller, *, is_waited_for: bool = True
     ) -> Stored:
-        """Write a new object. `doc` is structurally clean and belongs to the registry from here on.
+        """Write a new object. `doc` is structurally clean and belongs to the registry from here on; or it is prepared.
 
         Who does not wait for it writes something else afterwards, and waits for that.
         """
-        prepared = await self.proposer.prepare(kind, namespace, doc, caller)
+        prepared = doc if isinstance(doc, Prepared) else await self.proposer.prepare(kind, namespace, doc, caller)
         name, prefix = prepared.name, prepared.generate_name
         wants_name = not name and bool(prefix)
         if kind.storage == LIMIT_RANGES and not name and not prefix:
@@ -156,7 +156,7 @@ class Registry:
             if wants_name:
                 name = self._names.generate(prefix)
             new = await self.proposer.named(prepared, name, self._names.uid())
-            key = store_key(kind, namespace, name)
+            key = kind.store_key(namespace, name)
             if kind.stored_version:
                 value = to_kept_bytes(await self.versions.to_write(kind, unstored(new.value, "", 0).document()))
                 return Proposed(key, value, ABSENT, new.undo)
@@ -166,7 +166,7 @@ class Registry:
             nonlocal tries
             tries += 1
             if not wants_name:
-                raise self._exists(kind, namespace, name, conflict.current) from conflict
+                raise self._exists(kind, name, conflict.current) from conflict
             if tries == NAME_TRIES_MAX:
                 raise name_not_generated(kind.named, name) from conflict
 
@@ -197,7 +197,7 @@ class Registry:
         last_words: Document = {}
 
         async def propose() -> Proposed | Written:
-            entry = self._store.peek(store_key(kind, namespace, name))
+            entry = self._store.peek(kind.store_key(namespace, name))
             if entry is None:
                 if create is None:
                     raise not_found(kind.named, name)
@@ -222,7 +222,7 @@ class Registry:
                 return Proposed(entry.key, to_kept_bytes(doc), entry.revision)
             return Proposed(entry.key, changed.value, entry.revision, is_bounded=True)
 
-        committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
+        committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
         if isinstance(committed, Written):
             return committed
         return Written(self._written(committed, kind, namespace, name, last_words))
@@ -252,7 +252,7 @@ class Registry:
         """
 
         async def propose() -> Proposed:
-            entry = self._store.peek(store_key(kind, namespace, name))
+            entry = self._store.peek(kind.store_key(namespace, name))
             if entry is None:
                 raise not_found(kind.named, name)
             before = self.cache.stored(entry)
@@ -260,7 +260,7 @@ class Registry:
             change(before, pod_bytes)
             return Proposed(entry.key, pod_bytes.kept(), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
+        committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
         return self._written(committed, kind, namespace, name)
 
     async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> Deleted:
@@ -272,7 +272,7 @@ class Registry:
 
         async def propose() -> Proposed | Deleted:
             nonlocal before
-            entry = self._store.peek(store_key(kind, namespace, name))
+            entry = self._store.peek(kind.store_key(namespace, name))
             if entry is None:
                 raise not_found(kind.named, name)
             before = self.cache.stored(entry)
@@ -300,7 +300,7 @@ class Registry:
                 case Mark(marked):
                     return Proposed(entry.key, _marked_bytes(marked, pod_bytes), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
+        committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
         if isinstance(committed, Deleted):
             return committed
         if committed.proposed.value is None:
@@ -324,7 +324,7 @@ class Registry:
         revision = event.revision if event is not None else max(proposed.expected, 0)
         return unstored(value, object_key(kind, namespace, name), revision)
 
-    def _exists(self, kind: Kind, namespace: str, name: str, current: Entry | None) -> ApiError:
+    def _exists(self, kind: Kind, name: str, current: Entry | None) -> ApiError:
         prefix = ""
         stored = self.cache.stored(current) if current is not None else None
         if stored is not None and _is_readable(stored) and "deletionTimestamp" in stored.document()["metadata"]:

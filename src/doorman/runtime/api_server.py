@@ -26,7 +26,7 @@ from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
 from doorman.registry.custom.custom_kinds import CustomKinds
-from doorman.registry.fastpath.shortcuts import WEBHOOKS
+from doorman.registry.fastpath.create_cache import WEBHOOKS
 from doorman.registry.kinds.node_port_repair import NodePortRepair
 from doorman.registry.kinds.service_allocators import SERVICES
 from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceClaims

@@ -13,7 +13,7 @@ from typing import Any, Final
 from doorman.base.loop_turns import Turn
 from doorman.front.frames import HEAD, FrameReader, Word, frame, parts_of, unpack_certificates, unpack_headers
 from doorman.server.pipeline import Pipeline, server_fault, unreadable
-from doorman.server.request import EventStream, PeerCertificates, Query, Request, Response
+from doorman.server.request import NO_QUERY, EventStream, PeerCertificates, Query, Request, Response
 
 AHEAD_BYTES: Final = 1024 * 1024
 """So much may wait for the front before answers in pieces wait too."""
@@ -128,7 +128,7 @@ class FrontLink(asyncio.Protocol):
         request = Request(
             method=str(method, "ascii"),
             path=str(path, "utf-8", "replace"),
-            query=Query(str(query, "latin-1")),
+            query=Query(str(query, "latin-1")) if query else NO_QUERY,
             headers=self._headers.read(bytes(headers)),
             body=bytes(body),
             client=peer.client,

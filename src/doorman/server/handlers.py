@@ -39,8 +39,14 @@ from doorman.server.listing import (
     too_new,
 )
 from doorman.server.request import Response
-from doorman.server.request_context import RequestContext, caller_of, delete_options_of, weight_of
-from doorman.server.resource_paths import check_scope, check_verb
+from doorman.server.request_context import (
+    RequestContext,
+    caller_of,
+    check_scope,
+    check_verb,
+    delete_options_of,
+    weight_of,
+)
 from doorman.server.subresources.container_streams import CONTAINER_SUBRESOURCES, ContainerStreams
 from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
@@ -145,6 +151,9 @@ class ResourceHandlers:
         caller = caller_of(call, "CreateOptions")
         if kind.resource == "bindings":
             return await self._bind(call, renderer)
+        prepared = self._registry.proposer.prepared_before(kind, info.namespace, caller)
+        if prepared is not None:
+            return renderer.one(kind, await self._registry.create(kind, info.namespace, prepared, caller), status=201)
         doc = await self._decode(call, "CreateOptions")
         if kind.group in ACCESS_GROUPS:
             if self._access.reviews.is_about(kind):

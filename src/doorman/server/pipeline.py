@@ -10,8 +10,9 @@ import msgspec
 from doorman.api.identity import AUTHENTICATED, User
 from doorman.api.kinds import Kind, is_builtin_group
 from doorman.api.well_known import JSON
+from doorman.base.bounds import BODY_BYTES_MAX
 from doorman.base.clock import Clock
-from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource
+from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource, too_large
 from doorman.base.generated_names import NameGenerator
 from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.registry.registry import Registry
@@ -22,7 +23,6 @@ from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.impersonation import impersonated
 from doorman.server.codec.negotiation import Accepted, negotiate
 from doorman.server.codec.rendering import Renderer
-from doorman.server.codec.request_bodies import check_size
 from doorman.server.discovery.discovery import Discovery
 from doorman.server.discovery.openapi import OpenApi
 from doorman.server.discovery.server_version import VERSION
@@ -130,7 +130,8 @@ class Pipeline:
     async def _handle(
         self, request: Request, info: RequestInfo, warnings: list[str], entry: AuditEntry | None
     ) -> Response:
-        check_size(len(request.body))
+        if len(request.body) > BODY_BYTES_MAX:
+            raise too_large(f"limit is {BODY_BYTES_MAX}")
         user = self._authenticator.authenticate(request)
         if entry is not None:
             entry.info, entry.user = info, user

@@ -64,7 +64,7 @@ class Query:
         return int(text)
 
 
-_NO_QUERY: Final = Query("")
+NO_QUERY: Final = Query("")
 
 
 class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +124,8 @@ class Request(msgspec.Struct, kw_only=True):
     @property
     def impersonates(self) -> bool:
         """Whether any header asks to act as somebody else."""
-        return any(name.startswith(IMPERSONATE) for name in self.headers)
+        names = "\n".join(self.headers)
+        return IMPERSONATE in names and any(name.startswith(IMPERSONATE) for name in self.headers)
 
 
 class EventStream(Protocol):
@@ -162,7 +163,7 @@ def parse_request_info(method: str, path: str, query: Query) -> RequestInfo:
 @lru_cache(maxsize=PATHS_MAX)
 def _parse_path(method: str, path: str) -> RequestInfo:
     """Remembered: whoever creates many of a kind asks for the same path each time."""
-    return _parse(method, path, _NO_QUERY)
+    return _parse(method, path, NO_QUERY)
 
 
 def _parse(method: str, path: str, query: Query) -> RequestInfo:

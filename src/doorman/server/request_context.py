@@ -1,4 +1,6 @@
-"""A request that has been let in, on its way to a handler, and the options it came with."""
+"""A request that has been let in, on its way to a handler: whether what it asks for can be asked for, and the options
+it came with.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -12,11 +14,14 @@ from doorman.api.machinery.decode_errors import DecodeError, json_type
 from doorman.api.machinery.schema import Schema
 from doorman.base.bounds import PATCH_COPY_BYTES_MAX, YAML_WEIGHT
 from doorman.base.errors import (
+    ApiError,
     FieldError,
     bad_request,
     forbidden,
     invalid,
     invalid_object,
+    method_not_allowed,
+    no_such_resource,
     not_supported,
     required,
     too_long,
@@ -29,6 +34,7 @@ from doorman.server.codec.decoding import FIELD_VALIDATIONS
 from doorman.server.codec.request_bodies import BodyError, YamlBodyError, read_body
 from doorman.server.request import Query, Request, RequestInfo
 
+_ON_COLLECTIONS: Final = ("list", "watch", "create", "deletecollection")
 MANAGER_BYTES_MAX: Final = 128
 AGENTS_MAX: Final = 256
 """User agents that are remembered."""
@@ -50,6 +56,40 @@ class RequestContext(msgspec.Struct, kw_only=True):
     """What the audit log is to be told; None: there is none."""
 
 
+def check_scope(call: RequestContext) -> None:
+    """The path names no namespace for what has none, and one for an object of what has one."""
+    info, kind = call.info, call.kind
+    if kind.namespaced:
+        is_misplaced = bool(info.name) and not info.namespace
+    else:
+        is_misplaced = bool(info.namespace) and (kind.resource != "namespaces" or info.name != info.namespace)
+    if is_misplaced:
+        raise no_such_resource()
+
+
+def check_verb(call: RequestContext) -> None:
+    """The kind knows the verb, and the path is that of an object, or of all, as the verb wants it."""
+    info, kind = call.info, call.kind
+    if kind.namespaced and not info.namespace and info.verb not in ("list", "watch"):
+        raise method_not_allowed()
+    is_old_watch = info.verb == "watch" and bool(info.name)  # the prefix /watch/ takes a name too
+    is_named_create = info.verb == "create" and kind.is_custom  # those do not look at the rest of the path
+    is_placed = bool(info.name) is not (info.verb in _ON_COLLECTIONS) or is_old_watch or is_named_create
+    if info.verb not in kind.verbs or not is_placed:
+        raise _refusal(call)
+    if info.verb == "watch" and call.request.method not in ("GET", "HEAD"):
+        raise method_not_allowed()
+
+
+def _refusal(call: RequestContext) -> ApiError:
+    info, kind = call.info, call.kind
+    if info.name and set(kind.verbs) == {"create"}:
+        return no_such_resource()  # what can only be created has no names
+    if kind.is_custom and not info.name and info.verb in ("update", "patch"):
+        return bad_request("name must be provided")
+    return method_not_allowed()
+
+
 def caller_of(
     call: RequestContext, options_kind: str, *, patch_type: str = "", given: DeleteOptions | None = None
 ) -> Caller:
@@ -66,6 +106,7 @@ def caller_of(
         is_apply=patch_type == APPLY_PATCH,
         dry_run=bool(query.all("dryRun")),
         options=_options(query, options_kind, given),
+        sent=(call.request.headers.get("content-type", ""), query.get("fieldValidation"), call.request.body),
         weight_bytes=weight_of(call.request),
     )
 

@@ -57,7 +57,7 @@ class Deadlines:
 
     def begin(self, asked: str) -> Deadline:
         """For the task that runs. `asked` is the request's own wish. Raises the 400 of one that cannot be read."""
-        wish = wished_seconds(asked)
+        wish = wished_seconds(asked) if asked else None
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None, "requests are handled in tasks"
@@ -86,9 +86,7 @@ class Deadlines:
             first.ring()
 
 
-def wished_seconds(asked: str) -> float | None:
-    if not asked:
-        return None
+def wished_seconds(asked: str) -> float:
     try:
         return parse_duration(asked)
     except ValueError as error:

@@ -17,7 +17,7 @@ from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_micro_time, to_time
 from doorman.nodes.status.node_annotations import CONDITIONS, SILENT, SIMULATED
 from doorman.nodes.status.simulated_health import CONDITION_TYPES
-from doorman.registry.cache.stored_object import store_key, to_kept_bytes
+from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.clean_documents import Body, clean_object
 from doorman.registry.fastpath.lease_renewal import MANAGER as KUBELET
 from doorman.snapshot.left_out_claims import LeftOutClaims
@@ -147,7 +147,7 @@ class _Restoration:
             raise SnapshotError(
                 f"{name_of(doc)} cannot be read: {error.message}", "is it a server's output?"
             ) from error
-        key = store_key(kind, metadata.get("namespace", ""), metadata["name"])
+        key = kind.store_key(metadata.get("namespace", ""), metadata["name"])
         self.values[key] = to_kept_bytes(clean)
 
 

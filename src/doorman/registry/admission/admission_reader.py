@@ -11,11 +11,10 @@ from doorman.api.machinery.schema import Document
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.stored_object import Unreadable, store_key
+from doorman.registry.cache.stored_object import Unreadable
 from doorman.registry.cache.usage_totals import UsageTotals
 from doorman.registry.custom.custom_versions import CustomVersions
 from doorman.semantics.pods.pod_resources import Amounts
-from doorman.store.store_contract import ABSENT
 
 LOOKED_UP_MAX: Final = 1000
 """How many documents admission keeps decoded."""
@@ -30,6 +29,8 @@ class AdmissionReader:
     def __init__(self, reader: ObjectReader, versions: CustomVersions) -> None:
         self._reader = reader
         self._versions = versions
+        self.newest_entry: Final = reader.newest_entry
+        """Another one whenever `get` would give something else."""
         self._documents: dict[str, tuple[int, Document]] = {}
         self._usage_totals = UsageTotals(reader)
         self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
@@ -38,8 +39,8 @@ class AdmissionReader:
 
     def get(self, resource: str, namespace: str, name: str) -> Mapping[str, Any] | None:  # a document
         kind = self._reader.kinds.named(resource)
-        key = store_key(kind, namespace, name)
-        entry = self._reader.newest_entry(key)
+        key = kind.store_key(namespace, name)
+        entry = self.newest_entry(key)
         if entry is None:
             return None
         known = self._documents.get(key)
@@ -63,13 +64,8 @@ class AdmissionReader:
             return None
 
     def key(self, resource: str, namespace: str, name: str) -> str:
-        """What `age` takes."""
-        return store_key(self._reader.kinds.named(resource), namespace, name)
-
-    def age(self, key: str) -> int:
-        """Changes whenever `get` would give something else."""
-        entry = self._reader.newest_entry(key)
-        return entry.revision if entry is not None else ABSENT
+        """What `newest_entry` takes."""
+        return self._reader.kinds.named(resource).store_key(namespace, name)
 
     def source(self, resource: str) -> Collection:
         """Its last change is another one whenever `list` would give something else, in any namespace."""

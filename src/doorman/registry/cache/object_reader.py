@@ -7,7 +7,7 @@ from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document
 from doorman.base.errors import not_found
 from doorman.registry.cache.collection import Collection
-from doorman.registry.cache.stored_object import Stored, store_key
+from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.store.store_contract import Entry, Store, StoreEvent
 
@@ -39,12 +39,12 @@ class ObjectReader:
 
     def newest(self, kind: Kind, namespace: str, name: str) -> Document | None:
         """The newest document, also when it is not durable yet."""
-        entry = self._store.peek(store_key(kind, namespace, name))
+        entry = self._store.peek(kind.store_key(namespace, name))
         return self.document(entry) if entry is not None else None
 
     def newest_stored(self, kind: Kind, namespace: str, name: str) -> Stored | None:
         """The same with its view, which is shared with everybody who reads."""
-        entry = self._store.peek(store_key(kind, namespace, name))
+        entry = self._store.peek(kind.store_key(namespace, name))
         return self._cache.stored(entry) if entry is not None else None
 
     def pending(self) -> Iterable[StoreEvent]:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import Object
 from doorman.api.views.pods import Pod
@@ -136,7 +135,3 @@ class _Unborn(Stored):
 def unstored(value: bytes, key: str, revision: int) -> Stored:
     """Kept bytes that were not written (a dry run) in the shape of those that were; new ones have no revision."""
     return (Stored if revision else _Unborn)(Entry("", value, revision, 0), key, msgspec.json.Decoder(Object).decode)
-
-
-def store_key(kind: Kind, namespace: str, name: str) -> str:
-    return f"{kind.storage}/{namespace}/{name}" if kind.namespaced else f"{kind.storage}/{name}"

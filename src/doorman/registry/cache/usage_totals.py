@@ -13,7 +13,7 @@ from doorman.admission.plugin_contract import Weigh
 from doorman.api.kinds import Kind
 from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.stored_object import Stored, store_key
+from doorman.registry.cache.stored_object import Stored
 from doorman.semantics.pods.pod_resources import Amounts
 
 USAGE_TOTALS_MAX: Final = 256
@@ -45,7 +45,7 @@ class _UsageTotal:
         self._reader = reader
         self._kind = kind
         self._namespace = namespace
-        self._prefix = store_key(kind, namespace, "")
+        self._prefix = kind.store_key(namespace, "")
         self._last_change = -1
         self._weights: _Weights = {}
         self._pending: _Weights = {}

@@ -9,6 +9,8 @@ everything that was looked up is still as it was.
     {"generateName":"web-", "spec":{...}}   first: all steps; kept with   namespaces/x @ 12, limitranges as of 40, ...
     {"generateName":"web-", "spec":{...}}   again: the same bytes, new name, if those are unchanged
 
+What a client sends again byte for byte is not even read again.
+
 A name that admission drew at random is drawn anew for each.
 
 Of events, which all say something else, it is enough that they have the same members: who owns the fields depends on
@@ -28,15 +30,20 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.admission.plugin_contract import Docs, Weigh
+from doorman.admission.plugin_contract import Attributes, Docs, Weigh
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.views.admissionregistration import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.collection import Collection
+from doorman.registry.caller import Caller
 from doorman.semantics.pods.pod_resources import Amounts
+from doorman.store.store_contract import Entry
 
+WEBHOOKS: Final = (MUTATING, VALIDATING, MUTATING_POLICIES, MUTATING_BINDINGS)
+"""Kinds that say who else is to be asked about a write."""
 PODS: Final = "pods"
 EVENTS: Final = "events"
 OWN_METADATA: Final = frozenset({"name", "generateName", "ownerReferences"})
@@ -59,8 +66,8 @@ class Reads:
 
     def __init__(self, cluster: AdmissionReader) -> None:
         self._cluster = cluster
-        self._objects: dict[str, int] = {}
-        """Their ages by key."""
+        self._objects: dict[str, Entry | None] = {}
+        """As they were, by key."""
         self._sources: dict[str, Collection] = {}
         self._ages: list[int] = []
         """Of the sources, in their order."""
@@ -95,12 +102,12 @@ class Reads:
     def are_current(self) -> bool:
         """Every pod asks, so nothing of it is a loop in Python."""
         return list(map(_last_change, self._sources.values())) == self._ages and list(
-            map(self._cluster.age, self._objects)
+            map(self._cluster.newest_entry, self._objects)
         ) == list(self._objects.values())
 
     def _note(self, resource: str, namespace: str, name: str) -> None:
         key = self._cluster.key(resource, namespace, name)
-        self._objects.setdefault(key, self._cluster.age(key))
+        self._objects.setdefault(key, self._cluster.newest_entry(key))
 
 
 class CachedCreate:
@@ -198,17 +205,28 @@ def _claim_key(kind: Kind, namespace: str, doc: Document, user: User, manager: s
     return None if uid.encode() in key else key
 
 
-class CreateCache:
-    """Patterns by what was sent, the most recently used ones."""
+def _body_key(namespace: str, caller: Caller) -> bytes:
+    assert caller.sent is not None, "whoever sends nothing does not send it again"
+    media_type, validation, body = caller.sent
+    return _encode((namespace, caller.user, caller.manager, media_type, validation)) + body
 
-    def __init__(self, cluster: AdmissionReader, suffix: Callable[[], str]) -> None:
+
+class CreateCache:
+    """Patterns by what was sent, the most recently used ones. Switched off, it knows none."""
+
+    def __init__(self, cluster: AdmissionReader, suffix: Callable[[], str], *, is_on: bool = True) -> None:
         self._cluster = cluster
         self._suffix = suffix
+        self._is_on = is_on
         self._patterns: OrderedDict[Hashable, CachedCreate | CachedClaim] = OrderedDict()
+        self._bodies: OrderedDict[bytes, tuple[Hashable, str]] = OrderedDict()
+        """Keys, and prefixes of names, by the bytes that were sent."""
 
-    def key(self, kind: Kind, namespace: str, doc: Document, user: User, manager: str) -> Hashable | None:
+    def key(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Hashable | None:
         """The same for wishes that are alike; None when none ever are."""
-        metadata = doc["metadata"]
+        if not self._is_on or caller.is_apply:
+            return None
+        metadata, user, manager = doc["metadata"], caller.user, caller.manager
         if kind.storage == EVENTS:
             if not metadata.keys() <= {"name", "namespace"}:
                 return None
@@ -221,7 +239,30 @@ class CreateCache:
             metadata = {name: value for name, value in metadata.items() if name != "name"}
         return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
 
+    def note_body(self, kind: Kind, namespace: str, key: Hashable, doc: Document, caller: Caller) -> None:
+        """What has this key, read from what the caller sent. A name is not sent again, a warning is said again, and a
+        dry run is let to do what others are not.
+        """
+        metadata = doc["metadata"]
+        if kind.storage != PODS or caller.sent is None or caller.warnings or caller.dry_run:
+            return
+        if metadata.get("name") or not metadata.get("generateName") or len(caller.sent[-1]) > WISH_BYTES_MAX:
+            return
+        self._bodies[_body_key(namespace, caller)] = (key, metadata["generateName"])
+        if len(self._bodies) > PATTERNS_MAX:
+            self._bodies.popitem(last=False)
+
+    def find_body(self, kind: Kind, namespace: str, caller: Caller) -> tuple[CachedCreate, str] | None:
+        """What became of what was sent before in the same bytes, and the prefix of its name."""
+        found = self._bodies.get(_body_key(namespace, caller)) if kind.storage == PODS else None
+        if found is None:
+            return None
+        key, prefix = found
+        pattern = self.find(key)
+        return (pattern, prefix) if isinstance(pattern, CachedCreate) else None
+
     def find(self, key: Hashable) -> CachedCreate | CachedClaim | None:
+        """What became of one with this key, if all that admission looked up for it is as it was."""
         pattern = self._patterns.get(key)
         if pattern is None:
             return None
@@ -231,8 +272,22 @@ class CreateCache:
         self._patterns.move_to_end(key)
         return pattern
 
-    def remember(self, kind: Kind, key: Hashable, doc: Document, reads: Reads, drawn: Sequence[str]) -> None:
-        """Keep what became of a wish, unless it says when that was."""
+    def reads(self) -> Reads:
+        """For admission of a new object: notes what is looked up, beginning with who else would be asked."""
+        reads = Reads(self._cluster)
+        for resource in WEBHOOKS:
+            reads.list(resource)
+        return reads
+
+    def remember(
+        self, kind: Kind, key: Hashable, doc: Document, reads: Reads, attributes: Attributes, warned: Sequence[str]
+    ) -> None:
+        """Keep what became of a wish, unless it says when that was, or somebody decided by more than the key says, or
+        had to warn.
+        """
+        drawn = attributes.drawn
+        if not attributes.is_cacheable or warned:
+            return
         if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
             return
         if (isinstance(key, bytes) and len(key) > WISH_BYTES_MAX) or len(drawn) > 1:

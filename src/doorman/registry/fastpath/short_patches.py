@@ -9,7 +9,7 @@ from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.kinds import Kind
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.base.clock import Clock
-from doorman.registry.cache.stored_object import Stored, store_key
+from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
 from doorman.registry.commit import Committed, Committer, Proposed
@@ -105,7 +105,7 @@ class ShortPatches:
         *,
         is_waited_for: bool = True,
     ) -> Stored | None:
-        key = store_key(kind, namespace, name)
+        key = kind.store_key(namespace, name)
 
         async def propose() -> Proposed | Stored | None:
             entry = self._store.peek(key)

@@ -39,6 +39,8 @@ class ClusterAuthenticator:
         certificates: CertificateUsers | None = None,
     ) -> None:
         self._admin_token = admin_token.encode()
+        self._admin = TokenClaims(user=ADMIN, audiences=tuple(accounts.audiences))
+        self._audiences = frozenset(accounts.audiences)
         self._accounts = accounts
         self._sources: tuple[TokenSource, ...] = (accounts, *others)
         self._certificates = certificates
@@ -62,7 +64,7 @@ class ClusterAuthenticator:
                     return user
         if token := _bearer(request.headers.get("authorization", "")):
             found = self.read_token(token)
-            if found is not None and any(audience in self.audiences for audience in found.audiences):
+            if found is not None and not self._audiences.isdisjoint(found.audiences):
                 return found.user
             is_refused = True
         if is_refused:
@@ -71,7 +73,7 @@ class ClusterAuthenticator:
 
     def read_token(self, token: str) -> TokenClaims | None:
         if hmac.compare_digest(token.encode(), self._admin_token):
-            return TokenClaims(user=ADMIN, audiences=tuple(self.audiences))
+            return self._admin
         for source in self._sources:
             found = source.whose(token)
             if found is not None:

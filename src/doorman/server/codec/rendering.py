@@ -44,18 +44,17 @@ def object_bytes(kind: Kind, stored: Stored) -> bytes:
     return stored.json(_head(kind.group, kind.version, kind.kind))
 
 
-class Renderer:
+class Renderer(msgspec.Struct):
     """One request's way of writing."""
 
-    def __init__(self, accepted: Accepted, *, pretty: bool, include_object: str, now: Instant) -> None:
-        self._accepted = accepted
-        self._pretty = pretty or accepted.pretty
-        self._include_object = include_object
-        self._now = now
-        self._is_first_event = True
+    accepted: Accepted
+    pretty: bool
+    include_object: str
+    now: Instant
+    is_first_event: bool = True
 
     def one(self, kind: Kind, stored: Stored, *, status: int = 200) -> Response:
-        match self._accepted.conversion:
+        match self.accepted.conversion:
             case "":
                 if self._is_plain():
                     return Response(status=status, body=object_bytes(kind, stored))
@@ -68,7 +67,7 @@ class Renderer:
                 raise unusable_for_object(other, kind)
 
     def page(self, kind: Kind, page: Page) -> Response:
-        match self._accepted.conversion:
+        match self.accepted.conversion:
             case "":
                 if self._is_plain() and not kind.conversion:
                     return _list(kind, page)
@@ -88,7 +87,7 @@ class Renderer:
     def documents(self, kind: Kind, docs: list[Document]) -> Response:
         """A list of objects that are not stored."""
         metadata: Document = {"resourceVersion": "0"}
-        if self._accepted.conversion == "Table":
+        if self.accepted.conversion == "Table":
             return self._document(self._table(kind, docs, metadata))
         return self._document(
             {"kind": f"{kind.kind}List", "apiVersion": kind.group_version, "metadata": metadata, "items": docs}
@@ -96,7 +95,7 @@ class Renderer:
 
     def computed(self, kind: Kind, doc: Document) -> Response:
         """One object that is not stored."""
-        if self._accepted.conversion == "Table":
+        if self.accepted.conversion == "Table":
             return self._document(self._table(kind, [doc], {"resourceVersion": "0"}))
         return self._document(doc)
 
@@ -107,17 +106,17 @@ class Renderer:
     @property
     def tells_all_alike(self) -> bool:
         """Whether a line of a watch is the same for everybody who follows the kind."""
-        return not self._accepted.conversion
+        return not self.accepted.conversion
 
     def event(self, kind: Kind, type_: str, stored: Stored) -> bytes:
         """One line of a watch."""
-        if not self._accepted.conversion:
+        if not self.accepted.conversion:
             return b'{"type":"%s","object":%s}\n' % (type_.encode(), object_bytes(kind, stored))
-        if self._accepted.conversion == "Table":
+        if self.accepted.conversion == "Table":
             table = self._table(kind, [stored.document()], _object_meta(stored))
-            if not self._is_first_event:
+            if not self.is_first_event:
                 table["columnDefinitions"] = None
-            self._is_first_event = False
+            self.is_first_event = False
             return _line(type_, table)
         return _line(type_, _partial(document_of(kind, stored)))
 
@@ -126,17 +125,17 @@ class Renderer:
         if ends_initial_events:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         doc: Document = {"kind": kind.kind, "apiVersion": kind.group_version, "metadata": metadata}
-        if self._accepted.conversion == "Table":
+        if self.accepted.conversion == "Table":
             row = {"cells": [], "object": _partial(doc)}
             table = {
                 "kind": "Table",
-                "apiVersion": f"meta.k8s.io/{self._accepted.conversion_version or 'v1'}",
+                "apiVersion": f"meta.k8s.io/{self.accepted.conversion_version or 'v1'}",
                 "metadata": {"resourceVersion": str(revision)},
                 "columnDefinitions": None,
                 "rows": [row],
             }
             return _line("BOOKMARK", table)
-        if self._accepted.conversion:
+        if self.accepted.conversion:
             doc = _partial(doc)
         return _line("BOOKMARK", doc)
 
@@ -146,8 +145,8 @@ class Renderer:
 
     def _made(self, head: Document, member: str, items: Iterable[Document], count: int) -> Response:
         """A list whose items are made for this answer: a short one at once, a long one while it is written."""
-        is_yaml = self._accepted.media_type == YAML
-        form = Form.YAML if is_yaml else Form.INDENTED if self._pretty else Form.COMPACT
+        is_yaml = self.accepted.media_type == YAML
+        form = Form.YAML if is_yaml else Form.INDENTED if self._is_indented else Form.COMPACT
         pieces = list_pieces(head, member, items, form)
         content_type = YAML if is_yaml else JSON
         if count <= AT_ONCE_MAX:
@@ -155,23 +154,27 @@ class Renderer:
         return Response(content_type=content_type, chunks=pieces)
 
     def _is_plain(self) -> bool:
-        return self._accepted.media_type == JSON and not self._pretty
+        return self.accepted.media_type == JSON and not self._is_indented
+
+    @property
+    def _is_indented(self) -> bool:
+        return self.pretty or self.accepted.pretty
 
     def _table(self, kind: Kind, docs: list[Document], metadata: Document) -> Document:
         return table_of(
             kind,
             docs,
             metadata,
-            version=self._accepted.conversion_version or "v1",
-            include_object=self._include_object,
-            now=self._now,
+            version=self.accepted.conversion_version or "v1",
+            include_object=self.include_object,
+            now=self.now,
         )
 
     def _document(self, doc: Any, status: int = 200) -> Response:
-        if self._accepted.media_type == YAML:
+        if self.accepted.media_type == YAML:
             return Response(status=status, content_type=YAML, body=to_yaml(doc))
         body = _encode(doc)
-        return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if self._pretty else body)
+        return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if self._is_indented else body)
 
 
 def _list(kind: Kind, page: Page) -> Response:

@@ -10,8 +10,8 @@ from doorman.api.machinery.nesting import is_deeper
 from doorman.api.machinery.schema import Document
 from doorman.api.machinery.typed_decoding import RepeatedMembers
 from doorman.api.well_known import JSON
-from doorman.base.bounds import BODY_BYTES_MAX, NESTING_MAX, TURN_BYTES_MAX
-from doorman.base.errors import ApiError, bad_request, too_large, unsupported_media_type
+from doorman.base.bounds import NESTING_MAX, TURN_BYTES_MAX
+from doorman.base.errors import ApiError, bad_request, unsupported_media_type
 from doorman.registry.clean_documents import Body
 from doorman.semantics.taints.annotation_lists import syntax_fault
 from doorman.server.codec.negotiation import PROTOBUF, YAML
@@ -34,11 +34,6 @@ class BodyError(ValueError):
 
 class YamlBodyError(BodyError):
     """The same of a body in YAML."""
-
-
-def check_size(length: int) -> None:
-    if length > BODY_BYTES_MAX:
-        raise too_large(f"limit is {BODY_BYTES_MAX}")
 
 
 def media_type(content_type: str) -> str:

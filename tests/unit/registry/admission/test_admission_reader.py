@@ -7,7 +7,6 @@ import pytest
 
 from doorman.admission.plugin_contract import Unconvertible
 from doorman.client.actions import Delete, Patch, PatchType
-from doorman.store.store_contract import ABSENT
 from support.api import running_api
 
 MAPS = "configmaps"
@@ -35,18 +34,21 @@ async def test_document_is_decoded_once_a_version() -> None:
         assert (first["data"], second["data"]) == ({"k": "1"}, {"k": "2"})
 
 
-async def test_age_changes_with_the_object_and_ends_with_it() -> None:
+async def test_newest_entry_changes_with_the_object_and_ends_with_it() -> None:
     async with running_api() as api:
         cluster = api.cluster.registry.cluster
         key = cluster.key(MAPS, "default", "a")
-        ages = [cluster.age(key)]
+        entries = [cluster.newest_entry(key)]
         await api.given(MAPS, config("a"), namespace="default")
-        ages.append(cluster.age(key))
+        entries.append(cluster.newest_entry(key))
         await api.admin.patch(change("a", k="2"))
-        ages.append(cluster.age(key))
+        entries.append(cluster.newest_entry(key))
         await api.admin.delete(Delete(resource=MAPS, namespace="default", name="a"))
-        assert ages[0] == cluster.age(key) == ABSENT
-        assert ABSENT < ages[1] < ages[2]
+        absent, made, changed = entries
+        assert absent is cluster.newest_entry(key) is None
+        assert made is not None
+        assert changed is not None
+        assert made.revision < changed.revision
 
 
 async def test_labels_and_lists_follow_what_is_written() -> None:

@@ -15,6 +15,7 @@ from doorman.registry.cache.stored_object import Stored
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.store.sqlite_store import SqliteStore
+from support.api import Api, running_api
 from support.cluster import Story, run_story
 
 Document = dict[str, Any]
@@ -31,7 +32,7 @@ async def make(story: Story, **metadata: Any) -> Stored:
 
 
 def patterns(story: Story) -> list[bytes]:
-    return list(story.cluster.registry.shortcuts._create_cache._patterns)
+    return list(story.cluster.registry.proposer._create_cache._patterns)
 
 
 def without_names(stored: Stored) -> Document:
@@ -313,3 +314,59 @@ def test_claim_whose_owner_is_not_told_apart_is_like_no_other() -> None:
         assert not patterns(cluster)
 
     run_story(story, nodes=0)
+
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def bodies(api: Api) -> int:
+    return len(api.cluster.registry.proposer._create_cache._bodies)
+
+
+async def test_what_is_sent_again_in_the_same_bytes_comes_out_alike() -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        sent = {"metadata": {"generateName": "web-"}, "spec": SPEC}
+        first, second, third = [(await api.call("POST", PODS, sent))[1] for _ in range(3)]
+        assert bodies(api) == 1
+        names = [made["metadata"]["name"] for made in (first, second, third)]
+        assert len(set(names)) == 3
+        for made in (first, second, third):
+            assert made["metadata"]["name"].startswith("web-")
+            for field in ("name", "uid", "resourceVersion"):
+                del made["metadata"][field]
+            (volume,) = made["spec"]["volumes"]
+            assert made["spec"]["containers"][0]["volumeMounts"][0]["name"] == volume["name"]
+            made["spec"]["volumes"] = made["spec"]["containers"][0]["volumeMounts"] = []
+        assert first == second == third
+
+
+@pytest.mark.parametrize(
+    ("path", "metadata", "known"),
+    [
+        pytest.param(PODS, {"generateName": "web-"}, 1, id="prefix"),
+        pytest.param(PODS, {"name": "web"}, 0, id="name"),
+        pytest.param(PODS, {"generateName": "web-", "colour": "red"}, 0, id="warned-of"),
+        pytest.param(f"{PODS}?dryRun=All", {"generateName": "web-", "resourceVersion": "7"}, 0, id="dry-run"),
+    ],
+)
+async def test_bytes_that_are_known(path: str, metadata: Document, known: int) -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        body = {"metadata": metadata, "spec": SPEC}
+        answers = [await api.answer("POST", path, body) for _ in range(2)]
+        assert bodies(api) == known
+        warnings = [[value for name, value in answer.headers if name == "Warning"] for answer in answers]
+        assert warnings[0] == warnings[1]
+        if "resourceVersion" in metadata:
+            assert (await api.answer("POST", PODS, body)).status == 500
+
+
+async def test_bytes_of_somebody_else_are_read() -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        body = {"metadata": {"generateName": "web-"}, "spec": SPEC}
+        for headers in ({}, {"user-agent": "other/1"}, {"user-agent": "other/1"}):
+            _, made = await api.call("POST", PODS, body, headers=headers)
+            assert made["metadata"]["managedFields"][0]["manager"] == ("other" if headers else "unknown")
+        assert bodies(api) == 2

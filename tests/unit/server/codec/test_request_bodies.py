@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from doorman.base.bounds import BODY_BYTES_MAX
 from doorman.base.errors import ApiError
-from doorman.server.codec.request_bodies import BodyError, as_document, check_size, read_body, read_json, read_yaml
+from doorman.server.codec.request_bodies import BodyError, as_document, read_body, read_json, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -112,12 +111,6 @@ def test_content_type_chooses_the_reader() -> None:
 def test_body_that_is_no_object_is_shown() -> None:
     with pytest.raises(ApiError, match=r"must be of type Pod.*cannot unmarshal array.*\(5b5d\)"):
         as_document(read_json(b"[]"), "Pod", b"[]")
-
-
-def test_size() -> None:
-    check_size(BODY_BYTES_MAX)
-    with pytest.raises(ApiError, match="limit is 3145728"):
-        check_size(BODY_BYTES_MAX + 1)
 
 
 def test_members_by_the_thousand_that_all_occur_twice_are_found_in_linear_time() -> None:
