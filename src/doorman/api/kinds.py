@@ -10,7 +10,7 @@ together with `Kinds.edition`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -142,6 +142,8 @@ class Kinds:
         self.rows = rows
         self._by_path = {(row.group, row.version, row.resource): row for row in self.rows}
         self._by_group_resource: dict[str, Kind] = {}
+        self.named: Callable[[str], Kind] = self._by_group_resource.__getitem__
+        """By `pods` or `daemonsets.apps`; its preferred version."""
         self._by_kind: dict[tuple[str, str, str], Kind] = {}
         for row in self.rows:
             self._by_group_resource.setdefault(row.group_resource, row)
@@ -155,10 +157,6 @@ class Kinds:
 
     def at(self, group: str, version: str, resource: str) -> Kind | None:
         return self._by_path.get((group, version, resource))
-
-    def named(self, group_resource: str) -> Kind:
-        """By `pods` or `daemonsets.apps`; its preferred version."""
-        return self._by_group_resource[group_resource]
 
     def find(self, group_resource: str) -> Kind | None:
         return self._by_group_resource.get(group_resource)

@@ -166,7 +166,8 @@ class ControllerRunner:
                 return
             key, since = self._queue.popitem(last=False)
             began = self._stopwatch()
-            self._metrics_of(key).waited.observe(began - since)
+            metrics = self._metrics_of(key)
+            metrics.waited.observe(began - since)
             try:
                 result = self.controller.reconcile(key, now)
             except Exception as error:  # noqa: BLE001  a bug with one key must not stop the others
@@ -176,7 +177,7 @@ class ControllerRunner:
             if result.actions:
                 self._began[key] = began
             else:
-                self._metrics_of(key).worked.observe(self._stopwatch() - began)
+                metrics.worked.observe(self._stopwatch() - began)
         if self._queue:
             self._soon()
 

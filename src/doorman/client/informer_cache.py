@@ -4,7 +4,7 @@ One owner (the informer's pump) calls `put` and `remove`; everybody else reads. 
 are given.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -45,16 +45,16 @@ class InformerCache(Generic[T]):
     def __init__(
         self,
         indexers: Mapping[str, Indexer[T]] | None = None,
-        is_filed_alike: Callable[[T, T], bool] = lambda _one, _other: False,
+        moved: Callable[[T, T], Iterable[str] | None] = lambda _old, _new: None,
     ) -> None:
-        """`is_filed_alike`: whether it is certain that two versions are in the same places of all indexes."""
+        """`moved`: the indexes in which two versions may be in different places; None: in any."""
         self._objects: dict[str, T] = {}
         self._keys: list[str] | None = []
         """In order; None when they have changed since they were last asked for."""
         self._list: list[T] | None = None
         """What was given to whoever asked last; None when something has changed since."""
         self._indexers = dict(indexers or {})
-        self._is_filed_alike = is_filed_alike
+        self._moved = moved
         self._indexes: dict[str, dict[str, dict[str, None]]] = {name: {} for name in self._indexers}
         """Keys only: a new version in the same places changes nothing here."""
         self._orders: dict[tuple[str, str], list[str]] = {}
@@ -102,10 +102,11 @@ class InformerCache(Generic[T]):
         self._objects[key] = value
         self._list = None
         if old is None:
-            self._keys = None
-        elif self._is_filed_alike(old, value):
-            return old
-        for name, indexer in self._indexers.items():
+            self._keys = moved = None
+        else:
+            moved = self._moved(old, value)
+        for name in self._indexers if moved is None else moved:
+            indexer = self._indexers[name]
             places = indexer(value)
             if old is not None:
                 before = indexer(old)

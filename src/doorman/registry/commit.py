@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from doorman.api.kinds import Kind
+from doorman.base.bounds import STORED_BYTES_MAX
 from doorman.base.errors import ApiError, stale
 from doorman.registry.caller import Caller
 from doorman.registry.object_size import bounded
@@ -90,7 +91,7 @@ class Committer:
                     await _done(proposed.undo)
                     return Committed(proposed, None)
                 value = proposed.value
-                if value is not None and not proposed.is_bounded:
+                if value is not None and len(value) > STORED_BYTES_MAX and not proposed.is_bounded:
                     value = bounded(kind, value, is_apply=caller.is_apply)
                 write = Write(proposed.key, value, proposed.expected)
                 is_sent = True

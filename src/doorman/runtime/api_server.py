@@ -33,7 +33,7 @@ from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceCla
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.runtime.access.credentials import Credentials
-from doorman.runtime.components.loopback_client import LoopbackClient, RequestObserver
+from doorman.runtime.components.loopback_client import LoopbackClient
 from doorman.runtime.defaults.default_objects import api_service, bootstrap, until_answered
 from doorman.runtime.defaults.default_roles import ensure_roles
 from doorman.runtime.defaults.role_table import node_rules
@@ -129,8 +129,8 @@ class ApiServer:
     def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
         """A client in process that acts as a user."""
         user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))
-        requests = RequestObserver(self.request_metrics, self._clock)
-        return LoopbackClient(self.registry, self._pods, self.authorizer, self._guard, requests, user, manager)
+        counts, clock = self.request_metrics, self._clock
+        return LoopbackClient(self.registry, self._pods, self.authorizer, self._guard, counts, clock, user, manager)
 
     def system_client(self) -> LoopbackClient:
         """As the API server itself."""

@@ -10,7 +10,6 @@ durable; readers see it). The memory store does both at once, the SQLite store p
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import takewhile
 
 from doorman.base.reader_faults import ReaderFaults
 from doorman.store.store_contract import ABSENT, ANSWER_SECONDS, Compacted, Conflict, Entry, StoreEvent, Write
@@ -78,7 +77,8 @@ class KeyIndex:
             self.revision = event.revision
             self.unpublished.popleft()
             self._history.append(event)
-            self._history_bytes += _weight(event)
+            if event.entry is not None:
+                self._history_bytes += len(event.entry.value)
         self._wake()
 
     def follow(self, events: Sequence[StoreEvent], revision: int) -> None:
@@ -90,8 +90,8 @@ class KeyIndex:
                 self.newest.pop(event.key, None)
             else:
                 self.newest[event.key] = event.entry
+                self._history_bytes += len(event.entry.value)
             self._history.append(event)
-            self._history_bytes += _weight(event)
         if revision > self.revision:
             self.revision = revision
         self._wake()
@@ -126,7 +126,11 @@ class KeyIndex:
     def events_after(self, revision: int) -> Sequence[StoreEvent]:
         if revision < self.oldest:
             raise Compacted(revision, self.oldest)
-        newest = list(takewhile(lambda event: event.revision > revision, reversed(self._history)))
+        newest: list[StoreEvent] = []
+        for event in reversed(self._history):
+            if event.revision <= revision:
+                break
+            newest.append(event)
         newest.reverse()
         return newest
 
@@ -140,7 +144,8 @@ class KeyIndex:
         history = self._history
         while len(history) > self._history_events_max or self._history_bytes > self._history_bytes_max:
             gone = history.popleft()
-            self._history_bytes -= _weight(gone)
+            if gone.entry is not None:
+                self._history_bytes -= len(gone.entry.value)
             self.oldest = gone.revision
 
 
@@ -193,7 +198,3 @@ class KeyIndexReader:
 
     def add_waker(self, waker: Callable[[], None]) -> None:
         self._index.add_waker(waker)
-
-
-def _weight(event: StoreEvent) -> int:
-    return len(event.entry.value) if event.entry is not None else 0

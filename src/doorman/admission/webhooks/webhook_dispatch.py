@@ -19,6 +19,7 @@ Nothing here opens a connection: that is the `Post` it is given.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Final, Protocol
 
 from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm
@@ -39,6 +40,8 @@ MUTATING_PLUGIN: Final = "MutatingAdmissionWebhook"
 VALIDATING_PLUGIN: Final = "ValidatingAdmissionWebhook"
 TIMEOUT_SECONDS_MAX: Final = 30
 _WITHOUT_SIDE_EFFECTS: Final = frozenset({"None", "NoneOnDryRun"})
+
+_last_change: Final = attrgetter("last_change")
 
 
 class Unanswered(Exception):
@@ -87,7 +90,7 @@ class Webhooks:
 
     def is_idle(self, cluster: ClusterReader) -> bool:
         """Whether there is nobody to ask about anything."""
-        seen = [source.last_change for source in self._sources]
+        seen = list(map(_last_change, self._sources))
         if seen != self._seen:
             self._mutating = () if MUTATING_PLUGIN in self._disabled else _webhooks(cluster, MUTATING)
             self._validating = () if VALIDATING_PLUGIN in self._disabled else _webhooks(cluster, VALIDATING)

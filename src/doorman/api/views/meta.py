@@ -145,6 +145,6 @@ def orphanage_of(obj: HasMeta) -> tuple[str, ...]:
     return () if controller_of(obj.metadata) is not None else (obj.metadata.namespace,)
 
 
-def has_same_owners(one: HasMeta, other: HasMeta) -> bool:
-    """Of two versions of an object."""
-    return one.metadata.owner_references == other.metadata.owner_references
+def moved_with_owners(old: HasMeta, new: HasMeta) -> tuple[str, ...] | None:
+    """The indexes in which two versions may be in different places, where all go by owners; None: in any."""
+    return () if old.metadata.owner_references == new.metadata.owner_references else None

@@ -4,7 +4,7 @@ Pods that have ended are kept until they are collected, thousands of them. Who a
 owner has, means none of those: the unfinished ones have indexes of their own, so that the others cost nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from doorman.api.views.meta import orphanage_of, owner_uids
@@ -48,13 +48,24 @@ POD_INDEXERS: Final[Mapping[str, Callable[[Pod], tuple[str, ...]]]] = {
 }
 
 
-def is_filed_alike(one: Pod, other: Pod) -> bool:
-    """Whether it is certain that two versions of a pod are in the same places of all indexes."""
-    before, after = one.metadata, other.metadata
-    return (
-        one.status.phase == other.status.phase
-        and bool(before.deletion_timestamp) is bool(after.deletion_timestamp)
-        and (one.spec is other.spec or one.spec.node_name == other.spec.node_name)
-        and before.owner_references == after.owner_references
-        and one.status.resource_claim_statuses == other.status.resource_claim_statuses
-    )
+_OF_NODES: Final = (BY_NODE, UNFINISHED_BY_NODE)
+_OF_ENDS: Final = (BY_END,)
+
+
+def moved_between(old: Pod, new: Pod) -> Sequence[str] | None:
+    """The indexes in which two versions of a pod may be in different places; None: in any. What else its spec says,
+    such as its volumes, is never changed. A pod is bound once and marked once, and both are asked for thousands of
+    times a second.
+    """
+    before, after = old.metadata, new.metadata
+    if (
+        before.uid != after.uid
+        or old.status.phase != new.status.phase
+        or before.owner_references != after.owner_references
+        or old.status.resource_claim_statuses != new.status.resource_claim_statuses
+    ):
+        return None
+    is_moved = old.spec is not new.spec and old.spec.node_name != new.spec.node_name
+    if bool(before.deletion_timestamp) is bool(after.deletion_timestamp):
+        return _OF_NODES if is_moved else ()
+    return (*_OF_NODES, *_OF_ENDS) if is_moved else _OF_ENDS

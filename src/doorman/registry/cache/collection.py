@@ -295,20 +295,18 @@ class Collection:
 
     def _refile(self, change: CacheChange) -> None:
         assert self._by_node is not None
-        if change.old is not None:
-            view = change.old.view
-            if change.new is not None and change.new.view_after(change.old, self._pod_views).spec is view.spec:
-                self._by_node[change.new.view.spec.node_name][change.new.key] = change.new
-                return
-            node = view.spec.node_name
-            if change.new is None or change.new.view.spec.node_name != node:
-                filed = self._by_node.get(node)
+        old, new = change.old, change.new
+        after = new.view.spec.node_name if new is not None else None
+        if old is not None:
+            before = old.view.spec.node_name
+            if before != after:
+                filed = self._by_node.get(before)
                 if filed is not None:
-                    filed.pop(change.old.key, None)
+                    filed.pop(old.key, None)
                     if not filed:
-                        del self._by_node[node]
-        if change.new is not None:
-            self._by_node.setdefault(change.new.view.spec.node_name, {})[change.new.key] = change.new
+                        del self._by_node[before]
+        if new is not None and after is not None:
+            self._by_node.setdefault(after, {})[new.key] = new
 
     def _place(self, stream: Stream) -> dict[int, Stream]:
         for field in PINNED_FIELDS:
@@ -326,9 +324,10 @@ class Collection:
             for place in self._pins_of(change):
                 streams += place.values()
         events: dict[EventType, StreamEvent] = {}
+        everything = EventType.DELETED if change.new is None else EventType.MODIFIED if change.old else EventType.ADDED
         for stream in streams:
             try:
-                type_ = transition(change, stream.selection)
+                type_ = everything if stream.takes_everything else transition(change, stream.selection)
             except Exception as error:  # noqa: BLE001  of one selection: the others are told
                 self.caught("watch", error, change.new or change.old)
                 stream.close()  # it lists again: a gap would go unnoticed

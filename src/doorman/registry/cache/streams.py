@@ -27,6 +27,8 @@ class EventType(StrEnum):
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"
 
+    __hash__ = str.__hash__  # an enum's own is written in Python, and every change asks
+
 
 class CacheChange(msgspec.Struct, frozen=True, gc=False):
     """One write to one kind. `old` None: it began to exist; `new` None: it is gone."""
@@ -69,6 +71,7 @@ class Stream:
 
     def __init__(self, selection: Selection, followed: Followed, reader: str) -> None:
         self.selection = selection
+        self.takes_everything = selection.is_everything and not selection.namespace
         self._followed = followed
         self._buffer: deque[StreamEvent] = deque()
         self._bytes = 0

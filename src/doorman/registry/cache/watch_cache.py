@@ -56,7 +56,8 @@ class WatchCache:
 
     def stored(self, entry: Entry) -> Stored:
         """An entry of the store as an object: the published one, with its view, if it is that."""
-        collection, key = self._locate(entry.key)
+        storage, _, key = entry.key.partition("/")
+        collection = self._collections.get(storage) or self.collection(storage)
         published: Stored | None = collection.objects.get(key)
         if published is not None and published.revision == entry.revision:
             return published
@@ -64,6 +65,8 @@ class WatchCache:
 
     def is_aside(self, store_key: str) -> bool:
         """Whether nobody sees it because it cannot be read."""
+        if not self.faults.counts:
+            return False
         collection, key = self._locate(store_key)
         return key in collection.aside
 

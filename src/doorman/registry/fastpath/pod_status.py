@@ -95,18 +95,19 @@ def status_patch_of(body: Any) -> StatusPatch | None:  # any JSON value
     for condition in conditions:
         if not isinstance(condition, dict) or condition.get("type") not in TYPES or "$patch" in condition:
             return None
-        if not all(value or value is None for value in condition.values()):
+        if [value for value in condition.values() if not value and value is not None]:
             return None  # what is empty is left out, which takes the type table to know
     members = {name: value for name, value in status.items() if name not in (_CONDITIONS, _ORDER)}
-    names = [name for name, *_ in _claim_names(members.get(_CLAIMS))]
-    if len(set(names)) < len(names):
-        return None
+    if _CLAIMS in members:
+        names = [name for name, *_ in _claim_names(members[_CLAIMS])]
+        if len(set(names)) < len(names):
+            return None
     for name, value in members.items():
         if not value and value is not None:
             if name != _NOMINATED:
                 return None
             members[name] = None
-    wanted = tuple(one["type"] for one in order) if order is not None else None
+    wanted = tuple([one["type"] for one in order]) if order is not None else None
     return StatusPatch(metadata.get("uid", ""), conditions, wanted, members, status)
 
 

@@ -1,10 +1,10 @@
 """By which indexes informers file the objects of each kind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.views.meta import has_same_owners, orphanage_of, owner_uids
-from doorman.api.views.pod_indexes import POD_INDEXERS, is_filed_alike
+from doorman.api.views.meta import moved_with_owners, orphanage_of, owner_uids
+from doorman.api.views.pod_indexes import POD_INDEXERS, moved_between
 from doorman.api.views.resource.devices import SLICES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.views.services import addresses_of, selecting_in
@@ -36,16 +36,11 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
 }
 """By group resource. Every kind has `namespace` and `owner` besides its own."""
 
-ALIKE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "pods": is_filed_alike,
-    "services": lambda _one, _other: False,
-    SLICES: lambda _one, _other: False,
-    CLAIMS: lambda _one, _other: False,
-    ATTACHMENTS: lambda _one, _other: False,
-    VOLUMES: lambda _one, _other: False,
-    VOLUME_CLAIMS: lambda _one, _other: False,
+MOVED: Final[Mapping[str, Callable[[Any, Any], Sequence[str] | None]]] = {
+    "pods": moved_between,
+    **dict.fromkeys(("services", SLICES, CLAIMS, ATTACHMENTS, VOLUMES, VOLUME_CLAIMS), lambda _old, _new: None),
 }
-"""Whether it is certain that no index tells two versions apart. All others ask for nothing but the owners."""
+"""The indexes that may tell two versions apart; None: any may. All others ask for nothing but the owners."""
 
 COMMON_INDEXERS: Final[Mapping[str, Indexer[Any]]] = {
     "namespace": lambda obj: (obj.metadata.namespace,),
@@ -56,4 +51,4 @@ COMMON_INDEXERS: Final[Mapping[str, Indexer[Any]]] = {
 def indexed_cache(resource: str) -> InformerCache[Any]:
     """An empty cache of that kind, with the indexes that components ask for."""
     indexers = {**COMMON_INDEXERS, **INDEXERS.get(resource, {})}
-    return InformerCache(indexers, ALIKE.get(resource, has_same_owners))
+    return InformerCache(indexers, MOVED.get(resource, moved_with_owners))

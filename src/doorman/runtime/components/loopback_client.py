@@ -43,26 +43,6 @@ _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 
 
-class RequestObserver(msgspec.Struct, frozen=True):
-    """Counts what components ask as requests are counted, whoever makes them."""
-
-    metrics: RequestMetrics
-    clock: Clock
-
-    async def counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> T:
-        began = self.clock.now()
-        try:
-            result = await work
-        except ApiError as error:
-            self.metrics.observe(info, error.code, self.clock.now() - began)
-            raise
-        self.metrics.observe(info, code, self.clock.now() - began)
-        return result
-
-    def refused(self, info: RequestInfo, error: ApiError) -> None:
-        self.metrics.observe(info, error.code, 0.0)
-
-
 class LoopbackClient:
     """Acts as one user, under one field manager's name."""
 
@@ -72,7 +52,8 @@ class LoopbackClient:
         pods: PodOperations,
         authorizer: Authorizer,
         guard: EscalationGuard,
-        requests: RequestObserver,
+        requests: RequestMetrics,
+        clock: Clock,
         user: User,
         manager: str,
     ) -> None:
@@ -81,6 +62,7 @@ class LoopbackClient:
         self._authorizer = authorizer
         self._guard = guard
         self._requests = requests
+        self._clock = clock
         self._caller = Caller(user=user, manager=manager)
         self._may_act: Callable[[], bool] | None = None
 
@@ -89,9 +71,16 @@ class LoopbackClient:
         self._may_act = may_act
         return self
 
-    def _counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> Awaitable[T]:
-        counted = self._requests.counted(info, code, work)
-        return counted if self._may_act is None else self._while_it_leads(counted)
+    async def _counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> T:
+        """What components ask is counted as all requests are, whoever makes them."""
+        began = self._clock.now()
+        try:
+            result = await (work if self._may_act is None else self._while_it_leads(work))
+        except ApiError as error:
+            self._requests.observe(info, error.code, self._clock.now() - began)
+            raise
+        self._requests.observe(info, code, self._clock.now() - began)
+        return result
 
     async def _while_it_leads(self, work: Awaitable[T]) -> T:
         """For as long only as nobody else can have taken the lease: what is written later, by a store that did not
@@ -109,12 +98,12 @@ class LoopbackClient:
 
     def count_renewals(self, times: int, seconds: float) -> None:
         """Leases that were renewed together are requests of their nodes, each."""
-        kind = self._kind(LEASES)
+        kind = self._registry.kinds.named(LEASES)
         info = self._info("update", kind, NODE_LEASE_NAMESPACE, "-", "")
-        self._requests.metrics.observe(info, 200, seconds, times=times)
+        self._requests.observe(info, 200, seconds, times=times)
 
     async def create(self, action: Create) -> Stored:
-        kind = self._kind(action.resource)
+        kind = self._registry.kinds.named(action.resource)
         info = self._authorize("create", kind, action.namespace)
         return await self._counted(info, 201, self._create(kind, action))
 
@@ -134,7 +123,7 @@ class LoopbackClient:
         )
 
     async def update(self, action: Update) -> Stored:
-        kind = self._kind(action.resource)
+        kind = self._registry.kinds.named(action.resource)
         info = self._authorize("update", kind, action.namespace, action.name, action.subresource)
         return await self._counted(info, 200, self._update(kind, action))
 
@@ -152,14 +141,19 @@ class LoopbackClient:
         return written.stored
 
     async def patch(self, action: Patch) -> Stored:
-        kind = self._kind(action.resource)
+        kind = self._registry.kinds.named(action.resource)
         info = self._authorize("patch", kind, action.namespace, action.name, action.subresource)
         return await self._counted(info, 200, self._patch(kind, action))
 
     async def _patch(self, kind: Kind, action: Patch) -> Stored:
         if action.subresource == "scale":
             return await self._scale(kind, action)
-        stored = await self._patch_shortly(kind, action)
+        if kind.storage == "pods" and action.subresource == "status":
+            stored = await self._patch_pod_status(kind, action)
+        elif kind.storage == CLAIMS and action.type is PatchType.STRATEGIC:
+            stored = await self._patch_claim(kind, action)
+        else:
+            stored = None
         if stored is not None:
             return stored
         patch = PatchBody(type=str(action.type), body=Body(action.body))
@@ -172,21 +166,17 @@ class LoopbackClient:
         )
         return written.stored
 
-    async def _patch_shortly(self, kind: Kind, action: Patch) -> Stored | None:
+    async def _patch_claim(self, kind: Kind, action: Patch) -> Stored | None:
         """None, and nothing is done, when the patch takes the long way."""
-        if kind.storage == CLAIMS and action.type is PatchType.STRATEGIC:
-            patch = claim_patch_of(action.body, action.subresource)
-            if patch is None:
-                return None
-            short = self._registry.short_patches
-            return await short.claim(
-                kind, action.namespace, action.name, patch, self._caller, is_waited_for=action.is_waited_for
-            )
-        if kind.storage == "pods" and action.subresource == "status":
-            return await self._patch_pod_status(kind, action)
-        return None
+        patch = claim_patch_of(action.body, action.subresource)
+        if patch is None:
+            return None
+        return await self._registry.short_patches.claim(
+            kind, action.namespace, action.name, patch, self._caller, is_waited_for=action.is_waited_for
+        )
 
     async def _patch_pod_status(self, kind: Kind, action: Patch) -> Stored | None:
+        """As above."""
         caller = self._caller
         if action.type is PatchType.STRATEGIC:
             status_patch = status_patch_of(action.body)
@@ -223,7 +213,7 @@ class LoopbackClient:
             kind,
             action.namespace,
             action.name,
-            lambda live: plan.on(live, self._requests.clock.now()),
+            lambda live: plan.on(live, self._clock.now()),
             caller,
             subresource=action.subresource,
         )
@@ -272,12 +262,12 @@ class LoopbackClient:
 
     async def evict(self, namespace: str, name: str) -> None:
         """As `kubectl drain` asks for it: a budget may refuse with 429."""
-        info = self._authorize("create", self._kind("pods"), namespace, name, "eviction")
+        info = self._authorize("create", self._registry.kinds.named("pods"), namespace, name, "eviction")
         eviction: Document = {"metadata": {"name": name, "namespace": namespace}}
         await self._counted(info, 201, self._pods.evict(namespace, name, eviction, self._caller))
 
     async def delete(self, action: Delete) -> None:
-        kind = self._kind(action.resource)
+        kind = self._registry.kinds.named(action.resource)
         info = self._authorize("delete", kind, action.namespace, action.name)
         preconditions = Preconditions(uid=action.uid or None, resource_version=action.resource_version or None)
         options = DeleteOptions(
@@ -289,16 +279,13 @@ class LoopbackClient:
         await self._counted(info, 200, work)
 
     async def bind(self, action: Bind) -> None:
-        info = self._authorize("create", self._kind("pods"), action.namespace, action.name, "binding")
+        info = self._authorize("create", self._registry.kinds.named("pods"), action.namespace, action.name, "binding")
         binding: dict[str, Any] = {
             "metadata": {"name": action.name, "namespace": action.namespace, "uid": action.uid},
             "target": {"kind": "Node", "name": action.node},
         }
         work = self._pods.bind(action.namespace, action.name, binding, self._caller)
         await self._counted(info, 201, work)
-
-    def _kind(self, resource: str) -> Kind:
-        return self._registry.kinds.named(resource)
 
     def _authorize(self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> RequestInfo:
         """What is asked, if it may be."""
@@ -314,7 +301,7 @@ class LoopbackClient:
             error = refusal(user, info, decision.reason)
             # Somebody has changed the default roles, or a controller does what its role does not foresee.
             _log.warning("a component may not do what it must: %s", error.message)
-            self._requests.refused(info, error)
+            self._requests.observe(info, error.code, 0.0)
             raise error
         return info
 
