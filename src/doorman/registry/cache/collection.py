@@ -215,11 +215,14 @@ class Collection:
         """The revision of the oldest change that is kept."""
         return self._changes[0].revision if self._changes else None
 
-    def check(self, new: Stored, old: Stored | None, *, is_doubtful: bool = False) -> None:
+    def check(self, new: Stored, old: Stored | None, *, is_doubtful: bool = False, is_overtaken: bool = False) -> None:
         """Raise `Unreadable` when a new version has no view, where somebody follows and is about to need it, or where
-        it may be anything: others write to the store.
+        it may be anything: others write to the store. A pod's version that is overtaken, such as one that is marked
+        for its eviction before it is deleted, is passed on in bytes: informers are told of the next.
         """
-        if self._by_node is not None:
+        if self._by_node is not None and is_overtaken and old is not None and not is_doubtful:
+            new.base = old.base or old
+        elif self._by_node is not None:
             _ = new.view_after(old, self._pod_views) if old is not None else new.view
         elif self._streams:
             _ = new.view
@@ -296,9 +299,11 @@ class Collection:
     def _refile(self, change: CacheChange) -> None:
         assert self._by_node is not None
         old, new = change.old, change.new
+        if new is not None and new.base is not None:
+            return  # the next one is
         after = new.view.spec.node_name if new is not None else None
         if old is not None:
-            before = old.view.spec.node_name
+            before = (old.base or old).view.spec.node_name
             if before != after:
                 filed = self._by_node.get(before)
                 if filed is not None:

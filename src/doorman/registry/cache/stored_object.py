@@ -51,7 +51,7 @@ def to_kept_bytes(doc: Document) -> bytes:
 class Stored:
     """One version of one object. Never changed; the view is decoded when first asked for."""
 
-    __slots__ = ("_decoder", "_view", "key", "revision", "value")
+    __slots__ = ("_decoder", "_view", "base", "key", "revision", "value")
 
     def __init__(self, entry: Entry, key: str, decoder: Callable[[bytes], Any]) -> None:
         self.key = key
@@ -60,6 +60,8 @@ class Stored:
         self.value = entry.value
         self._decoder = decoder
         self._view: Any = None
+        self.base: Stored | None = None
+        """Of a version that the next one followed at once: the last before it that somebody looked at."""
 
     @property
     def namespace(self) -> str:
@@ -90,9 +92,10 @@ class Stored:
 
     def view_after(self, before: "Stored", views: PodViews) -> Pod:
         """The view of a pod whose version before this one is known."""
-        if self._view is None and before._view is not None:
+        base = before.base or before
+        if self._view is None and base._view is not None:
             try:
-                self._view = views.decode_after(self.json(ITEM_HEAD), before._view, before.value)
+                self._view = views.decode_after(self.json(ITEM_HEAD), base._view, base.value)
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 raise Unreadable(self.key, error) from error
         view: Pod = self.view
@@ -100,7 +103,7 @@ class Stored:
 
     def forget_view(self) -> None:
         """A version that is past is kept for its bytes; its view is made again should somebody want it."""
-        self._view = None
+        self._view = self.base = None
 
     @property
     def labels(self) -> dict[str, str]:

@@ -77,9 +77,10 @@ class WatchCache:
     def _pull(self) -> None:
         if self._epoch != self._store.epoch:
             self._read_anew()
-        for event in self._store.events_after(self.revision):
+        events = self._store.events_after(self.revision)
+        for at, event in enumerate(events, 1):
             try:
-                self._take(event)
+                self._take(event, is_overtaken=at < len(events) and events[at].key == event.key)
             except Exception as error:  # noqa: BLE001  a fault of ours, of which nobody but readers of the kind may know
                 self.faults.caught("watchcache", error, key=event.key, revision=event.revision)
                 self._rebuild(self._locate(event.key)[0])
@@ -97,7 +98,7 @@ class WatchCache:
             collection.load(Stored(entry, key, collection.decoder))
         self.close_streams()
 
-    def _take(self, event: StoreEvent) -> None:
+    def _take(self, event: StoreEvent, *, is_overtaken: bool) -> None:
         collection, key = self._locate(event.key)
         if event.revision <= collection.loaded:
             return
@@ -108,7 +109,7 @@ class WatchCache:
         new = Stored(event.entry, key, collection.decoder) if event.entry is not None else None
         if new is not None:
             try:
-                collection.check(new, old, is_doubtful=self._is_shared)
+                collection.check(new, old, is_doubtful=self._is_shared, is_overtaken=is_overtaken)
             except Unreadable as error:
                 collection.set_aside(new, error)
                 new = None
