@@ -31,7 +31,7 @@ from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.front_process import Front
 from doorman.runtime.settings import Settings
 from doorman.store import writer_process
-from doorman.store.data_directory import MARK
+from doorman.store.database import MARK
 from doorman.store.store_contract import Store, Unusable
 from sim.sim_disk import SimDisk
 from sim.sim_grpc import EtcdLink, SimChannel

@@ -12,8 +12,8 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
-from doorman.store.data_directory import DATABASE, MARK, PRIVATE_FILE, PRIVATE_FOLDER
-from doorman.store.database import FORMAT, WITHOUT_CHECKSUMS, look
+from doorman.store.data_directory import DATABASE, PRIVATE_FILE, PRIVATE_FOLDER
+from doorman.store.database import FORMAT, MARK, WITHOUT_CHECKSUMS, look
 from doorman.store.store_contract import Unusable
 
 KEYS: Final = "pki"

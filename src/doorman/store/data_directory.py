@@ -1,9 +1,7 @@
-"""The data directory and its files: whose they are, who may read them, and whether the newest of them are all there.
+"""The data directory and its files: whose they are, who may read them, and who uses them now.
 
 Files are the owner's alone whatever they were before, and so is the directory, unless it is somebody else's or shared
-(`/tmp`). Beside the database lies a mark, `store.db-revision`: the revision of the last group that was made durable.
-The writer notes it after each group, so it is never ahead of the disk; a database that ends before it has lost
-something, such as its write-ahead log.
+(`/tmp`).
 """
 
 import contextlib
@@ -18,14 +16,11 @@ from typing import Final
 from doorman.store.store_contract import Unusable
 
 DATABASE: Final = "store.db"
-MARK: Final = "store.db-revision"
 PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700
 FAREWELL_STEPS: Final = 50
 FAREWELL_STEP_SECONDS: Final = 0.01
 """How long the directory may still be held: the writer of a server that was killed is at its last group."""
-MARK_BYTES: Final = 20
-"""As many digits as a revision can have."""
 
 
 def make_private(directory: Path) -> None:
@@ -44,43 +39,6 @@ def _chmod(path: Path, mode: int) -> None:
     if stat.S_IMODE(path.stat().st_mode) != mode:
         with contextlib.suppress(PermissionError):  # of another owner, who may have his reasons
             path.chmod(mode)
-
-
-class RevisionMark:
-    """Where the writer notes how far it has come. It is not synced: what the system loses with it is only its age."""
-
-    def __init__(self, file: Path) -> None:
-        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-
-    def note(self, revision: int) -> None:
-        os.pwrite(self._descriptor, b"%0*d\n" % (MARK_BYTES, revision), 0)
-
-    def close(self) -> None:
-        os.close(self._descriptor)
-
-
-def check_mark(directory: Path, revision: int) -> None:
-    """Raise `Unusable` when the database ends before the last write that was acknowledged."""
-    file = directory / MARK
-    try:
-        text = file.read_text(errors="replace").strip()
-    except FileNotFoundError:
-        return
-    if text and not (text.isascii() and text.isdecimal()):
-        raise Unusable(
-            f"{file} is damaged: it does not hold a revision",
-            f"remove it to start with what {DATABASE} holds, up to revision {revision}",
-        )
-    acknowledged = int(text or 0)
-    if acknowledged > revision:
-        log = directory / f"{DATABASE}-wal"
-        # Whoever looks makes an empty one.
-        lost = "" if log.exists() and log.stat().st_size else f" ({DATABASE}-wal is missing)"
-        raise Unusable(
-            f"{directory / DATABASE} has lost writes: it ends at revision {revision}, "
-            f"but revision {acknowledged} was acknowledged{lost}",
-            f"restore {DATABASE} and {DATABASE}-wal from a backup, or remove {MARK} to start without what is lost",
-        )
 
 
 def sync_files(directory: Path) -> None:

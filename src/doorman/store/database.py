@@ -15,9 +15,14 @@ format 1 have none; they get the column when they are opened to be written.
 Whoever closes the last connection folds the write-ahead log into the file and removes it. So what a disk once gave back
 wrongly would be lost for good: it is looked at by connections that only read (`look`), which leave everything as it is,
 before one that writes is opened.
+
+Beside the file lies a mark, `store.db-revision`: the revision of the last group that was made durable. The writer notes
+it after each group, so it is never ahead of the disk; a file that ends before it has lost something, such as its
+write-ahead log.
 """
 
 import contextlib
+import os
 import sqlite3
 import struct
 from collections.abc import Sequence
@@ -26,9 +31,15 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from zlib import crc32
 
+from doorman.store.data_directory import DATABASE, PRIVATE_FILE
+from doorman.store.store_contract import Unusable
+
 FORMAT: Final = 2
 WITHOUT_CHECKSUMS: Final = 1
 ROWS_PER_STATEMENT_MAX: Final = 1024
+MARK: Final = "store.db-revision"
+MARK_BYTES: Final = 20
+"""As many digits as a revision can have."""
 _NUMBERS: Final = struct.Struct("<QQ")
 
 Row: TypeAlias = tuple[int, str, int, bytes | None]
@@ -172,3 +183,40 @@ def _insert(rows: int) -> str:
 
 def _delete(rows: int) -> str:
     return "DELETE FROM log WHERE revision IN (" + ",".join(["?"] * rows) + ")"
+
+
+class RevisionMark:
+    """Where the writer notes how far it has come. It is not synced: what the system loses with it is only its age."""
+
+    def __init__(self, file: Path) -> None:
+        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+
+    def note(self, revision: int) -> None:
+        os.pwrite(self._descriptor, b"%0*d\n" % (MARK_BYTES, revision), 0)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def check_mark(directory: Path, revision: int) -> None:
+    """Raise `Unusable` when the database ends before the last write that was acknowledged."""
+    file = directory / MARK
+    try:
+        text = file.read_text(errors="replace").strip()
+    except FileNotFoundError:
+        return
+    if text and not (text.isascii() and text.isdecimal()):
+        raise Unusable(
+            f"{file} is damaged: it does not hold a revision",
+            f"remove it to start with what {DATABASE} holds, up to revision {revision}",
+        )
+    acknowledged = int(text or 0)
+    if acknowledged > revision:
+        log = directory / f"{DATABASE}-wal"
+        # Whoever looks makes an empty one.
+        lost = "" if log.exists() and log.stat().st_size else f" ({DATABASE}-wal is missing)"
+        raise Unusable(
+            f"{directory / DATABASE} has lost writes: it ends at revision {revision}, "
+            f"but revision {acknowledged} was acknowledged{lost}",
+            f"restore {DATABASE} and {DATABASE}-wal from a backup, or remove {MARK} to start without what is lost",
+        )

@@ -21,7 +21,7 @@ import msgspec
 
 from doorman.base.errors import internal
 from doorman.store import database
-from doorman.store.data_directory import DATABASE, check_mark, hold, sync_files
+from doorman.store.data_directory import DATABASE, hold, sync_files
 from doorman.store.database import OtherFormat, Row
 from doorman.store.key_index import KeyIndex, KeyIndexReader
 from doorman.store.store_contract import ANSWER_SECONDS, Entry, Failed, StoreEvent, Unusable, Write
@@ -90,7 +90,7 @@ class SqliteStore(KeyIndexReader):
             try:
                 sync_files(directory)
                 found = _read(directory / DATABASE)
-                check_mark(directory, found.revision)
+                database.check_mark(directory, found.revision)
                 if found.is_new:
                     database.make(str(directory / DATABASE))
                 await writer.attach(directory / DATABASE, found.revision)

@@ -18,8 +18,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.store.data_directory import MARK, RevisionMark
-from doorman.store.database import Row, add_checksums, connect, last_revision, look, write
+from doorman.store.database import MARK, RevisionMark, Row, add_checksums, connect, last_revision, look, write
 from doorman.store.store_contract import Unusable
 
 LENGTH: Final = struct.Struct("<I")

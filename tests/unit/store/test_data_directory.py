@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from doorman.store.data_directory import MARK, RevisionMark, check_mark, make_private
-from doorman.store.database import FORMAT
+from doorman.store.data_directory import make_private
+from doorman.store.database import FORMAT, MARK, RevisionMark, check_mark
 from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Unusable, Write
 from doorman.store.writer_process import open_to_write

@@ -2,6 +2,8 @@
 
 import pytest
 
+from doorman.api.machinery.field_selectors import parse_field_selector
+from doorman.api.views.pods import Pod
 from doorman.registry.cache import watch_cache
 from doorman.registry.cache.collection import TooOld
 from doorman.registry.cache.selection import Selection
@@ -76,3 +78,29 @@ async def test_changes_of_all_kinds_together_are_kept_up_to_a_size_the_newest(mo
         assert told == [revision for revision in range(collection.oldest + 1, 301) if kinds[(revision - 1) % 3] == kind]
         with pytest.raises(TooOld):
             collection.follow(Selection(storage=kind), collection.oldest - 1)
+
+
+def pod(node: str, metadata: bytes = b"") -> bytes:
+    return b'"name":"a","namespace":"d","uid":"u"%s},"spec":{"nodeName":"%s"},"status":{}}' % (metadata, node.encode())
+
+
+@pytest.mark.parametrize("follows_a_node", [False, True])
+def test_version_that_is_overtaken_is_told_and_filed_under_no_node(follows_a_node: bool) -> None:
+    index = KeyIndex()
+    cache = WatchCache(MemoryStore(index), {"pods": Pod})
+    pods = cache.collection("pods")
+    index.publish([index.append(Write("pods/d/a", pod(""), ABSENT))])
+    stream = pods.follow(Selection(storage="pods"), None)
+    on_node = [
+        Selection(storage="pods", fields=parse_field_selector(f"spec.nodeName={node}")) for node in ("", "n", "m")
+    ]
+    if follows_a_node:
+        pods.follow(on_node[1], None)
+    marked = b',"deletionTimestamp":"2026-01-01T00:00:00Z"'
+    versions = (pod("n"), pod("m", b',"labels":{"a":"b"}'), pod("m", marked))
+    index.publish([index.append(Write("pods/d/a", value, at)) for at, value in enumerate(versions, 1)])
+    assert [event.object.value for event in stream.take()] == list(versions)
+    assert [[one.revision for one in pods.select(selection)] for selection in on_node] == [[], [], [4]]
+    index.publish([index.append(Write("pods/d/a", pod("m"), 4)), index.append(Write("pods/d/a", None, 5))])
+    assert [len(list(pods.select(selection))) for selection in on_node] == [0, 0, 0]
+    assert [(event.type, event.object.revision) for event in stream.take()] == [("MODIFIED", 5), ("DELETED", 6)]
