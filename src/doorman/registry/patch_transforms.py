@@ -17,6 +17,7 @@ from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import Applier
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.patch.typed_config import config_faults, to_typed
+from doorman.api.raw_members import RAW_MEMBERS, RawTexts, as_it_is, canonical, compact, replaced, without_texts
 from doorman.api.well_known import LAST_APPLIED, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
@@ -43,8 +44,19 @@ class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
         return self.type == APPLY_PATCH
 
 
-def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:
-    """The function the registry applies, perhaps more than once, to what is stored."""
+def transform_of(
+    schema: Schema,
+    kind: Kind,
+    patch: PatchBody,
+    validation: str,
+    warnings: list[str],
+    *,
+    is_components: bool = False,
+) -> Transform:
+    """The function the registry applies, perhaps more than once, to what is stored.
+
+    `is_components`: the patch is one of our own components, which upstream send whole objects as protobuf.
+    """
     told = len(warnings)
     in_patch = list(patch.body.duplicates)
     if patch.type == JSON_PATCH and validation != "Ignore":
@@ -54,8 +66,17 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
         found = json_type(patch.body.value)
         raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Patch")
 
+    untouched = canonical if patch.type == STRATEGIC_MERGE_PATCH else compact
+    untouched = as_it_is if is_components else untouched
+
     def transform(stored: Document) -> Document:
-        live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, stored)}
+        touched = patch.body.value if patch.type == MERGE_PATCH else None
+        texts = RawTexts(kind.storage, stored, touched) if kind.storage in RAW_MEMBERS else None
+        live = {
+            "kind": kind.kind,
+            "apiVersion": kind.group_version,
+            **from_stored(kind.conversion, without_texts(kind.storage, stored)),
+        }
         patched = _patched(schema, kind, patch, live)
         if not isinstance(patched, dict):
             fault = f"json: cannot unmarshal {json_type(patched)} into Go value of type struct"
@@ -64,7 +85,8 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
         known = None if patch.type == JSON_PATCH else live
         cleaned = _cleaned(schema, kind, patched, patch, validation, found, known, in_patch)
         warnings[told:] = found  # what an attempt before this one said is said again
-        return to_stored(kind.conversion, cleaned)
+        made = to_stored(kind.conversion, cleaned)
+        return made if texts is None else texts.after(made, untouched)
 
     return transform
 
@@ -211,7 +233,7 @@ class ApplyPlan:
 
     def on(self, live: Document | None, now: Instant) -> Document:
         conversion = self._kind.conversion
-        shown = from_stored(conversion, live) if live is not None else None
+        shown = from_stored(conversion, without_texts(self._kind.storage, live)) if live is not None else None
         if live is not None:
             self.config["metadata"].setdefault("name", self._name)  # a new object has the name it was given
         uid = self.config.get("metadata", {}).get("uid")
@@ -235,7 +257,15 @@ class ApplyPlan:
             unheeded = {name: value for name, value in self.config.items() if name not in typed or name == "status"}
             to_typed(self._schema, self._kind, {"metadata": {}, **unheeded}, self._where)
         self._told()
-        return to_stored(conversion, typed)
+        made = to_stored(conversion, typed)
+        return self._with_texts(made, live) if self._kind.storage in RAW_MEMBERS else made
+
+    def _with_texts(self, made: Document, live: Document | None) -> Document:
+        """Where no value is changed the object stays as it is, and its texts with it."""
+        storage = self._kind.storage
+        if live is not None and _unmanaged(made) == _unmanaged(without_texts(storage, live)):
+            return RawTexts(storage, live).after(made, as_it_is)
+        return replaced(storage, made, canonical)
 
     def _untyped_live(self, live: Document) -> ApiError:
         """The object has lists whose elements nothing tells apart: whose field is whose cannot be said."""
@@ -245,6 +275,11 @@ class ApplyPlan:
             return ApiError(500, "", f"failed to create typed live object ({where}): {faults}")
         text = f"failed to convert new object ({where}) to smd typed: {faults}"
         return ApiError(500, "", f"failed to create manager for existing fields: {text}")
+
+
+def _unmanaged(doc: Document) -> Document:
+    metadata = {name: value for name, value in doc["metadata"].items() if name != "managedFields"}
+    return {**doc, "metadata": metadata}
 
 
 def _untyped(where: str, faults: list[str]) -> ApiError:

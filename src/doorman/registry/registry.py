@@ -16,6 +16,7 @@ from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document, Schema
+from doorman.api.raw_members import to_written
 from doorman.api.well_known import LIMIT_RANGES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
@@ -286,7 +287,7 @@ class Registry:
             if not _is_readable(before):
                 before = _stand_in(kind, namespace, name, entry.revision)
             pod_bytes = object_bytes_of(before) if kind.storage == PODS else None
-            doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else before.document()
+            doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else self.reader.document_of(before, kind)
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
             preview = RequestPreview(user=caller.user, operation=Operation.DELETE)
@@ -300,12 +301,12 @@ class Registry:
                     return Deleted(before, is_removed=False)
                 case Remove(last):
                     if last is not None:
-                        key, value = object_key(kind, namespace, name), _marked_bytes(last, pod_bytes)
+                        key, value = object_key(kind, namespace, name), _marked_bytes(kind, last, pod_bytes)
                         before = unstored(value, key, entry.revision)
                     then = self._allocators.release(kind.storage, doc)
                     return Proposed(entry.key, None, entry.revision, then=then)
                 case Mark(marked):
-                    return Proposed(entry.key, _marked_bytes(marked, pod_bytes), entry.revision)
+                    return Proposed(entry.key, _marked_bytes(kind, marked, pod_bytes), entry.revision)
 
         committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
         if isinstance(committed, Deleted):
@@ -355,8 +356,8 @@ def _stand_in(kind: Kind, namespace: str, name: str, revision: int) -> Stored:
     return unstored(to_kept_bytes({"metadata": metadata}), object_key(kind, namespace, name), revision)
 
 
-def _marked_bytes(marked: Document, pod_bytes: ObjectBytes | None) -> bytes:
+def _marked_bytes(kind: Kind, marked: Document, pod_bytes: ObjectBytes | None) -> bytes:
     if pod_bytes is None:
-        return to_kept_bytes(marked)
+        return to_kept_bytes(to_written(kind.storage, marked))
     apply_deletion_summary(pod_bytes, marked)
     return pod_bytes.kept()

@@ -15,6 +15,7 @@ from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import Difference, FieldWalker, KeylessError
 from doorman.api.patch.field_set import FieldSet, difference, ordered, union, without_below
+from doorman.api.raw_members import without_texts
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
@@ -161,7 +162,8 @@ class ManagedFields:
             # Nobody tracks this object, or the writer asked for that.
             new["metadata"].pop("managedFields", None)
             return
-        after, before = (_tracked(from_stored(kind.conversion, doc)) for doc in (new, old))
+        shown = (from_stored(kind.conversion, without_texts(kind.storage, doc)) for doc in (new, old))
+        after, before = map(_tracked, shown)
         try:
             differences = Differences(self.walker, self._kinds, kind, after, before)
         except KeylessError:

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document
+from doorman.api.raw_members import RAW_MEMBERS, read_texts
 from doorman.base.errors import not_found
 from doorman.registry.cache.collection import Collection
-from doorman.registry.cache.stored_object import Stored, store_key
+from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, store_key
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.store.store_contract import Entry, Store, StoreEvent
 
@@ -65,4 +66,11 @@ class ObjectReader:
         stored = self.stored(entry, kind, namespace, name)
         if stored.key in self.collection(kind).aside:
             stored.check()  # it raises and says what is wrong
-        return stored.document()
+        return self.document_of(stored, kind)
+
+    def document_of(self, stored: Stored, kind: Kind) -> Document:
+        """A fresh document that is as good as the stored bytes: written again, it is the same."""
+        doc = stored.document()
+        if kind.storage in RAW_MEMBERS:
+            read_texts(kind.storage, doc, stored.json(ITEM_HEAD))
+        return doc
