@@ -149,13 +149,39 @@ def test_what_is_applied_and_changes_no_value_changes_no_text() -> None:
     assert asyncio.run(main()) == 1
 
 
-def test_who_owns_what_is_a_matter_of_values() -> None:
+def test_text_of_a_list_that_is_owned_whole_has_an_owner_in_each_version() -> None:
+    async def main() -> list[list[str]]:
+        async with running_api() as api:
+            found = []
+            beta = CLASSES.replace("v1", "v1beta1")
+            for method, path, manager, body, type_ in (
+                ("POST", CLASSES, "one", device_class('{"a": 1}'), "application/json"),
+                ("PUT", f"{CLASSES}/a", "two", device_class('{"a":1}'), "application/json"),
+                ("PATCH", f"{CLASSES}/a", "three", "{}", STRATEGIC),
+                ("PUT", f"{beta}/a", "four", device_class('{"a": 1}'), "application/json"),
+                ("PATCH", f"{CLASSES}/a", "five", "{}", MERGE),
+            ):
+                _, answer = await send(api, method, f"{path}?fieldManager={manager}", body, type_)
+                found.append([entry["manager"] for entry in answer["metadata"]["managedFields"]])
+            return found
+
+    assert asyncio.run(main()) == [["one"], ["two"], ["two"], ["four", "two"], ["five", "four"]]
+
+
+def test_text_of_what_has_an_owner_of_its_own_is_no_matter() -> None:
     async def main() -> list[str]:
         async with running_api() as api:
-            await send(api, "POST", f"{CLASSES}?fieldManager=one", device_class(SPACED))
-            _, answer = await send(api, "PUT", f"{CLASSES}/a?fieldManager=two", device_class(SPACED.replace(" ", "")))
-            assert answer["metadata"]["generation"] == 2
-            return [entry["manager"] for entry in answer["metadata"]["managedFields"]]
+            path = CLAIMS.format("v1")
+            await send(api, "POST", path, claim(""))
+            device = '{"driver":"d.example.com","pool":"p","device":"v"'
+            allocation = f'"allocation":{{"devices":{{"results":[{device},"request":"r"}}]}}}}'
+            for manager, data in (("one", '{"k": 1}'), ("two", '{"k":1}')):
+                status = f',"status":{{{allocation},"devices":[{device},"data":{data}}}]}}'
+                code, answer = await send(
+                    api, "PUT", f"{path}/a/status?fieldManager={manager}", claim("", status=status)
+                )
+                assert code == 200, answer
+            return [entry["manager"] for entry in answer["metadata"]["managedFields"] if "subresource" in entry]
 
     assert asyncio.run(main()) == ["one"]
 

@@ -39,6 +39,7 @@ RAW_MEMBERS: Final[Mapping[str, tuple[Path, ...]]] = {
 }
 """By group resource; they are at the same place in every version."""
 
+_IN_LISTS_OWNED_WHOLE: Final = ("parameters",)
 _PLAIN_FLOATS: Final = (1e-6, 1e21)
 """Smaller ones, and from the second on, Go writes with an exponent."""
 _INT_MAX: Final = 2**63
@@ -121,6 +122,16 @@ def to_written(storage: str, doc: dict[str, Any]) -> dict[str, Any]:
 def without_texts(storage: str, doc: dict[str, Any]) -> dict[str, Any]:
     """The document as its values alone make it, for whoever compares or changes those."""
     return replaced(storage, doc, dict) if storage in RAW_MEMBERS else doc
+
+
+def without_own_texts(storage: str, doc: dict[str, Any]) -> dict[str, Any]:
+    """The same of members that have an owner each. Upstream compares those as values, but lists that are owned whole,
+    as configurations are, as what is in memory: with the texts.
+    """
+    for path in RAW_MEMBERS.get(storage, ()):
+        if path[-1] not in _IN_LISTS_OWNED_WHOLE:
+            doc = _replaced(doc, path, dict)
+    return doc
 
 
 def read_texts(storage: str, doc: dict[str, Any], text: bytes) -> None:

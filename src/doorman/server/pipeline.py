@@ -162,7 +162,7 @@ class Pipeline:
             if self._discovery.has_version(info.group, info.version) or is_builtin_group(info.group):
                 raise no_such_resource()
             return _page_not_found()
-        if kind.deprecation:
+        if kind.deprecation and (not info.subresource or kind.subresource(info.subresource)):
             warnings.append(kind.deprecation)
         accepted = self._accepted(request, info, kind)
         renderer = Renderer(

@@ -36,6 +36,10 @@ def default_definition(doc: Document) -> None:
         if not names.get("listKind"):
             names["listKind"] = names["kind"] + "List"
     spec.setdefault("conversion", {"strategy": "None"})
+    status = doc.get("status") or {}
+    if not status.get("storedVersions"):
+        stored = [version.get("name", "") for version in spec.get("versions") or () if version.get("storage")]
+        doc["status"] = {**status, "storedVersions": stored[:1]} if stored else status
 
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
