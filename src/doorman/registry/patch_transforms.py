@@ -14,7 +14,7 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker, KeylessError
 from doorman.api.patch.json_patch import in_order, json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
-from doorman.api.patch.server_side_apply import Applier
+from doorman.api.patch.server_side_apply import Applier, unheeded_members
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.patch.typed_config import config_faults, to_typed
 from doorman.api.raw_members import RAW_MEMBERS, RawTexts, as_it_is, canonical, compact, replaced, without_texts
@@ -24,6 +24,7 @@ from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
 from doorman.registry.clean_documents import SCHEME, Body, kind_mismatch
+from doorman.registry.strategies import strategy_of
 
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
@@ -242,7 +243,14 @@ class ApplyPlan:
             raise conflict(self._kind.named, self._name, why)
         try:
             merged = self._applier.apply(
-                self._kind, shown, self.config, self._manager, force=self._force, now=now, where=self._where
+                self._kind,
+                shown,
+                self.config,
+                self._manager,
+                force=self._force,
+                now=now,
+                where=self._where,
+                kept_metadata=strategy_of(self._kind).kept_metadata(self._kind, self._manager.subresource),
             )
         except KeylessError as error:
             raise self._untyped_live(shown or {}) from error
@@ -254,18 +262,13 @@ class ApplyPlan:
         typed = to_typed(self._schema, self._kind, merged, self._where)
         if shown is not None:
             # Also what this endpoint leaves as it is must be of its type.
-            unheeded = {name: value for name, value in self.config.items() if name not in typed or name == "status"}
+            passed_over = unheeded_members(self._kind, self._manager.subresource)
+            unheeded = {name: value for name, value in self.config.items() if name not in typed or name in passed_over}
             to_typed(self._schema, self._kind, {"metadata": {}, **unheeded}, self._where)
         self._told()
-        made = to_stored(conversion, typed)
-        return self._with_texts(made, live) if self._kind.storage in RAW_MEMBERS else made
-
-    def _with_texts(self, made: Document, live: Document | None) -> Document:
-        """Where no value is changed the object stays as it is, and its texts with it."""
-        storage = self._kind.storage
-        if live is not None and _unmanaged(made) == _unmanaged(without_texts(storage, live)):
-            return RawTexts(storage, live).after(made, as_it_is)
-        return replaced(storage, made, canonical)
+        if live is not None and shown is not None and _unmanaged(typed) == _unmanaged(shown):
+            return _with_owners(live, typed)
+        return replaced(self._kind.storage, to_stored(conversion, typed), canonical)
 
     def _untyped_live(self, live: Document) -> ApiError:
         """The object has lists whose elements nothing tells apart: whose field is whose cannot be said."""
@@ -275,6 +278,14 @@ class ApplyPlan:
             return ApiError(500, "", f"failed to create typed live object ({where}): {faults}")
         text = f"failed to convert new object ({where}) to smd typed: {faults}"
         return ApiError(500, "", f"failed to create manager for existing fields: {text}")
+
+
+def _with_owners(live: Document, typed: Document) -> Document:
+    """Where no value is changed the object stays as it is stored: nothing is converted, and texts are kept."""
+    metadata = _unmanaged(live)["metadata"]
+    if owners := typed["metadata"].get("managedFields"):
+        metadata["managedFields"] = owners
+    return {**live, "metadata": metadata}
 
 
 def _unmanaged(doc: Document) -> Document:

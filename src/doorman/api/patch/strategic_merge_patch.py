@@ -191,7 +191,7 @@ def _check_order(patch: list[Json], order: list[Json], merge_key: str | None) ->
     for named in order:
         if found < len(wanted) and _key(named, merge_key) == _key(wanted[found], merge_key):
             found += 1
-    if found < len(wanted):
+    if order and found < len(wanted):
         lists = (go_value(patch), go_value(order))
         raise _fault(f"The order in patch list:\n{lists[0]}\n doesn't match $setElementOrder list:\n{lists[1]}\n")
 
@@ -234,7 +234,9 @@ def _replaced(patch: Document) -> Document:
 
 def _unknown_directive(patch: Document) -> ApiError:
     found = patch[PATCH]
-    if not isinstance(found, str):
+    if isinstance(found, list | dict):
+        found = go_value(found)
+    elif not isinstance(found, str):
         found = f"%!s({go_type(found)}={go_value(found)})" if found is not None else go_type(found)
     return _fault(f"unknown patch type: {found} in map: {go_value(patch)}")
 

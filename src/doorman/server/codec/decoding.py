@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from doorman.api.kinds import Kind
+from doorman.api.kinds import Kind, builtin_kinds
 from doorman.api.machinery.decode_errors import DecodeError, json_type
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.raw_members import RAW_MEMBERS, canonical, read_texts, replaced
@@ -50,6 +50,9 @@ def decode_object(
     except BodyError as error:
         raise unreadable(kind.kind, error, body) from error
     doc = as_document(read, kind.kind, body)
+    if (other := other_version(kind, doc)) is not None:
+        # It is read as what it says it is, before anybody asks for another version.
+        clean_object(schema, other, dict(doc), read, validation, warnings)
     check_kind(kind, doc, body)
     if read.typed is not None and not kind.is_custom:
         doc = read.typed
@@ -64,6 +67,15 @@ def _with_texts(kind: Kind, doc: Document, body: bytes, sent_as: str) -> Documen
     if sent_as in ("", JSON):
         read_texts(kind.storage, doc, body)
     return doc
+
+
+def other_version(kind: Kind, doc: Document) -> Kind | None:
+    """Of a document that is of another version of the kind than was asked for."""
+    api_version, name = doc.get("apiVersion"), doc.get("kind", kind.kind)
+    if api_version == kind.group_version or name != kind.kind or kind.is_custom or not isinstance(api_version, str):
+        return None
+    group, _, version = api_version.rpartition("/")
+    return builtin_kinds().at(group, version, kind.resource) if not kind_mismatch(kind, api_version, name) else None
 
 
 def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:

@@ -38,8 +38,9 @@ def default_definition(doc: Document) -> None:
     spec.setdefault("conversion", {"strategy": "None"})
     status = doc.get("status") or {}
     if not status.get("storedVersions"):
-        stored = [version.get("name", "") for version in spec.get("versions") or () if version.get("storage")]
-        doc["status"] = {**status, "storedVersions": stored[:1]} if stored else status
+        stored = [version.get("name") for version in spec.get("versions") or () if version.get("storage")]
+        if any(stored[:1]):
+            doc["status"] = {**status, "storedVersions": stored[:1]}
 
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
