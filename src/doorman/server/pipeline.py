@@ -194,6 +194,7 @@ class Pipeline:
             return _discovered(request, found)
         if (found := await self._health.answer(request, names_objects=AUTHENTICATED in user.groups)) is not None:
             return found
+        await self._openapi.prepare(request)
         if (found := self._openapi.answer(request)) is not None:
             return found
         if path.startswith(("/.well-known", "/openid")):
