@@ -55,7 +55,7 @@ from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceA
 from doorman.registry.kinds.service_claims import ServiceClaims
 from doorman.registry.proposal import Proposer
 from doorman.registry.subresource_object import SubresourceObject
-from doorman.store.store_contract import ABSENT, Conflict, Entry, Store
+from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, Write
 
 NAME_TRIES_MAX: Final = 8
 PODS: Final = "pods"
@@ -271,7 +271,19 @@ class Registry:
         committed = await self._committer.commit(kind, name, propose, caller, key=store_key(kind, namespace, name))
         return self._written(committed, kind, namespace, name)
 
-    async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> Deleted:
+    async def delete(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        options: DeleteOptions,
+        caller: Caller,
+        *,
+        is_marked_first: bool = True,
+    ) -> Deleted:
+        """`is_marked_first`: watchers see a pod that goes at once marked, and then gone, as upstream. Components in
+        process remove thousands of pods that are marked already, and save that.
+        """
         check_options(options)
         check_deletable(kind, name)
         if options.dry_run and not caller.dry_run:
@@ -296,15 +308,18 @@ class Registry:
                 if self.versions.is_different(kind, entry.revision):
                     (shown,) = await self.versions.read(kind, [shown])
                 await self.proposer.admit_delete(kind, namespace, name, shown, caller)
-            match decide_delete(kind, doc, options, now):
+            match decide_delete(kind, doc, options, now, is_shown=is_marked_first or caller.dry_run):
                 case Keep():
                     return Deleted(before, is_removed=False)
                 case Remove(last):
+                    revision = entry.revision
                     if last is not None:
                         key, value = object_key(kind, namespace, name), _marked_bytes(kind, last, pod_bytes)
-                        before = unstored(value, key, entry.revision)
+                        before = unstored(value, key, revision)
+                        if not caller.dry_run:
+                            revision = await self._committer.write_first(Write(entry.key, value, revision))
                     then = self._allocators.release(kind.storage, doc)
-                    return Proposed(entry.key, None, entry.revision, then=then)
+                    return Proposed(entry.key, None, revision, then=then)
                 case Mark(marked):
                     return Proposed(entry.key, _marked_bytes(kind, marked, pod_bytes), entry.revision)
 

@@ -288,7 +288,7 @@ class LoopbackClient:
             preconditions=preconditions,
             propagation_policy=action.propagation or None,
         )
-        work = self._registry.delete(kind, action.namespace, action.name, options, self._caller)
+        work = self._registry.delete(kind, action.namespace, action.name, options, self._caller, is_marked_first=False)
         await self._counted(info, 200, work)
 
     async def bind(self, action: Bind) -> None:
