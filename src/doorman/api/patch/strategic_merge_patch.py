@@ -138,10 +138,10 @@ class _Merger:
                 if item[PATCH] == "merge":
                     raise _fault("merging lists cannot yet be specified in the patch")
                 raise _unknown_directive(item)
-            key = _key_in(item, merge_key)
-            if PATCH in item:
-                merged = [found for found in merged if found.get(merge_key) != key]
+            if PATCH in item and merge_key in item:
+                merged = [found for found in merged if found.get(merge_key) != item[merge_key]]
                 continue
+            key = _key_in(item, merge_key)
             touched.append(key)
             at = next((i for i, found in enumerate(merged) if found.get(merge_key) == key), None)
             if at is None:
