@@ -1,12 +1,12 @@
 """Run the conformance kit against fresh Doormen, several side by side.
 
-    scripts/conformance [SUITE ...] [--jobs N] [--update] [--kubectl PATH] [--etcd] [--attached]
+    scripts/conformance [SUITE ...] [--jobs N] [--update] [--kubectl PATH] [--etcd-members N] [--attached]
 
 Each suite gets a Doorman of its own on a free port with no nodes. Prints passes and failures per suite. Fails when a
 case that is listed in tests/conformance-passing.txt fails; --update lists what passes now.
 
-With --etcd each Doorman keeps everything in an etcd of its own. With --attached it runs no components itself: scheduler
-and controllers are processes of their own.
+With --etcd-members each Doorman keeps everything in an etcd of its own with so many members (--etcd: with one). With
+--attached it runs no components itself: scheduler and controllers are processes of their own.
 
 The suite `corpus` replays recorded requests. Of each group at least as many must pass as tests/corpus-passing.json
 says; --update raises the numbers.
@@ -26,7 +26,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 from support.attached import Attached  # noqa: E402
-from support.etcd import EtcdMember  # noqa: E402
+from support.etcd import etcd_cluster  # noqa: E402
 
 KIT = ROOT / "tests" / "conformance"
 PASSING = ROOT / "tests" / "conformance-passing.txt"
@@ -46,7 +46,8 @@ UNLIMITED = ["--kube-api-qps=0"]
 def run_suite(suite: str, options: argparse.Namespace) -> list[dict]:
     cases = KIT / "cases" / (suite if (KIT / "cases" / suite).is_dir() else f"{suite}.json")
     command = [str(KIT / "kit"), "--kubectl", options.kubectl, "--only", options.only, str(cases)]
-    return against_a_doorman(suite, LIFECYCLE_FLAGS, command, on_etcd=options.etcd, is_attached=options.attached)
+    members = options.etcd_members or int(options.etcd)
+    return against_a_doorman(suite, LIFECYCLE_FLAGS, command, etcd_members=members, is_attached=options.attached)
 
 
 def run_corpus() -> dict:
@@ -54,16 +55,16 @@ def run_corpus() -> dict:
 
 
 def against_a_doorman(
-    suite: str, more_flags: list[str], command: list[str], *, on_etcd: bool = False, is_attached: bool = False
+    suite: str, more_flags: list[str], command: list[str], *, etcd_members: int = 0, is_attached: bool = False
 ):
     """What a command of the kit wrote as its results, run against a fresh Doorman."""
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory())
         kubeconfig, out = f"{scratch}/kubeconfig", pathlib.Path(scratch) / "results.json"
         place = ["--in-memory"]
-        if on_etcd:
-            member = stack.enter_context(EtcdMember(pathlib.Path(scratch), "--unsafe-no-fsync"))
-            place = ["--etcd-servers", member.url, "--data-dir", f"{scratch}/data"]
+        if etcd_members:
+            urls = stack.enter_context(etcd_cluster(pathlib.Path(scratch), etcd_members, "--unsafe-no-fsync"))
+            place = ["--etcd-servers", urls, "--data-dir", f"{scratch}/data"]
         own = ["--components=false"] if is_attached else ["--nodes", "0", *more_flags]
         flags = [*place, "--secure-port", "0", "--kubeconfig-out", kubeconfig, *own]
         server = subprocess.Popen(
@@ -109,6 +110,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="list what passes now in tests/conformance-passing.txt")
     parser.add_argument("--kubectl", default="kubectl")
     parser.add_argument("--etcd", action="store_true", help="keep everything in etcd")
+    parser.add_argument("--etcd-members", type=int, default=0, help="keep everything in an etcd of so many members")
     parser.add_argument("--attached", action="store_true", help="run components as processes of their own")
     parser.add_argument("--only", default="", help="run the cases whose title contains this text")
     parser.add_argument("--errors", action="store_true", help="print why each case failed")

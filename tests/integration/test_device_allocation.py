@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
+from doorman.api.raw_members import raw_object
 from doorman.api.views.resource.devices import SLICES, TAINT_RULES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.client.actions import Patch, PatchType
+from doorman.registry.caller import Caller
 from support.cluster import Story, run_story
-from support.devices import DRIVER, DeviceStory, device, request, taint
+from support.devices import DRIVER, DeviceStory, claim_spec, device, request, taint
 
 MIDNIGHT = "2026-01-01T00:00:00Z"
 CANNOT = (
@@ -324,5 +326,30 @@ def test_pod_is_bound_when_its_device_has_been_got_ready_and_not_before(conditio
         if not node:
             text = 'running PreBind plugin "DynamicResources": device binding failed: claim=c, reason=Done, message="x"'
             assert devices.message("p") == text
+
+    run_story(story, nodes=1)
+
+
+def test_texts_that_were_sent_with_white_space_hold_up_no_component() -> None:
+    """A patch of such a claim is refused; who speaks protobuf upstream is not."""
+
+    async def story(cluster: Story) -> None:
+        devices = DeviceStory(cluster)
+        spaced = raw_object({"b": 1, "a": "<"}, b'{ "b": 1, "a": "<" }')
+        config = [{"opaque": {"driver": DRIVER, "parameters": spaced}}]
+        await devices.given_class(config=config)
+        await devices.given_slice("node-1", "gpu-0")
+        plane = cluster.cluster
+        kind = plane.registry.kinds.named(CLAIMS)
+        body = {"metadata": {"name": "c"}, "spec": claim_spec(config=config)}
+        await plane.registry.create(kind, "default", body, Caller(user=cluster.client.user))
+        await devices.given_pod("p", claim="c")
+        cluster.expect_running("p", on="node-1")
+        await cluster.delete_pod("p")
+        await cluster.advance(60)
+        claim = devices.claim("c")
+        assert (claim.status.allocation, claim.metadata.finalizers) == (None, ())
+        stored = plane.registry.reader.get(kind, "default", "c")
+        assert spaced.text in stored.value
 
     run_story(story, nodes=1)

@@ -1,12 +1,13 @@
 """Real etcd members for tests: from the locked set-up, on free ports, gone with their directory at the end."""
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -74,6 +75,21 @@ class EtcdMember:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+@contextlib.contextmanager
+def etcd_cluster(folder: Path, count: int, *flags: str) -> Iterator[str]:
+    """Members that are one cluster; the URLs of all of them, as `--etcd-servers` takes them."""
+    members = [EtcdMember(folder, *flags, name=f"m{number}") for number in range(1, count + 1)]
+    try:
+        for member in members:
+            member.start(members)
+        for member in members:
+            member.wait()
+        yield ",".join(member.url for member in members)
+    finally:
+        for member in members:
+            member.stop()
 
 
 def free_ports(count: int) -> tuple[int, ...]:

@@ -27,4 +27,5 @@ def storage_key(kind: Kind, namespace: str, name: str) -> str:
         prefix = f"{kind.group}/{kind.resource}"
     else:
         prefix = PREFIXES.get(kind.storage) or kind.storage.partition(".")[0]
-    return "/" + "/".join(part for part in (prefix, namespace, name) if part)
+    # A namespace is in itself as far as authorization goes, and not where it is stored.
+    return "/" + "/".join(part for part in (prefix, namespace if kind.namespaced else "", name) if part)

@@ -33,7 +33,12 @@ def go_json(value: object) -> str:
     >>> go_json({"a": "<b>"})
     '{"a":"\\\\u003cb\\\\u003e"}'
     """
-    return msgspec.json.encode(value).decode().translate(_HTML)
+    return in_html(msgspec.json.encode(value).decode())
+
+
+def in_html(text: str) -> str:
+    """JSON that may stand in a page, as Go writes all of it."""
+    return text.translate(_HTML)
 
 
 def go_value(value: object) -> str:

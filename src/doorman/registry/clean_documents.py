@@ -31,6 +31,10 @@ _UNSERVED: Final = {
 """Versions that Kubernetes still knows but no longer serves."""
 
 
+_SAME_INSIDE: Final = {"Event": ("", "events.k8s.io")}
+"""Kinds that are the same in two groups, but for how they are written."""
+
+
 class Body(msgspec.Struct, frozen=True):
     value: Any  # any JSON value
     duplicates: tuple[str, ...] = ()
@@ -45,7 +49,7 @@ def kind_mismatch(kind: Kind, api_version: str, name: str) -> str:
     is_registered = (group, version, name) in registered_kinds() or api_version in _UNSERVED.get(name, ())
     if kind.is_custom or not is_registered:
         return f"no kind {quote(name)} is registered for version {quote(api_version)} in scheme {SCHEME}"
-    if name != kind.kind or group not in (kind.group, "extensions"):
+    if name != kind.kind or group not in (kind.group, "extensions", *_SAME_INSIDE.get(name, ())):
         return f"converting ({version}.{name}) to ({go_package(kind)}.{kind.kind}): unknown conversion"
     return ""
 

@@ -113,6 +113,16 @@ class Committer:
             return Committed(proposed, event)
         raise stale(kind.named, name)
 
+    async def write_first(self, write: Write) -> int:
+        """Write what is proposed upon at once, and waited for with that. Its revision, or the one that was there before
+        when somebody else was faster: then what is proposed is proposed again.
+        """
+        try:
+            event = await self._store.commit(write) if self._store.is_shared else self._store.take(write)
+        except Conflict:
+            return write.expected
+        return event.revision
+
     async def commit_together(self, proposals: Sequence[Proposed]) -> list[StoreEvent | None]:
         """Write what was proposed in this very turn of the loop, upon what was read in it. None: somebody else, who
         writes to the same store, was faster.

@@ -103,7 +103,8 @@ def _precondition_failed(kind: Kind, name: str, label: str, expected: str, found
     return conflict(GroupResource(kind.group, kind.kind), name, text)
 
 
-def decide_delete(kind: Kind, doc: Document, options: DeleteOptions, now: Instant) -> Outcome:
+def decide_delete(kind: Kind, doc: Document, options: DeleteOptions, now: Instant, *, is_shown: bool = True) -> Outcome:
+    """`is_shown`: somebody wants to see what a pod is like that goes at once."""
     finalizers = _finalizers_after(kind, doc, options)
     grace = pod_grace_seconds(doc, options) if kind.storage == "pods" else 0
     if kind.storage == "namespaces":
@@ -112,9 +113,9 @@ def decide_delete(kind: Kind, doc: Document, options: DeleteOptions, now: Instan
     if kind.storage == DEFINITIONS and not is_marked:
         return Mark(_terminating_definition(doc, finalizers, now))
     if is_marked and kind.storage == "pods":
-        return _delete_again(doc, options, finalizers, now)
+        return _delete_again(doc, options, finalizers, now, is_shown=is_shown)
     if grace == 0 and not finalizers:
-        return Remove(_marked(doc, finalizers, 0, now)) if kind.storage == "pods" else Remove()
+        return Remove(_marked(doc, finalizers, 0, now)) if kind.storage == "pods" and is_shown else Remove()
     if is_marked:
         if finalizers == doc["metadata"].get("finalizers", []):
             return Keep()
@@ -133,7 +134,9 @@ def pod_grace_seconds(doc: Document, options: DeleteOptions) -> int:
     return 1 if grace < 0 else grace
 
 
-def _delete_again(doc: Document, options: DeleteOptions, finalizers: list[str], now: Instant) -> Outcome:
+def _delete_again(
+    doc: Document, options: DeleteOptions, finalizers: list[str], now: Instant, *, is_shown: bool
+) -> Outcome:
     """A pod that is already terminating: only a shorter grace changes anything."""
     metadata = doc["metadata"]
     current = int(metadata.get("deletionGracePeriodSeconds", 0))
@@ -142,7 +145,8 @@ def _delete_again(doc: Document, options: DeleteOptions, finalizers: list[str], 
         if current == 0 and not finalizers:
             return Remove()
         return Keep()
-    if wanted == 0 and not finalizers:
+    is_removed = wanted == 0 and not finalizers
+    if is_removed and not is_shown:
         return Remove()
     due = from_time(metadata["deletionTimestamp"]) - current + wanted
     changed = _copied(doc)
@@ -151,7 +155,8 @@ def _delete_again(doc: Document, options: DeleteOptions, finalizers: list[str], 
         wanted = 1 if wanted else 0
     changed["metadata"]["deletionTimestamp"] = to_time(due)
     changed["metadata"]["deletionGracePeriodSeconds"] = wanted
-    return Mark(_with_finalizers(changed, finalizers))
+    changed = _with_finalizers(changed, finalizers)
+    return Remove(changed) if is_removed else Mark(changed)
 
 
 def _delete_namespace(doc: Document, finalizers: list[str], now: Instant) -> Outcome:

@@ -14,15 +14,17 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import FieldWalker, KeylessError
 from doorman.api.patch.json_patch import in_order, json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
-from doorman.api.patch.server_side_apply import Applier
+from doorman.api.patch.server_side_apply import Applier, unheeded_members
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.patch.typed_config import config_faults, to_typed
+from doorman.api.raw_members import RAW_MEMBERS, RawTexts, as_it_is, canonical, compact, replaced, without_texts
 from doorman.api.well_known import LAST_APPLIED, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
 from doorman.registry.clean_documents import SCHEME, Body, kind_mismatch
+from doorman.registry.strategies import strategy_of
 
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
@@ -43,8 +45,19 @@ class PatchBody(msgspec.Struct, frozen=True, kw_only=True):
         return self.type == APPLY_PATCH
 
 
-def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, warnings: list[str]) -> Transform:
-    """The function the registry applies, perhaps more than once, to what is stored."""
+def transform_of(
+    schema: Schema,
+    kind: Kind,
+    patch: PatchBody,
+    validation: str,
+    warnings: list[str],
+    *,
+    is_components: bool = False,
+) -> Transform:
+    """The function the registry applies, perhaps more than once, to what is stored.
+
+    `is_components`: the patch is one of our own components, which upstream send whole objects as protobuf.
+    """
     told = len(warnings)
     in_patch = list(patch.body.duplicates)
     if patch.type == JSON_PATCH and validation != "Ignore":
@@ -54,8 +67,17 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
         found = json_type(patch.body.value)
         raise bad_request(f"json: cannot unmarshal {found} into Go value of type jsonpatch.Patch")
 
+    untouched = canonical if patch.type == STRATEGIC_MERGE_PATCH else compact
+    untouched = as_it_is if is_components else untouched
+
     def transform(stored: Document) -> Document:
-        live = {"kind": kind.kind, "apiVersion": kind.group_version, **from_stored(kind.conversion, stored)}
+        touched = patch.body.value if patch.type == MERGE_PATCH else None
+        texts = RawTexts(kind.storage, stored, touched) if kind.storage in RAW_MEMBERS else None
+        live = {
+            "kind": kind.kind,
+            "apiVersion": kind.group_version,
+            **from_stored(kind.conversion, without_texts(kind.storage, stored)),
+        }
         patched = _patched(schema, kind, patch, live)
         if not isinstance(patched, dict):
             fault = f"json: cannot unmarshal {json_type(patched)} into Go value of type struct"
@@ -64,7 +86,8 @@ def transform_of(schema: Schema, kind: Kind, patch: PatchBody, validation: str, 
         known = None if patch.type == JSON_PATCH else live
         cleaned = _cleaned(schema, kind, patched, patch, validation, found, known, in_patch)
         warnings[told:] = found  # what an attempt before this one said is said again
-        return to_stored(kind.conversion, cleaned)
+        made = to_stored(kind.conversion, cleaned)
+        return made if texts is None else texts.after(made, untouched)
 
     return transform
 
@@ -211,7 +234,7 @@ class ApplyPlan:
 
     def on(self, live: Document | None, now: Instant) -> Document:
         conversion = self._kind.conversion
-        shown = from_stored(conversion, live) if live is not None else None
+        shown = from_stored(conversion, without_texts(self._kind.storage, live)) if live is not None else None
         if live is not None:
             self.config["metadata"].setdefault("name", self._name)  # a new object has the name it was given
         uid = self.config.get("metadata", {}).get("uid")
@@ -220,7 +243,14 @@ class ApplyPlan:
             raise conflict(self._kind.named, self._name, why)
         try:
             merged = self._applier.apply(
-                self._kind, shown, self.config, self._manager, force=self._force, now=now, where=self._where
+                self._kind,
+                shown,
+                self.config,
+                self._manager,
+                force=self._force,
+                now=now,
+                where=self._where,
+                kept_metadata=strategy_of(self._kind).kept_metadata(self._kind, self._manager.subresource),
             )
         except KeylessError as error:
             raise self._untyped_live(shown or {}) from error
@@ -232,10 +262,13 @@ class ApplyPlan:
         typed = to_typed(self._schema, self._kind, merged, self._where)
         if shown is not None:
             # Also what this endpoint leaves as it is must be of its type.
-            unheeded = {name: value for name, value in self.config.items() if name not in typed or name == "status"}
+            passed_over = unheeded_members(self._kind, self._manager.subresource)
+            unheeded = {name: value for name, value in self.config.items() if name not in typed or name in passed_over}
             to_typed(self._schema, self._kind, {"metadata": {}, **unheeded}, self._where)
         self._told()
-        return to_stored(conversion, typed)
+        if live is not None and shown is not None and _unmanaged(typed) == _unmanaged(shown):
+            return _with_owners(live, typed)
+        return replaced(self._kind.storage, to_stored(conversion, typed), canonical)
 
     def _untyped_live(self, live: Document) -> ApiError:
         """The object has lists whose elements nothing tells apart: whose field is whose cannot be said."""
@@ -245,6 +278,19 @@ class ApplyPlan:
             return ApiError(500, "", f"failed to create typed live object ({where}): {faults}")
         text = f"failed to convert new object ({where}) to smd typed: {faults}"
         return ApiError(500, "", f"failed to create manager for existing fields: {text}")
+
+
+def _with_owners(live: Document, typed: Document) -> Document:
+    """Where no value is changed the object stays as it is stored: nothing is converted, and texts are kept."""
+    metadata = _unmanaged(live)["metadata"]
+    if owners := typed["metadata"].get("managedFields"):
+        metadata["managedFields"] = owners
+    return {**live, "metadata": metadata}
+
+
+def _unmanaged(doc: Document) -> Document:
+    metadata = {name: value for name, value in doc["metadata"].items() if name != "managedFields"}
+    return {**doc, "metadata": metadata}
 
 
 def _untyped(where: str, faults: list[str]) -> ApiError:

@@ -17,6 +17,7 @@ from doorman.admission.plugin_contract import Attributes, ClusterReader, Operati
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
+from doorman.api.raw_members import RAW_MEMBERS, to_written
 from doorman.api.well_known import JOBS
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, invalid_object
@@ -262,6 +263,8 @@ class Proposer:
 
     async def _kept(self, kind: Kind, doc: Document, caller: Caller, weight_bytes: int) -> bytes:
         """The bytes to be stored. Before there is known to be room for them: nobody is waited for after that."""
+        if kind.storage in RAW_MEMBERS:
+            doc = to_written(kind.storage, doc)
         if caller.dry_run:
             return await in_turn(weight_bytes, to_kept_bytes, doc)
         return await in_turn(weight_bytes, kept_within_bounds, kind, doc, is_apply=caller.is_apply)

@@ -16,6 +16,7 @@ from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document, Schema
+from doorman.api.raw_members import to_written
 from doorman.api.well_known import LIMIT_RANGES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
@@ -54,7 +55,7 @@ from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceA
 from doorman.registry.kinds.service_claims import ServiceClaims
 from doorman.registry.proposal import Prepared, Proposer
 from doorman.registry.subresource_object import SubresourceObject
-from doorman.store.store_contract import ABSENT, Conflict, Entry, Store
+from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, Write
 
 NAME_TRIES_MAX: Final = 8
 PODS: Final = "pods"
@@ -231,7 +232,7 @@ class Registry:
         self, entry: Entry, kind: Kind, transform: Transform, subresource: str, weight_bytes: int
     ) -> tuple[Document, Document]:
         """What is wished in the place of what is stored, and what is stored."""
-        old = self.reader.document(entry)
+        old = self.reader.document(entry, kind)
         is_different = self.versions.is_different(kind, entry.revision)
         if is_different:
             (old,) = await self.versions.read(kind, [old])
@@ -240,7 +241,7 @@ class Registry:
             new = dict(await in_turn(weight_bytes, transform, old))
             new["metadata"] = dict(new.get("metadata", {}))
             return new, old
-        given = copy.deepcopy(old) if is_different else self.reader.document(entry)
+        given = copy.deepcopy(old) if is_different else self.reader.document(entry, kind)
         return await in_turn(weight_bytes, transform, given), old
 
     async def write_pod(
@@ -263,7 +264,19 @@ class Registry:
         committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
         return self._written(committed, kind, namespace, name)
 
-    async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> Deleted:
+    async def delete(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        options: DeleteOptions,
+        caller: Caller,
+        *,
+        is_marked_first: bool = True,
+    ) -> Deleted:
+        """`is_marked_first`: watchers see a pod that goes at once marked, and then gone, as upstream. Components in
+        process remove thousands of pods that are marked already, and save that.
+        """
         check_options(options)
         check_deletable(kind, name)
         if options.dry_run and not caller.dry_run:
@@ -279,7 +292,7 @@ class Registry:
             if self.cache.is_aside(entry.key) and not _is_readable(before):
                 before = _stand_in(kind, namespace, name, entry.revision)
             pod_bytes = object_bytes_of(before) if kind.storage == PODS else None
-            doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else before.document()
+            doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else self.reader.document_of(before, kind)
             check_preconditions(kind, name, doc, options.preconditions)
             now = self._clock.now()
             preview = RequestPreview(user=caller.user, operation=Operation.DELETE)
@@ -288,17 +301,20 @@ class Registry:
                 if self.versions.is_different(kind, entry.revision):
                     (shown,) = await self.versions.read(kind, [shown])
                 await self.proposer.admit_delete(kind, namespace, name, shown, caller)
-            match decide_delete(kind, doc, options, now):
+            match decide_delete(kind, doc, options, now, is_shown=is_marked_first or caller.dry_run):
                 case Keep():
                     return Deleted(before, is_removed=False)
                 case Remove(last):
+                    revision = entry.revision
                     if last is not None:
-                        key, value = object_key(kind, namespace, name), _marked_bytes(last, pod_bytes)
-                        before = unstored(value, key, entry.revision)
+                        key, value = object_key(kind, namespace, name), _marked_bytes(kind, last, pod_bytes)
+                        before = unstored(value, key, revision)
+                        if not caller.dry_run:
+                            revision = await self._committer.write_first(Write(entry.key, value, revision))
                     then = self._allocators.release(kind.storage, doc)
-                    return Proposed(entry.key, None, entry.revision, then=then)
+                    return Proposed(entry.key, None, revision, then=then)
                 case Mark(marked):
-                    return Proposed(entry.key, _marked_bytes(marked, pod_bytes), entry.revision)
+                    return Proposed(entry.key, _marked_bytes(kind, marked, pod_bytes), entry.revision)
 
         committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
         if isinstance(committed, Deleted):
@@ -348,8 +364,8 @@ def _stand_in(kind: Kind, namespace: str, name: str, revision: int) -> Stored:
     return unstored(to_kept_bytes({"metadata": metadata}), object_key(kind, namespace, name), revision)
 
 
-def _marked_bytes(marked: Document, pod_bytes: ObjectBytes | None) -> bytes:
+def _marked_bytes(kind: Kind, marked: Document, pod_bytes: ObjectBytes | None) -> bytes:
     if pod_bytes is None:
-        return to_kept_bytes(marked)
+        return to_kept_bytes(to_written(kind.storage, marked))
     apply_deletion_summary(pod_bytes, marked)
     return pod_bytes.kept()

@@ -299,9 +299,10 @@ def _note_stored_version(doc: Document) -> None:
     status = dict(doc.get("status", {}))
     stored = list(status.get("storedVersions") or ())
     for version in doc.get("spec", {}).get("versions") or ():
-        name = version.get("name", "")
-        if version.get("storage") and name and name not in stored:
-            stored.append(name)
+        if version.get("storage"):
+            if (name := version.get("name", "")) not in stored:
+                stored.append(name)
+            break  # that there is one is for validation to say
     doc["status"] = {**status, "storedVersions": stored or None}
 
 

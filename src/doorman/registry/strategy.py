@@ -5,6 +5,7 @@ Status belongs to the status subresource; generation counts changes of everythin
 
 import copy
 from collections.abc import Callable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -14,6 +15,9 @@ from doorman.base.clock import Instant
 
 Prepare = Callable[[Kind, Document, Instant], None]
 PrepareUpdate = Callable[[Kind, Document, Document, Instant], None]
+
+
+_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences", "generateName")
 
 
 class Strategy(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +34,12 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
         if not subresource:
             return self.update
         return self.status if subresource == "status" else self.subresources[subresource]
+
+    def kept_metadata(self, kind: Kind, subresource: str) -> tuple[str, ...]:
+        """Members of metadata that somebody may own who writes through this endpoint, and that stay as they are."""
+        if subresource != "status":
+            return ()
+        return _METADATA if kind.is_custom or kind.status_keeps_metadata else self.status_metadata
 
     def owned(self, kind: Kind, subresource: str, new: Document, old: Document) -> Document | None:
         """The new document as field owners see it: what cannot be written through this endpoint is as it was.

@@ -182,7 +182,7 @@ class ResourceHandlers:
             caller,
             subresource=subresource,
             create=self._created(call, lambda: doc) if kind.creates_on_update and not subresource else None,
-            is_unconditional=bool(subresource),
+            is_unconditional=False,
         )
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 
@@ -209,9 +209,9 @@ class ResourceHandlers:
             validation = field_validation(query, "PatchOptions")
             transform = transform_of(self._registry.schema, kind, patch, validation, call.warnings)
             transform = self._access.guard.on(kind, info.namespace, transform, call.user)
-            place, is_part = (kind, info.namespace, info.name), bool(subresource)
+            place = (kind, info.namespace, info.name)
             written = await self._registry.update(
-                *place, transform, caller, subresource=subresource, is_pure=is_pure, is_unconditional=is_part
+                *place, transform, caller, subresource=subresource, is_pure=is_pure, is_unconditional=False
             )
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 

@@ -163,7 +163,7 @@ class Pipeline:
             if self._discovery.has_version(info.group, info.version) or is_builtin_group(info.group):
                 raise no_such_resource()
             return _page_not_found()
-        if kind.deprecation:
+        if kind.deprecation and (not info.subresource or kind.subresource(info.subresource)):
             warnings.append(kind.deprecation)
         accepted = self._accepted(request, info, kind)
         renderer = Renderer(
@@ -195,6 +195,7 @@ class Pipeline:
             return _discovered(request, found)
         if (found := await self._health.answer(request, names_objects=AUTHENTICATED in user.groups)) is not None:
             return found
+        await self._openapi.prepare(request)
         if (found := self._openapi.answer(request)) is not None:
             return found
         if path.startswith(("/.well-known", "/openid")):

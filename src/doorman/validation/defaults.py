@@ -85,6 +85,9 @@ def default_namespace(doc: Document) -> None:
     if name := doc["metadata"].get("name"):
         labels = doc["metadata"].get("labels") or {}
         doc["metadata"]["labels"] = {**labels, "kubernetes.io/metadata.name": name}
+    status = doc.get("status") or {}
+    if not status.get("phase"):
+        doc["status"] = {**status, "phase": "Active"}
 
 
 def default_endpoints(doc: Document) -> None:
@@ -323,6 +326,15 @@ DEFAULTERS: Final[Mapping[str, Defaulter]] = {
 }
 
 WITH_STATUS_DEFAULTS: Final = frozenset(
-    {"nodes", "services", "persistentvolumes", "persistentvolumeclaims", "resourcequotas", "daemonsets.apps"}
+    {
+        "nodes",
+        "services",
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "resourcequotas",
+        "daemonsets.apps",
+        "namespaces",
+        "customresourcedefinitions.apiextensions.k8s.io",
+    }
 )
 """Kinds of which a write of the status alone is defaulted, too."""

@@ -65,7 +65,7 @@ def test_first_delete_of_a_pod(doc: Any, grace: int | None, expected: int | None
         pytest.param(None, 0, Keep(), id="not-given"),
         pytest.param(30, 0, Keep(), id="the-same"),
         pytest.param(60, 0, Keep(), id="longer"),
-        pytest.param(0, 0, Remove(), id="at-once"),
+        pytest.param(0, 0, (0, 0), id="at-once"),
         pytest.param(10, 0, (10, 10), id="shorter"),
         pytest.param(10, 20, (20, 1), id="shorter-than-has-passed"),
     ],
@@ -73,12 +73,21 @@ def test_first_delete_of_a_pod(doc: Any, grace: int | None, expected: int | None
 def test_pod_deleted_again(grace: int | None, later: int, expected: Any) -> None:
     doc = pod(deletionTimestamp=to_time(NOW + 30), deletionGracePeriodSeconds=30)
     outcome = decide_delete(PODS, doc, DeleteOptions(grace_period_seconds=grace), NOW + later)
-    if isinstance(outcome, Mark):
-        metadata = outcome.doc["metadata"]
+    if not isinstance(outcome, Keep):
+        marked = outcome.doc if isinstance(outcome, Mark) else outcome.last
+        assert marked is not None
+        metadata = marked["metadata"]
         due, left = expected
+        assert isinstance(outcome, Mark) == (left > 0)
         assert (metadata["deletionTimestamp"], metadata["deletionGracePeriodSeconds"]) == (to_time(NOW + due), left)
     else:
         assert outcome == expected
+
+
+def test_pod_that_goes_at_once_and_that_nobody_looks_at() -> None:
+    at_once = DeleteOptions(grace_period_seconds=0)
+    for doc in (pod(), pod(deletionTimestamp=to_time(NOW + 30), deletionGracePeriodSeconds=30)):
+        assert decide_delete(PODS, doc, at_once, NOW, is_shown=False) == Remove()
 
 
 def plain(**metadata: Any) -> Any:

@@ -4,9 +4,12 @@ v1 knows one target, the use of CPU. What else there is travels in annotations, 
 a client that reads v1, changes it and writes it back loses nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+
+from doorman.base.go_format import go_json
 
 Document = dict[str, Any]
 Json = Any  # any JSON value
@@ -22,6 +25,15 @@ _BEHAVIOR_NAMES: Final = (
     "scaleUp", "scaleDown", "stabilizationWindowSeconds", "selectPolicy", "policies", "type", "value", "periodSeconds",
     "tolerance",
 )  # fmt: skip
+_RULES: Final = ("stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance")
+_POLICY: Final = ("type", "value", "periodSeconds")
+_REFERENCE: Final = ("kind", "name", "apiVersion")
+_CONDITION: Final = ("type", "status", "lastTransitionTime", "reason", "message")
+_OLD_METRIC: Final = (
+    "target", "name", "metricName", "metricSelector", "targetAverageUtilization", "currentAverageUtilization",
+    "targetValue", "currentValue", "targetAverageValue", "currentAverageValue", "selector", "averageValue", "container",
+)  # fmt: skip
+"""In which order annotations have members: clients compare their texts."""
 _BY_LOWER: Final = {name.lower(): name for name in _BEHAVIOR_NAMES}
 
 
@@ -42,7 +54,7 @@ def to_autoscaling_v1(doc: Document) -> Document:
         if others:
             notes[METRICS] = _text(others)
         if spec.get("behavior"):
-            notes[BEHAVIOR] = _text(_renamed(spec["behavior"], lambda name: name[:1].upper() + name[1:]))
+            notes[BEHAVIOR] = _text(_old_behavior(spec["behavior"]))
         out["spec"] = shown
     if isinstance(status, dict):
         seen = {name: value for name, value in status.items() if name not in ("currentMetrics", "conditions")}
@@ -53,7 +65,7 @@ def to_autoscaling_v1(doc: Document) -> Document:
         if status.get("currentMetrics"):
             notes[CURRENT_METRICS] = _text([_old_current(metric) for metric in status["currentMetrics"]])
         if status.get("conditions"):
-            notes[CONDITIONS] = _text(status["conditions"])
+            notes[CONDITIONS] = _text([_in_order(condition, _CONDITION) for condition in status["conditions"]])
         seen.setdefault("currentReplicas", 0)
         out["status"] = seen
     if notes:
@@ -83,7 +95,7 @@ def to_autoscaling_v2(doc: Document) -> Document:
         if metrics:
             stored["metrics"] = metrics
         if isinstance(notes.get(BEHAVIOR), dict):
-            stored["behavior"] = _renamed(notes[BEHAVIOR], lambda name: _BY_LOWER.get(name.lower(), name))
+            stored["behavior"] = _new_behavior(notes[BEHAVIOR])
         out["spec"] = stored
     if isinstance(status, dict):
         seen = {name: value for name, value in status.items() if name != "currentCPUUtilizationPercentage"}
@@ -143,16 +155,45 @@ def _to_old(metric: Document, member: str) -> Document:
     kind, place, values, source = found
     out: Document = {name: source[name] for name in ("name", "container") if name in source}
     if "describedObject" in source:
-        out["target"] = source["describedObject"]
+        out["target"] = _in_order(source["describedObject"], _REFERENCE)
     if isinstance(source.get("metric"), dict):
         out["metricName"] = source["metric"].get("name", "")
         if "selector" in source["metric"]:
-            out["metricSelector" if kind == "External" else "selector"] = source["metric"]["selector"]
+            out["metricSelector" if kind == "External" else "selector"] = _old_selector(source["metric"]["selector"])
     given = source.get(member) or {}
     for value in values:
         if value in given:
             out[_old_value(kind, value, member)] = given[value]
-    return {"type": kind, place: out}
+    return {"type": kind, place: _in_order(out, _OLD_METRIC)}
+
+
+def _in_order(value: Json, names: Sequence[str]) -> Json:
+    return {name: value[name] for name in names if name in value} if isinstance(value, dict) else value
+
+
+def _old_selector(selector: Json) -> Json:
+    shown = _in_order(selector, ("matchLabels", "matchExpressions"))
+    if isinstance(shown, dict) and isinstance(labels := shown.get("matchLabels"), dict):
+        shown["matchLabels"] = {name: labels[name] for name in sorted(labels)}
+    return shown
+
+
+def _old_behavior(behavior: Document) -> Document:
+    """As servers have it inside: with names of their own, and null for what is not there."""
+    return {_capital(name): _old_rules(behavior.get(name)) for name in ("scaleUp", "scaleDown")}
+
+
+def _old_rules(rules: Document | None) -> Document | None:
+    if rules is None:
+        return None
+    policies = rules.get("policies")
+    if policies is not None:
+        policies = [{_capital(name): policy.get(name) for name in _POLICY} for policy in policies]
+    return {_capital(name): policies if name == "policies" else rules.get(name) for name in _RULES}
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
 
 
 def _old_value(kind: str, value: str, prefix: str) -> str:
@@ -200,10 +241,12 @@ def _target_type(given: Document) -> str:
     return "AverageValue" if "averageValue" in given else "Value"
 
 
-def _renamed(value: Json, name_of: Any) -> Json:  # from a name to a name
+def _new_behavior(value: Json) -> Json:
+    """The same read again, whatever case its names are in."""
     if isinstance(value, dict):
-        return {name_of(name): _renamed(member, name_of) for name, member in value.items() if member is not None}
-    return [_renamed(item, name_of) for item in value] if isinstance(value, list) else value
+        known = ((_BY_LOWER.get(name.lower(), name), member) for name, member in value.items() if member is not None)
+        return {name: _new_behavior(member) for name, member in known}
+    return [_new_behavior(item) for item in value] if isinstance(value, list) else value
 
 
 def _dicts(value: Json) -> list[Document]:
@@ -211,7 +254,7 @@ def _dicts(value: Json) -> list[Document]:
 
 
 def _text(value: Json) -> str:
-    return msgspec.json.encode(value).decode()
+    return go_json(value)
 
 
 def _read(text: Json) -> Json:

@@ -16,7 +16,10 @@ from doorman.api.machinery.quantity import QuantityError, canonical_quantity
 from doorman.api.machinery.structural_schema import Structural, prune, type_rows
 from doorman.api.machinery.typed_decoding import (
     INT_BOUNDS,
+    OR_ARRAY,
+    OR_BOOL,
     OR_STRUCT,
+    OR_TEXTS,
     TypedDecoder,
     is_kept,
     is_list_or_null,
@@ -35,6 +38,13 @@ _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z
 
 
 Check = Callable[[Any], bool]  # any JSON value
+
+_OTHERS: Final[Mapping[str, Check]] = {
+    OR_BOOL: lambda value: type(value) is bool,
+    OR_ARRAY: lambda _value: False,
+    OR_TEXTS: lambda value: value is not None,
+}
+"""Of types that are a struct or something else: what is fine as it is, and no struct."""
 
 
 class Schema:
@@ -183,8 +193,8 @@ class Schema:
         if expression.startswith("@"):
             struct = OR_STRUCT.get(expression[1:])
             if struct is not None:
-                check = self._check(struct)
-                return lambda value: check(value) if type(value) is dict else value is not None
+                check, is_other = self._check(struct), _OTHERS[expression[1:]]
+                return lambda value: check(value) if type(value) is dict else is_other(value)
             return self._check(expression[1:])
         return _scalar_check(expression, keeps_zero)
 

@@ -21,7 +21,10 @@ Document = dict[str, Any]
 
 INT_BOUNDS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
-OR_STRUCT: Final = {f"{_SCHEMA}OrBool": _SCHEMA, f"{_SCHEMA}OrArray": _SCHEMA, f"{_SCHEMA}OrStringArray": _SCHEMA}
+OR_BOOL: Final = f"{_SCHEMA}OrBool"
+OR_ARRAY: Final = f"{_SCHEMA}OrArray"
+OR_TEXTS: Final = f"{_SCHEMA}OrStringArray"
+OR_STRUCT: Final = {OR_BOOL: _SCHEMA, OR_ARRAY: _SCHEMA, OR_TEXTS: _SCHEMA}
 """Types that are a struct or something else."""
 
 _KEPT_EMPTY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
@@ -122,13 +125,23 @@ class TypedDecoder:
         if expression.startswith("@"):
             struct = OR_STRUCT.get(expression[1:])
             if struct is not None:
-                # A decoder of its own reads it, which does not look for unknown fields.
-                own = TypedDecoder(self._fields, [])
-                return own.document(value, struct, path, place) if isinstance(value, dict) else value
+                return self._struct_or_else(value, expression[1:], struct, path, place)
             return self._struct(value, expression[1:], path, place)
         if expression == "bytes" and type(value) is list:
             return self._bytes_of(value, place)
         return self._scalar(value, expression, place)
+
+    def _struct_or_else(self, value: Json, name: str, struct: str, path: str, place: str) -> Json:
+        """A decoder of its own reads it, which does not look for unknown fields."""
+        own = TypedDecoder(self._fields, [])
+        if isinstance(value, dict):
+            return own.document(value, struct, path, place)
+        if name == OR_BOOL and type(value) is not bool:
+            raise DecodeError("boolean or JSON schema expected")
+        if name == OR_ARRAY:
+            items = value if isinstance(value, list) and value else ()
+            return [own.document({} if item is None else item, struct, path, place) for item in items] or _NOTHING
+        return value
 
     def _list(self, value: Json, expression: Expression, path: str, place: str) -> Json:
         if type(value) is not list:

@@ -15,6 +15,7 @@ from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.patch.field_paths import Difference, FieldWalker, KeylessError
 from doorman.api.patch.field_set import FieldSet, difference, ordered, union, without_below
+from doorman.api.raw_members import RAW_MEMBERS, without_own_texts, without_texts
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
@@ -106,7 +107,8 @@ class Differences:
         self._new = new
         self._old = old
         self._typed = typed
-        self._known: dict[str, Difference] = {kind.conversion: self.own}
+        # Texts count in the version that was written, and in no other.
+        self._known: dict[str, Difference] = {} if kind.storage in RAW_MEMBERS else {kind.conversion: self.own}
         """By face: versions that look the same share it."""
 
     def in_version(self, api_version: str) -> Difference:
@@ -116,7 +118,9 @@ class Differences:
         found = self._known.get(kind.conversion)
         if found is None:
             made = self._typed(self._new) if self._typed is not None else self._new
-            new, old = (from_stored(kind.conversion, to_stored(own.conversion, doc)) for doc in (made, self._old))
+            # What is converted is compared as values.
+            stored = (without_texts(own.storage, to_stored(own.conversion, doc)) for doc in (made, self._old))
+            new, old = (from_stored(kind.conversion, doc) for doc in stored)
             found = self._known[kind.conversion] = difference_of(self._walker, kind, new, old)
         return found
 
@@ -161,7 +165,8 @@ class ManagedFields:
             # Nobody tracks this object, or the writer asked for that.
             new["metadata"].pop("managedFields", None)
             return
-        after, before = (_tracked(from_stored(kind.conversion, doc)) for doc in (new, old))
+        shown = (from_stored(kind.conversion, without_own_texts(kind.storage, doc)) for doc in (new, old))
+        after, before = map(_tracked, shown)
         try:
             differences = Differences(self.walker, self._kinds, kind, after, before)
         except KeylessError:

@@ -6,7 +6,7 @@
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -54,13 +54,17 @@ class Applier:
         force: bool,
         now: Instant,
         where: str = "",
+        kept_metadata: Sequence[str] = (),
     ) -> Document:
         """The object after the apply, with its managedFields. `live` is not changed. Raises on conflicts.
 
         All documents are as this version of the kind shows them; what the configuration says is taken as it was
         said, so the result is to be made an object of its type (`to_typed`). `where` names it in messages.
+        `kept_metadata` are members of metadata that this endpoint leaves as they are.
         """
-        unheeded = _unheeded(kind, manager.subresource)
+        unheeded = unheeded_members(kind, manager.subresource)
+        if kept_metadata and "metadata" in config:
+            config = {**config, "metadata": _but(config["metadata"], kept_metadata)}
         said = self._walker.held(_but(config, unheeded), kind.type_name)
         wanted = ordered(recorded(said))
         if live is not None:
@@ -68,7 +72,9 @@ class Applier:
         before = live or {"metadata": {}}
         entries = entries_of(before)
         if live is not None and not entries:
-            everything = ordered(recorded(self._walker.created(_unmanaged(live), kind.type_name).changed))
+            heeded = _but(_unmanaged(live), unheeded)
+            heeded["metadata"] = _but(heeded["metadata"], kept_metadata)
+            everything = ordered(recorded(self._walker.created(heeded, kind.type_name).changed))
             first = Manager(name=BEFORE_FIRST_APPLY, operation="Update", api_version=kind.group_version)
             entries.append(ManagedEntry(manager=first, time=to_time(now), fields=everything))
         own = next((entry for entry in entries if entry.manager == manager), None)
@@ -290,7 +296,7 @@ def _in_order(
     return out + [both(before.get(one), after[one]) for one in theirs[at:]]
 
 
-def _unheeded(kind: Kind, subresource: str) -> tuple[str, ...]:
+def unheeded_members(kind: Kind, subresource: str) -> tuple[str, ...]:
     """Members that an endpoint leaves as they are, whatever is applied through it: nobody owns them for that."""
     if subresource == "status":
         return ("spec",)
@@ -299,5 +305,5 @@ def _unheeded(kind: Kind, subresource: str) -> tuple[str, ...]:
     return kind.unowned if "status" in kind.unowned or not kind.has_status else (*kind.unowned, "status")
 
 
-def _but(config: Document, members: tuple[str, ...]) -> Document:
+def _but(config: Document, members: Sequence[str]) -> Document:
     return {name: value for name, value in config.items() if name not in members} if members else config

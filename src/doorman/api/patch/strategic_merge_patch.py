@@ -15,8 +15,22 @@ from doorman.base.go_format import go_value
 
 PATCH: Final = "$patch"
 RETAIN: Final = "$retainKeys"
-DELETE_FROM: Final = "$deleteFromPrimitiveList/"
-ORDER: Final = "$setElementOrder/"
+DELETE_FROM: Final = "$deleteFromPrimitiveList"
+ORDER: Final = "$setElementOrder"
+GONE: Final = object()
+"""What was put in whole and says of itself that it goes."""
+_UNREADABLE: Final = {
+    DELETE_FROM: "invalid patch format of primitive list",
+    ORDER: "invalid patch format of setElementOrder list",
+}
+_GO_TYPES: Final = {
+    str: "string",
+    int: "int64",
+    float: "float64",
+    bool: "bool",
+    dict: "map[string]interface {}",
+    type(None): "%!s(<nil>)",
+}
 
 Json = Any  # any JSON value: a patch may hold anything anywhere
 
@@ -35,97 +49,118 @@ class _Merger:
             return self._follow_directives(type_name, live, patch)
         out = dict(live)
         for name, value in patch.items():
-            self._merge_member(type_name, out, name, value, None)
+            self._merge_member(type_name, out, name, value)
         return out
 
     def _follow_directives(self, type_name: str | None, live: Document, patch: Document) -> Document:
-        given, patch = patch, dict(patch)
-        directive = patch.pop(PATCH, None)
-        if directive == "replace":
-            return copy.deepcopy(patch)
-        if directive == "delete":
-            return {}
-        if directive is not None:
-            raise _fault(f"unknown patch type: {go_value(directive)} in map: {go_value(given)}")
-        retained = patch.pop(RETAIN, None)
-        out = dict(live)
-        if retained is not None:
-            _retain(out, patch, retained)
+        if PATCH in patch:
+            return _replaced(patch)
+        patch, out = dict(patch), dict(live)
+        if RETAIN in patch:
+            _retain(out, patch, patch.pop(RETAIN))
+        for directive in [name for name in patch if name.startswith(ORDER)]:
+            self._merge_in_order(type_name, out, patch, directive)
         for name, value in patch.items():
             if name.startswith(DELETE_FROM):
-                _delete_primitives(out, name.removeprefix(DELETE_FROM), value)
-            elif not name.startswith(ORDER):
-                self._merge_member(type_name, out, name, value, patch.get(ORDER + name))
-        for name, order in patch.items():
-            field = name.removeprefix(ORDER)
-            if name.startswith(ORDER) and field not in patch and isinstance(out.get(field), list):
-                merge_key = _merge_key(self._field(type_name, field))
-                out[field] = _ordered(out[field], out[field], order, merge_key)
+                self._delete_from(type_name, out, _field_of(name, DELETE_FROM), value)
+            else:
+                self._merge_member(type_name, out, name, value)
         return out
 
-    def _merge_member(self, type_name: str | None, out: Document, name: str, value: Json, order: Json) -> None:
+    def _merge_in_order(self, type_name: str | None, out: Document, patch: Document, directive: str) -> None:
+        """A list and what is said of its order, which are taken out of the patch."""
+        order = _list(patch.pop(directive))
+        name = _field_of(directive, ORDER)
+        live = _list(out[name]) if name in out else None
+        given = _list(patch.pop(name)) if name in patch else None
+        field = self._list_field(type_name, name)
+        merge_key = _merge_key(field)
+        if given is not None:
+            _check_order(given, order, merge_key)
+        if live is None and given is None:
+            return
+        if given is None or live is None:
+            merged = _taken(given) if live is None else live
+        else:
+            merged = self._merge_list(field, live, given, is_ordered=True) if _is_merged(field) else given
+        out[name] = _ordered(merged, live or [], order, merge_key)
+
+    def _delete_from(self, type_name: str | None, out: Document, name: str, value: Json) -> None:
+        """Of a list elements are taken out; what is no list is merged all the same, when it is of the same type."""
+        live = out.get(name)
+        if value is None:
+            out.pop(name, None)
+        elif isinstance(live, list) and isinstance(value, list):
+            _check_elements(live, value)
+            if any(isinstance(item, dict) for item in (*live, *value)):
+                out[name] = self._merge_list(self._field(type_name, name), live, value)
+            else:
+                out[name] = [item for item in live if item not in value]
+        elif type(live) is type(value):
+            self._merge_member(type_name, out, name, value)
+
+    def _merge_member(self, type_name: str | None, out: Document, name: str, value: Json) -> None:
         if value is None:
             out.pop(name, None)
             return
-        if not isinstance(value, dict | list):
-            out[name] = value
-            return
-        field = self._field(type_name, name)
         live = out.get(name)
-        if isinstance(value, dict):
-            if isinstance(live, dict) or live is None:
-                if field.get("ps") == "replace":
-                    out[name] = _without_nulls(value)
-                else:
-                    out[name] = self.merge_object(_struct_of(field), live or {}, value)
-                return
-        elif isinstance(value, list) and "merge" in str(field.get("ps", "")).split(","):
-            out[name] = self._merge_list(field, live if isinstance(live, list) else [], value, order)
-            return
+        if isinstance(value, dict) and isinstance(live, dict):
+            field = self._field(type_name, name)
+            is_replaced = field.get("ps") == "replace"
+            out[name] = _without_nulls(value) if is_replaced else self.merge_object(_struct_of(field), live, value)
         elif isinstance(value, list) and isinstance(live, list):
-            out[name] = copy.deepcopy(value)  # a list that is replaced is taken as it is, directives included
-            return
-        out[name] = _without_nulls(value)
+            field = self._field(type_name, name)
+            # A list that is replaced is taken as it is, directives included.
+            out[name] = self._merge_list(field, live, value) if _is_merged(field) else copy.deepcopy(value)
+        elif (taken := _taken(value)) is GONE:
+            out.pop(name, None)
+        else:
+            out[name] = taken
 
-    def _merge_list(self, field: Mapping[str, Json], live: list[Json], patch: list[Json], order: Json) -> list[Json]:
+    def _merge_list(
+        self, field: Mapping[str, Json], live: list[Json], patch: list[Json], *, is_ordered: bool = False
+    ) -> list[Json]:
+        """`is_ordered`: somebody says in which order the elements are to be."""
         merge_key = _merge_key(field)
-        if order is not None:
-            _check_order(patch, order, merge_key)
         _check_elements(live, patch)
         if merge_key is None:
             if any(isinstance(item, dict) for item in patch):
                 raise _fault("cannot merge lists without merge key for []string")
             fresh = list(dict.fromkeys(patch))
-            merged = [*fresh, *(value for value in live if value not in fresh)]
-            return _ordered(merged, live, order, None) if order is not None else merged
+            return [*fresh, *(value for value in live if value not in fresh)]
         element = _struct_of(field)
-        if not all(isinstance(item, dict) for item in patch):
-            return [_without_nulls(item) for item in patch]  # nothing is there: it is taken as it is
-        is_plain = not live and not any(PATCH in item for item in patch)  # nothing is there to be merged with
-        if is_plain or any(item.get(PATCH) == "replace" for item in patch):
+        if any(item.get(PATCH) == "replace" for item in patch):
             return [_without_nulls(item) for item in patch if item.get(PATCH) != "replace"]
         merged = list(live)
         touched: list[Json] = []
         for item in patch:
-            if item.get(PATCH) == "merge":
-                raise _fault("merging lists cannot yet be specified in the patch")
-            if item.get(PATCH) not in (None, "delete"):
-                raise _fault(f"unknown patch type: {go_value(item[PATCH])} in map: {go_value(item)}")
-            if isinstance(item.get(merge_key, {}), dict | list):
-                raise _fault(f"map: {go_value(item)} does not contain declared merge key: {merge_key}")
-            key = item[merge_key]
-            if item.get(PATCH) == "delete":
-                merged = [found for found in merged if found.get(merge_key) != key]
+            if PATCH in item and item[PATCH] != "delete":
+                if item[PATCH] == "merge":
+                    raise _fault("merging lists cannot yet be specified in the patch")
+                raise _unknown_directive(item)
+            if PATCH in item and merge_key in item:
+                merged = [found for found in merged if found.get(merge_key) != item[merge_key]]
                 continue
+            key = _key_in(item, merge_key)
             touched.append(key)
             at = next((i for i, found in enumerate(merged) if found.get(merge_key) == key), None)
             if at is None:
-                merged.append(self.merge_object(element, {}, item))
+                merged.append(_taken(item))
             else:
                 merged[at] = self.merge_object(element, merged[at], item)
-        if order is not None:
-            return _ordered(merged, live, order, merge_key)
-        return interleaved(merged, live, touched, merge_key)
+        return merged if is_ordered else interleaved(merged, live, touched, merge_key)
+
+    def _list_field(self, type_name: str | None, name: str) -> Mapping[str, Json]:
+        """A field of which an order is said. Raises what upstream says of one that has none."""
+        if type_name is None:
+            raise _fault("merging an object in json but data type is not struct, instead is: map")
+        if name not in self._schema.fields(type_name):
+            struct = type_name.rpartition(".")[2]
+            raise _fault(f'unable to find api field in struct {struct} for the json field "{name}"')
+        field = self._field(type_name, name)
+        if not (isinstance(field["t"], list) and field["t"][0] == "list"):
+            raise _fault("expected slice or array type, but got: struct")
+        return field
 
     def _field(self, type_name: str | None, name: str) -> Mapping[str, Json]:
         if type_name is None:
@@ -149,16 +184,14 @@ def _check_elements(live: list[Json], patch: list[Json]) -> None:
         raise rejected()
 
 
-def _check_order(patch: list[Json], order: Json, merge_key: str | None) -> None:
+def _check_order(patch: list[Json], order: list[Json], merge_key: str | None) -> None:
     """Every element of a patch list is in its `$setElementOrder`, in the same order."""
-    if not isinstance(order, list):
-        raise bad_request("invalid patch format of setElementOrder list")
     wanted = [item for item in patch if not (isinstance(item, dict) and item.get(PATCH) == "delete")]
     found = 0
     for named in order:
         if found < len(wanted) and _key(named, merge_key) == _key(wanted[found], merge_key):
             found += 1
-    if found < len(wanted):
+    if order and found < len(wanted):
         lists = (go_value(patch), go_value(order))
         raise _fault(f"The order in patch list:\n{lists[0]}\n doesn't match $setElementOrder list:\n{lists[1]}\n")
 
@@ -189,11 +222,55 @@ def _retain(out: Document, patch: Document, retained: Json) -> None:
         del out[name]
 
 
-def _delete_primitives(out: Document, name: str, values: Json) -> None:
-    if not isinstance(values, list):
-        raise bad_request("invalid patch format of primitive list")
-    if isinstance(out.get(name), list):
-        out[name] = [value for value in out[name] if value not in values]
+def _replaced(patch: Document) -> Document:
+    """What becomes of an object when a directive says it of the object whole."""
+    match patch[PATCH]:
+        case "replace":
+            return copy.deepcopy({name: value for name, value in patch.items() if name != PATCH})
+        case "delete":
+            return {}
+    raise _unknown_directive(patch)
+
+
+def _unknown_directive(patch: Document) -> ApiError:
+    found = patch[PATCH]
+    if isinstance(found, list | dict):
+        found = go_value(found)
+    elif not isinstance(found, str):
+        found = f"%!s({go_type(found)}={go_value(found)})" if found is not None else go_type(found)
+    return _fault(f"unknown patch type: {found} in map: {go_value(patch)}")
+
+
+def go_type(value: Json) -> str:
+    """
+    >>> go_type(1), go_type([]), go_type(None)
+    ('int64', '[]interface {}', '%!s(<nil>)')
+    """
+    return _GO_TYPES.get(type(value), "[]interface {}")
+
+
+def _list(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise _fault(f"expected a []interface {{}}, but received a {go_type(value)}")
+    return value
+
+
+def _field_of(directive: str, kind: str) -> str:
+    """The name of the list that a directive is about."""
+    said, slash, name = directive.partition("/")
+    if said != kind or not slash:
+        raise bad_request(_UNREADABLE[kind])
+    return name
+
+
+def _is_merged(field: Mapping[str, Json]) -> bool:
+    return "merge" in str(field.get("ps", "")).split(",")
+
+
+def _key_in(item: Document, merge_key: str) -> Json:
+    if isinstance(item.get(merge_key, {}), dict | list):
+        raise _fault(f"map: {go_value(item)} does not contain declared merge key: {merge_key}")
+    return item[merge_key]
 
 
 def interleaved(merged: list[Json], live: list[Json], touched: list[Json], merge_key: str) -> list[Json]:
@@ -212,20 +289,13 @@ def interleaved(merged: list[Json], live: list[Json], touched: list[Json], merge
     return [*out, *patched, *rest]
 
 
-def _ordered(merged: list[Json], live: list[Json], order: Json, merge_key: str | None) -> list[Json]:
+def _ordered(merged: list[Json], live: list[Json], order: list[Json], merge_key: str | None) -> list[Json]:
     """As `$setElementOrder` says; elements it does not name keep their live order among them."""
-    if not isinstance(order, list):
-        raise bad_request("invalid patch format of setElementOrder list")
 
     def key_of(item: Json) -> Json:
         return item.get(merge_key) if merge_key is not None else item
 
-    try:
-        wanted = [item[merge_key] if merge_key is not None else item for item in order]
-    except (KeyError, TypeError) as error:
-        raise bad_request("invalid patch format of setElementOrder list") from error
-    if any(isinstance(key, dict | list) for key in wanted):
-        raise bad_request("invalid patch format of setElementOrder list")
+    wanted = [_named_in_order(item, index, merge_key) for index, item in enumerate(order)]
     by_key = {key_of(item): item for item in merged}
     named = [by_key[key] for key in wanted if key in by_key]
     rest = [item for item in merged if key_of(item) not in wanted]
@@ -240,8 +310,32 @@ def _ordered(merged: list[Json], live: list[Json], order: Json, merge_key: str |
     return [*out, *named, *rest]
 
 
+def _named_in_order(item: Json, index: int, merge_key: str | None) -> Json:
+    if merge_key is None:
+        if isinstance(item, dict | list):
+            raise bad_request(_UNREADABLE[ORDER])
+        return item
+    if not isinstance(item, dict):
+        raise _fault(f"value for key {index} is not a map")
+    return _key_in(item, merge_key)
+
+
+def _taken(value: Json) -> Json:
+    """A value that a patch puts in where nothing is, or something of another type: nulls are not stored, and what has a
+    directive for itself whole goes.
+    """
+    if isinstance(value, dict):
+        if PATCH in value:
+            return GONE
+        members = ((name, _taken(member)) for name, member in value.items() if member is not None)
+        return {name: member for name, member in members if member is not GONE}
+    if isinstance(value, list):
+        return [item for item in map(_taken, value) if item is not GONE]
+    return value
+
+
 def _without_nulls(value: Json) -> Json:
-    """A value a patch puts in whole: nulls and directives are not stored."""
+    """A value that a patch puts in whole because it says so: nulls and directives are not stored."""
     if isinstance(value, dict):
         return {
             k: _without_nulls(v) for k, v in value.items() if v is not None and not k.startswith(("$patch", "$ret"))

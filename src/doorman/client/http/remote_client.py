@@ -14,6 +14,16 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.strategic_merge_patch import strategic_merge
+from doorman.api.raw_members import (
+    RAW_MEMBERS,
+    RawTexts,
+    as_it_is,
+    canonical,
+    read_texts,
+    replaced,
+    to_written,
+    without_texts,
+)
 from doorman.api.scheme import Scheme
 from doorman.api.well_known import JSON
 from doorman.base.errors import ApiError
@@ -85,7 +95,8 @@ class RemoteClient:
 
     async def create(self, action: Create) -> Any:
         kind = self._kind(action.resource)
-        body = {"kind": kind.kind, "apiVersion": kind.group_version, **action.body}
+        # As Go writes them: a patch is refused later if it finds them written otherwise.
+        body = replaced(kind.storage, {"kind": kind.kind, "apiVersion": kind.group_version, **action.body}, canonical)
         answer = await self._ask("POST", "create", kind, path_of(kind, action.namespace), body=body)
         note(kind.storage, action.namespace, answer)
         return answer
@@ -196,9 +207,15 @@ class RemoteClient:
         content = self._known(action.resource, key)
         if content is None:
             return None
-        return {"kind": kind.kind, "apiVersion": kind.group_version, **msgspec.json.decode(content)}
+        known = {"kind": kind.kind, "apiVersion": kind.group_version, **msgspec.json.decode(content)}
+        read_texts(kind.storage, known, content)
+        return known
 
     def _patched(self, kind: Kind, live: Document, action: Patch) -> Document:
+        patched = self._with_values_patched(kind, without_texts(kind.storage, live), action)
+        return RawTexts(kind.storage, live).after(patched, as_it_is) if kind.storage in RAW_MEMBERS else patched
+
+    def _with_values_patched(self, kind: Kind, live: Document, action: Patch) -> Document:
         if action.type is PatchType.JSON:
             patched: Document = json_patch(live, action.body)
             return patched
@@ -219,6 +236,8 @@ class RemoteClient:
         is_told: bool = True,
     ) -> Any:  # a document
         """`is_told`: a right that is missing is logged."""
+        if method in ("POST", "PUT") and kind.storage in RAW_MEMBERS:
+            body = to_written(kind.storage, body)
         content = msgspec.json.encode(body) if body is not None else b""
         if query is None:
             query = self._query if method != "GET" else {}

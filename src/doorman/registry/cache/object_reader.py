@@ -5,9 +5,10 @@ from typing import Final
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document
+from doorman.api.raw_members import RAW_MEMBERS, read_texts
 from doorman.base.errors import not_found
 from doorman.registry.cache.collection import Collection
-from doorman.registry.cache.stored_object import Stored
+from doorman.registry.cache.stored_object import ITEM_HEAD, Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.store.store_contract import Entry, Store, StoreEvent
 
@@ -40,7 +41,7 @@ class ObjectReader:
     def newest(self, kind: Kind, namespace: str, name: str) -> Document | None:
         """The newest document, also when it is not durable yet."""
         entry = self._store.peek(kind.store_key(namespace, name))
-        return self.document(entry) if entry is not None else None
+        return self.document(entry, kind) if entry is not None else None
 
     def newest_stored(self, kind: Kind, namespace: str, name: str) -> Stored | None:
         """The same with its view, which is shared with everybody who reads."""
@@ -51,8 +52,15 @@ class ObjectReader:
         """What is on its way to the disk, oldest first."""
         return self._store.pending()
 
-    def document(self, entry: Entry) -> Document:
+    def document(self, entry: Entry, kind: Kind) -> Document:
         stored = self._cache.stored(entry)
         if self._cache.is_aside(entry.key):
             stored.check()  # it raises and says what is wrong
-        return stored.document()
+        return self.document_of(stored, kind)
+
+    def document_of(self, stored: Stored, kind: Kind) -> Document:
+        """A fresh document that is as good as the stored bytes: written again, it is the same."""
+        doc = stored.document()
+        if kind.storage in RAW_MEMBERS:
+            read_texts(kind.storage, doc, stored.json(ITEM_HEAD))
+        return doc

@@ -17,7 +17,9 @@ from doorman.api.machinery.schema import Document
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.field_set import ordered
 from doorman.api.patch.managed_fields import Manager
+from doorman.api.raw_members import canonical, replaced, to_written
 from doorman.api.views.resource.devices import RESOURCE_VERSION
+from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.fastpath.object_bytes import NOTHING, ObjectBytes, encode, read, written
@@ -112,7 +114,7 @@ class ClaimPatches:
             return None
         wanted: Document = dict(status)
         self._walker.complete(wanted, _STATUS_TYPE)
-        claim_bytes.status = written(wanted)
+        claim_bytes.status = written(to_written(CLAIMS, replaced(CLAIMS, {"status": wanted}, canonical))["status"])
         allocation, (consumer,) = wanted["allocation"], wanted["reservedFor"]
         shape = (tuple(allocation), tuple(allocation["devices"]), tuple(consumer))
         shown = {**wanted, "reservedFor": [{**consumer, "uid": _CONSUMER}]}

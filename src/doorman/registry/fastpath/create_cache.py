@@ -34,6 +34,7 @@ from doorman.admission.plugin_contract import Attributes, Docs, Weigh
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
+from doorman.api.raw_members import to_written
 from doorman.api.views.admissionregistration import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.registry.admission.admission_reader import AdmissionReader
@@ -154,7 +155,7 @@ class CachedClaim:
         uid = self._owner["uid"].encode()
         self._managed = [entry.split(uid) for entry in _entries_of(metadata)]
         """In pieces: between them goes the owner's uid."""
-        self._tail = _tail_of(doc)
+        self._tail = _tail_of(to_written(CLAIMS, doc))
         self.reads = reads
 
     def value(self, uid: str, time: str, metadata: Document) -> bytes:
@@ -201,7 +202,8 @@ def _claim_key(kind: Kind, namespace: str, doc: Document, user: User, manager: s
     alike = {name: value for name, value in owner.items() if name not in _OWNER}
     given = tuple(sorted(OWN_METADATA & metadata.keys()))
     rest = {name: value for name, value in metadata.items() if name not in OWN_METADATA}
-    key = _encode((kind.group_version, namespace, user, manager, given, alike, {**doc, "metadata": rest}))
+    wish = to_written(CLAIMS, {**doc, "metadata": rest})
+    key = _encode((kind.group_version, namespace, user, manager, given, alike, wish))
     return None if uid.encode() in key else key
 
 

@@ -12,6 +12,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
+from doorman.api.raw_members import RAW_MEMBERS, canonical, replaced
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Clock, Instant
@@ -116,6 +117,8 @@ class LoopbackClient:
             # The registry changes what it is given, and a controller's body shares lists with its template.
             body = _decode(_encode(action.body))
             doc = clean_object(self._registry.schema, kind, body, Body(body), "Ignore", [])
+        if kind.storage in RAW_MEMBERS:
+            doc = replaced(kind.storage, doc, canonical)
         if self._guard.is_about(kind):
             self._guard.check(kind, action.namespace, doc, None, self._caller.user)
         return await self._registry.create(
@@ -159,7 +162,7 @@ class LoopbackClient:
         patch = PatchBody(type=str(action.type), body=Body(action.body))
         if patch.is_apply:
             return await self._apply(kind, action, patch)
-        transform = transform_of(self._registry.schema, kind, patch, "Ignore", [])
+        transform = transform_of(self._registry.schema, kind, patch, "Ignore", [], is_components=True)
         transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
         written = await self._registry.update(
             kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
@@ -275,7 +278,7 @@ class LoopbackClient:
             preconditions=preconditions,
             propagation_policy=action.propagation or None,
         )
-        work = self._registry.delete(kind, action.namespace, action.name, options, self._caller)
+        work = self._registry.delete(kind, action.namespace, action.name, options, self._caller, is_marked_first=False)
         await self._counted(info, 200, work)
 
     async def bind(self, action: Bind) -> None:

@@ -2,14 +2,25 @@
 
 from typing import Final
 
-from doorman.api.kinds import Kind
+from doorman.api.kinds import Kind, builtin_kinds
 from doorman.api.machinery.decode_errors import DecodeError, json_type
 from doorman.api.machinery.schema import Document, Schema
+from doorman.api.raw_members import RAW_MEMBERS, canonical, read_texts, replaced
+from doorman.api.well_known import JSON
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.errors import ApiError, bad_request, invalid_object, not_supported
 from doorman.base.go_format import quote
 from doorman.registry.clean_documents import SCHEME, clean_object, kind_mismatch, registered_kinds, tell_problems
-from doorman.server.codec.request_bodies import BodyError, as_document, kindless, read_body, unreadable, unrecognized
+from doorman.server.codec.negotiation import YAML
+from doorman.server.codec.request_bodies import (
+    BodyError,
+    as_document,
+    kindless,
+    media_type,
+    read_body,
+    unreadable,
+    unrecognized,
+)
 from doorman.server.request import Query
 
 FIELD_VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
@@ -39,10 +50,32 @@ def decode_object(
     except BodyError as error:
         raise unreadable(kind.kind, error, body) from error
     doc = as_document(read, kind.kind, body)
+    if (other := other_version(kind, doc)) is not None:
+        # It is read as what it says it is, before anybody asks for another version.
+        clean_object(schema, other, dict(doc), read, validation, warnings)
     check_kind(kind, doc, body)
     if read.typed is not None and not kind.is_custom:
         doc = read.typed
-    return clean_object(schema, kind, doc, read, validation, warnings)
+    cleaned = clean_object(schema, kind, doc, read, validation, warnings)
+    return _with_texts(kind, cleaned, body, media_type(content_type)) if kind.storage in RAW_MEMBERS else cleaned
+
+
+def _with_texts(kind: Kind, doc: Document, body: bytes, sent_as: str) -> Document:
+    """YAML is made JSON before it is read; protobuf has brought the texts along."""
+    if sent_as == YAML:
+        return replaced(kind.storage, doc, canonical)
+    if sent_as in ("", JSON):
+        read_texts(kind.storage, doc, body)
+    return doc
+
+
+def other_version(kind: Kind, doc: Document) -> Kind | None:
+    """Of a document that is of another version of the kind than was asked for."""
+    api_version, name = doc.get("apiVersion"), doc.get("kind", kind.kind)
+    if api_version == kind.group_version or name != kind.kind or kind.is_custom or not isinstance(api_version, str):
+        return None
+    group, _, version = api_version.rpartition("/")
+    return builtin_kinds().at(group, version, kind.resource) if not kind_mismatch(kind, api_version, name) else None
 
 
 def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:

@@ -15,6 +15,7 @@ import msgspec
 from doorman.api.kinds import Kind, Kinds, builtin_kinds
 from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.schema import Document, Schema
+from doorman.api.raw_members import to_written
 from doorman.api.storage_keys import PREFIXES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.registry.cache.stored_object import to_kept_bytes
@@ -153,7 +154,7 @@ class EtcdObjects:
         if default is not None:
             default(doc)
         self._schema.complete(doc, self._kinds.stored(kind).type_name)
-        return to_kept_bytes(doc)
+        return to_kept_bytes(to_written(storage, doc))
 
     def _note_definition(self, doc: Mapping[str, Any]) -> None:
         spec = doc["spec"]

@@ -22,34 +22,34 @@ MADE_PIECE_BYTES: Final = 64 * 1024
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _encode: Final = msgspec.json.Encoder().encode
 _SEPARATOR: Final = b","
-_NEXT_ITEM: Final = _SEPARATOR + ITEM_HEAD
-_ITEM_FRAME_BYTES: Final = len(_NEXT_ITEM) + len(AFTER_REVISION)
 _END: Final = b"]}"
 
 
 class ListBody:
-    """`head` is all there is before the first item."""
+    """`head` is all there is before the first item, `item_head` what each begins with."""
 
-    def __init__(self, head: bytes, items: Sequence[Stored]) -> None:
+    def __init__(self, head: bytes, items: Sequence[Stored], item_head: bytes = ITEM_HEAD) -> None:
         self._head = head
         self._items = items
-        self.length = len(head) + _items_bytes(items) + len(_END)
+        self._item_head = item_head
+        self.length = len(head) + _items_bytes(items, len(item_head)) + len(_END)
 
     def __iter__(self) -> Iterator[bytes]:
-        items, separator = self._items, ITEM_HEAD
+        items, separator = self._items, self._item_head
+        next_item = _SEPARATOR + self._item_head
         pieces = [self._head]
         step = max(PIECE_BYTES * len(items) // self.length, 1)
         for start in range(0, len(items), step):
             for stored in items[start : start + step]:
                 pieces += (separator, b"%d" % stored.revision, AFTER_REVISION, stored.value)
-                separator = _NEXT_ITEM
+                separator = next_item
             yield b"".join(pieces)
             pieces.clear()
         pieces.append(_END)
         yield b"".join(pieces)
 
 
-def _items_bytes(items: Sequence[Stored]) -> int:
+def _items_bytes(items: Sequence[Stored], head_bytes: int) -> int:
     if not items:
         return 0
     revisions = [stored.revision for stored in items]
@@ -57,7 +57,8 @@ def _items_bytes(items: Sequence[Stored]) -> int:
     # Revisions of a list mostly have as many digits.
     revision_bytes = digits * len(items) if digits == len(str(min(revisions))) else sum(map(len, map(str, revisions)))
     values = sum([len(stored.value) for stored in items])
-    return values + revision_bytes + len(items) * _ITEM_FRAME_BYTES - len(_SEPARATOR)
+    frame_bytes = len(_SEPARATOR) + head_bytes + len(AFTER_REVISION)
+    return values + revision_bytes + len(items) * frame_bytes - len(_SEPARATOR)
 
 
 class Form(Enum):

@@ -111,10 +111,17 @@ def _quality(text: str) -> float:
 
 
 def unusable_for_list(conversion: str, kind: Kind) -> ApiError:
-    shown = f"*{go_package(kind)}.{kind.kind}List"
+    shown = "*unstructured.UnstructuredList" if kind.is_custom else f"*{_package(kind)}.{kind.kind}List"
     return not_acceptable(f"you requested {conversion}, but the requested object is a list ({shown})")
 
 
 def unusable_for_object(conversion: str, kind: Kind) -> ApiError:
-    shown = f"*{go_package(kind)}.{kind.kind}"
+    if kind.is_custom and conversion.endswith("List"):
+        return ApiError(500, "", "content is not a list")
+    shown = f"*{_package(kind)}.{kind.kind}"
     return not_acceptable(f"you requested {conversion}, but the requested object is not a list ({shown})")
+
+
+def _package(kind: Kind) -> str:
+    """Events of both groups are those of the first inside."""
+    return "core" if kind.kind == "Event" else go_package(kind)

@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError, Message
 
 from doorman.api.kinds import builtin_kinds, data_file
 from doorman.api.machinery.schema import Document
+from doorman.api.raw_members import raw_object
 from doorman.base.instants import to_micro_time, to_time
 
 MAGIC: Final = b"k8s\x00"
@@ -128,6 +129,12 @@ def _embedded(message: Any) -> Any:
     return msgspec.json.decode(message.f1) if message.f1 else None
 
 
+def _raw(message: Any) -> Any:
+    """An object with the text it came as."""
+    value = _embedded(message)
+    return raw_object(value, message.f1) if isinstance(value, dict) else value
+
+
 def _schema_or_array(message: Any) -> Any:
     """`items` of a schema: one schema, or one for each element."""
     return _converted(message.f1) if message.HasField("f1") else [_converted(item) for item in message.f2]
@@ -148,7 +155,7 @@ _SPECIAL: Final[dict[str, Callable[[Any], Any]]] = {
     "meta.v1.MicroTime": _micro_time,
     "api.resource.Quantity": lambda message: message.f1,
     "intstr.IntOrString": _int_or_string,
-    "runtime.RawExtension": _embedded,
+    "runtime.RawExtension": _raw,
     "meta.v1.FieldsV1": _embedded,
     "apiextensions.v1.JSON": _embedded,
     "apiextensions.v1.JSONSchemaPropsOrArray": _schema_or_array,

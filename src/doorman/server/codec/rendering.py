@@ -15,12 +15,12 @@ from doorman.api.machinery.conversion import from_stored
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import JSON, META_V1
 from doorman.base.clock import Instant
-from doorman.registry.cache.stored_object import Stored, head_of
+from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, head_of
 from doorman.server.codec.list_bodies import Form, ListBody, list_pieces, to_yaml
 from doorman.server.codec.negotiation import YAML, Accepted, unusable_for_list, unusable_for_object
 from doorman.server.listing import Page
 from doorman.server.request import Response
-from doorman.server.tables import table_of
+from doorman.server.tables import metadata_alone, table_of
 
 AT_ONCE_MAX: Final = 100
 """Items of a list that are made at once."""
@@ -62,7 +62,7 @@ class Renderer(msgspec.Struct):
             case "Table":
                 return self._document(self._table(kind, [stored.document()], _object_meta(stored)), status)
             case "PartialObjectMetadata":
-                return self._document(_partial(document_of(kind, stored)), status)
+                return self._document(_partial(kind, document_of(kind, stored)), status)
             case other:
                 raise unusable_for_object(other, kind)
 
@@ -71,7 +71,7 @@ class Renderer(msgspec.Struct):
             case "":
                 if self._is_plain() and not kind.conversion:
                     return _list(kind, page)
-                items = (_item(document_of(kind, stored)) for stored in page.items)
+                items = (_item(kind, document_of(kind, stored)) for stored in page.items)
                 return self._list_document(f"{kind.kind}List", kind.group_version, page, items)
             case "Table":
                 table = self._table(kind, [], _list_meta(page))
@@ -79,7 +79,7 @@ class Renderer(msgspec.Struct):
                 rows = (self._table(kind, [stored.document()], {})["rows"][0] for stored in page.items)
                 return self._made(table, "rows", rows, len(page.items))
             case "PartialObjectMetadataList":
-                items = (_partial(document_of(kind, stored)) for stored in page.items)
+                items = (_partial(kind, document_of(kind, stored)) for stored in page.items)
                 return self._list_document("PartialObjectMetadataList", META_V1, page, items)
             case other:
                 raise unusable_for_list(other, kind)
@@ -118,7 +118,7 @@ class Renderer(msgspec.Struct):
                 table["columnDefinitions"] = None
             self.is_first_event = False
             return _line(type_, table)
-        return _line(type_, _partial(document_of(kind, stored)))
+        return _line(type_, _partial(kind, document_of(kind, stored)))
 
     def bookmark(self, kind: Kind, revision: int, *, ends_initial_events: bool = False) -> bytes:
         metadata: Document = {"resourceVersion": str(revision), "creationTimestamp": None}
@@ -126,7 +126,7 @@ class Renderer(msgspec.Struct):
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         doc: Document = {"kind": kind.kind, "apiVersion": kind.group_version, "metadata": metadata}
         if self.accepted.conversion == "Table":
-            row = {"cells": [], "object": _partial(doc)}
+            row = {"cells": [], "object": _partial(kind, doc)}
             table = {
                 "kind": "Table",
                 "apiVersion": f"meta.k8s.io/{self.accepted.conversion_version or 'v1'}",
@@ -136,7 +136,7 @@ class Renderer(msgspec.Struct):
             }
             return _line("BOOKMARK", table)
         if self.accepted.conversion:
-            doc = _partial(doc)
+            doc = _partial(kind, doc)
         return _line("BOOKMARK", doc)
 
     def _list_document(self, kind: str, api_version: str, page: Page, items: Iterable[Document]) -> Response:
@@ -183,7 +183,9 @@ def _list(kind: Kind, page: Page) -> Response:
         kind.group_version.encode(),
         _encode(_list_meta(page)),
     )
-    body = ListBody(head, page.items)
+    # Upstream keeps custom objects as they were written, and so each says what it is also in a list.
+    item_head = head_of(kind.kind, kind.group_version) if kind.is_custom else ITEM_HEAD
+    body = ListBody(head, page.items, item_head)
     return Response(chunks=body, length=body.length)
 
 
@@ -200,12 +202,14 @@ def _object_meta(stored: Stored) -> Document:
     return {"resourceVersion": str(stored.revision)} if stored.revision else {}  # a dry run gives it none
 
 
-def _item(doc: Document) -> Document:
+def _item(kind: Kind, doc: Document) -> Document:
+    if kind.is_custom:
+        return doc
     return {name: value for name, value in doc.items() if name not in ("kind", "apiVersion")}
 
 
-def _partial(doc: Document) -> Document:
-    return {"kind": "PartialObjectMetadata", "apiVersion": META_V1, "metadata": doc["metadata"]}
+def _partial(kind: Kind, doc: Document) -> Document:
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_V1, "metadata": metadata_alone(kind, doc)}
 
 
 def _line(type_: str, doc: Document) -> bytes:

@@ -1,5 +1,6 @@
 """OpenAPI, from the type table: what `kubectl create`, `apply` and `explain` ask for. One document a version."""
 
+import asyncio
 import hashlib
 from functools import cache
 from typing import Any, Final
@@ -10,7 +11,8 @@ from doorman.api.kinds import Kind, Kinds, data_file, type_table
 from doorman.api.machinery.schema import Schema
 from doorman.api.machinery.structural_schema import Structural
 from doorman.api.well_known import KUBERNETES_VERSION
-from doorman.server.discovery.openapi_v2 import swagger
+from doorman.server.discovery.openapi_paths import paths_of
+from doorman.server.discovery.openapi_v2 import Parts, swagger, swagger_part
 from doorman.server.request import Query, Request, Response, json_response
 
 _V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -28,12 +30,6 @@ _SCALARS: Final[dict[str, dict[str, Any]]] = {
     "duration": {"type": "string"},
     "raw": {"type": "object"},
 }
-_PATCHES: Final = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-)
 _NAMED: Final = {
     "quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
     "intstr": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
@@ -50,6 +46,8 @@ class OpenApi:
         self._schema = schema
         self._made: dict[tuple[str, str], tuple[list[Kind], tuple[bytes, str]]] = {}
         """By group and version: what it was made of, and the document with its digest."""
+        self._swagger_parts: dict[tuple[str, str], tuple[list[Kind], Parts]] = {}
+        """The same for OpenAPI v2, which is one document of all."""
         self._two: tuple[int, bytes] | None = None
         """The document of OpenAPI v2, with the edition of the kinds it was made of."""
 
@@ -68,9 +66,24 @@ class OpenApi:
             # An empty message is a valid document: old clients find no model in it and skip their own validation.
             return Response(content_type=_V2_PROTOBUF.replace("@", "."))
         if self._two is None or self._two[0] != self._kinds.edition:
-            parts = [self._parts(self._kinds.in_version(*where)) for where in self._places().values()]
+            parts = [self._swagger_part(*where) for where in self._places().values()]
             self._two = (self._kinds.edition, msgspec.json.encode(swagger(parts)))
         return Response(body=self._two[1])
+
+    async def prepare(self, request: Request) -> None:
+        """Make what takes long to make, a version at a time: others have their turn in between."""
+        if request.path.rstrip("/") != "/openapi/v2":
+            return
+        for where in self._places().values():
+            self._swagger_part(*where)
+            await asyncio.sleep(0)
+
+    def _swagger_part(self, group: str, version: str) -> Parts:
+        rows = self._kinds.in_version(group, version)
+        known = self._swagger_parts.get((group, version))
+        if known is None or known[0] != rows:
+            known = self._swagger_parts[group, version] = (rows, swagger_part(self._parts(rows)))
+        return known[1]
 
     def _places(self) -> dict[str, tuple[str, str]]:
         found = {}
@@ -117,11 +130,15 @@ class OpenApi:
         for row in rows:
             structural = self._schema.structural(row.type_name)
             if structural is not None:
-                _add_custom(row, structural, schemas)
+                name = _add_custom(row, structural, schemas)
             elif row.type_name:
-                _add_schema(row.type_name, schemas)
-                _add_version(row, schemas[schema_name(row.type_name)])
-            paths.update(_paths(row))
+                name = _add_schema(row.type_name, schemas)
+                _add_version(row, schemas[name])
+            else:
+                continue
+            if "list" in row.verbs:
+                _add_list(row, name, schemas)
+            paths.update(paths_of(row, name, lambda type_name: _add_schema(type_name, schemas)))
         return paths, schemas
 
     def _make(self, rows: list[Kind]) -> tuple[bytes, str]:
@@ -155,10 +172,10 @@ def schema_name(type_name: str) -> str:
     return f"io.k8s.api.{type_name}"
 
 
-def _add_schema(type_name: str, schemas: dict[str, Any]) -> None:
+def _add_schema(type_name: str, schemas: dict[str, Any]) -> str:
     name = schema_name(type_name)
     if name in schemas:
-        return
+        return name
     row = type_table()[type_name]
     told = _descriptions(type_name)
     schema: dict[str, Any] = {"type": "object"}
@@ -184,17 +201,40 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> None:
         schema["x-kubernetes-group-version-kind"] = [
             {"group": group, "version": version, "kind": kind} for group, version, kind in row["gvk"]
         ]
+    return name
 
 
-def _add_version(row: Kind, schema: dict[str, Any]) -> None:
+def _add_list(row: Kind, item: str, schemas: dict[str, Any]) -> None:
+    """What a list of the kind is."""
+    name = f"{item}List"
+    told = _all_descriptions()["*"]
+    metadata = _add_schema("meta.v1.ListMeta", schemas)
+    schemas.setdefault(
+        name,
+        {
+            "type": "object",
+            "description": f"Objects of kind {row.kind}.",
+            "required": ["items"],
+            "properties": {
+                "apiVersion": {"type": "string", "description": told["apiVersion"]},
+                "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}},
+                "kind": {"type": "string", "description": told["kind"]},
+                "metadata": {"allOf": [{"$ref": f"#/components/schemas/{metadata}"}]},
+            },
+        },
+    )
+    _add_version(row, schemas[name], f"{row.kind}List")
+
+
+def _add_version(row: Kind, schema: dict[str, Any], kind: str = "") -> None:
     """A version that shares its types with a newer one is named beside it: clients look kinds up by that."""
-    own = {"group": row.group, "version": row.version, "kind": row.kind}
+    own = {"group": row.group, "version": row.version, "kind": kind or row.kind}
     known = schema.setdefault("x-kubernetes-group-version-kind", [])
     if own not in known:
         known.append(own)
 
 
-def _add_custom(row: Kind, structural: Structural, schemas: dict[str, Any]) -> None:
+def _add_custom(row: Kind, structural: Structural, schemas: dict[str, Any]) -> str:
     """As its definition says, with the members that every object has."""
     _add_schema("meta.v1.ObjectMeta", schemas)
     metadata = {"allOf": [{"$ref": f"#/components/schemas/{schema_name('meta.v1.ObjectMeta')}"}]}
@@ -207,6 +247,7 @@ def _add_custom(row: Kind, structural: Structural, schemas: dict[str, Any]) -> N
         "properties": {**structural.source.get("properties", {}), **own},
         "x-kubernetes-group-version-kind": [{"group": row.group, "version": row.version, "kind": row.kind}],
     }
+    return name
 
 
 def _property(spec: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
@@ -241,48 +282,3 @@ def _expression(expression: Any, schemas: dict[str, Any]) -> dict[str, Any]:
         schemas[_NAMED[expression]] = _SCALARS[expression]
         return {"allOf": [{"$ref": f"#/components/schemas/{_NAMED[expression]}"}]}
     return _SCALARS[expression]
-
-
-def _paths(row: Kind) -> dict[str, Any]:
-    gvk = {"group": row.group, "version": row.version, "kind": row.kind}
-    base = f"{row.path}/namespaces/{{namespace}}/{row.resource}" if row.namespaced else f"{row.path}/{row.resource}"
-    collection: dict[str, Any] = {}
-    item: dict[str, Any] = {}
-    for verb, method, place in (
-        ("list", "get", collection), ("create", "post", collection), ("deletecollection", "delete", collection),
-        ("get", "get", item), ("update", "put", item), ("delete", "delete", item),
-    ):  # fmt: skip
-        if verb in row.verbs:
-            place[method] = _operation(verb, gvk)
-    if "patch" in row.verbs:
-        # kubectl reads here whether it may send a strategic merge patch.
-        patches = [media for media in _PATCHES if not row.is_custom or "strategic" not in media]
-        item["patch"] = {
-            **_operation("patch", gvk),
-            "requestBody": {"content": {media: {"schema": {}} for media in patches}},
-        }
-    found = {}
-    if collection:
-        found[base] = collection
-        if row.namespaced and "list" in row.verbs:
-            found[f"{row.path}/{row.resource}"] = {"get": _operation("list", gvk)}
-    if item:
-        found[f"{base}/{{name}}"] = item
-    return found
-
-
-def _operation(verb: str, gvk: dict[str, str]) -> dict[str, Any]:
-    writes = verb in ("create", "update", "patch")
-    names = ["dryRun", "fieldManager", "fieldValidation"] if writes else []
-    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
-    if verb == "patch":
-        parameters.append({"name": "force", "in": "query", "schema": {"type": "boolean"}})
-    action = {"create": "post", "update": "put"}.get(verb, verb)
-    out: dict[str, Any] = {
-        "x-kubernetes-action": action,
-        "x-kubernetes-group-version-kind": gvk,
-        "responses": {"200": {"description": "OK"}},
-    }
-    if parameters:
-        out["parameters"] = parameters
-    return out

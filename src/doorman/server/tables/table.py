@@ -6,6 +6,7 @@ from typing import Any, Final
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
 from doorman.api.machinery.schema import Document
+from doorman.api.well_known import TEMPLATE_GENERATION_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.errors import bad_request
 from doorman.server.tables.admission_columns import ADMISSION_COLUMNS
@@ -79,6 +80,19 @@ def _row(
         row["object"] = {
             "kind": "PartialObjectMetadata",
             "apiVersion": f"meta.k8s.io/{version}",
-            "metadata": doc["metadata"],
+            "metadata": metadata_alone(kind, doc),
         }
     return row
+
+
+def metadata_alone(kind: Kind, doc: Document) -> Document:
+    """What is shown of an object of which metadata is asked for: the generation of a DaemonSet's template is an
+    annotation only where the spec is shown, too.
+    """
+    metadata: Document = doc["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if kind.storage != "daemonsets.apps" or TEMPLATE_GENERATION_ANNOTATION not in annotations:
+        return metadata
+    kept = {name: value for name, value in annotations.items() if name != TEMPLATE_GENERATION_ANNOTATION}
+    rest = {name: value for name, value in metadata.items() if name != "annotations"}
+    return {**rest, "annotations": kept} if kept else rest

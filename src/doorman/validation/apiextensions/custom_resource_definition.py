@@ -36,6 +36,11 @@ def default_definition(doc: Document) -> None:
         if not names.get("listKind"):
             names["listKind"] = names["kind"] + "List"
     spec.setdefault("conversion", {"strategy": "None"})
+    status = doc.get("status") or {}
+    if not status.get("storedVersions"):
+        stored = [version.get("name", "") for version in spec.get("versions") or () if version.get("storage")]
+        if stored:
+            doc["status"] = {**status, "storedVersions": stored[:1]}
 
 
 def _create(doc: Document, _context: Context) -> list[FieldError]:
@@ -360,11 +365,10 @@ def _stored_version_errors(doc: Document) -> list[FieldError]:
     found = doc.get("status", {}).get("storedVersions") or []
     if not found:
         return [invalid("status.storedVersions", None, "must have at least one stored version")]
-    errors = [
-        invalid("status.storedVersions", found, f"must have the storage version {version.get('name', '')}")
-        for version in versions
-        if version.get("storage") and version.get("name", "") not in found
-    ]
+    errors = []
+    storage = [version.get("name", "") for version in versions if version.get("storage")]
+    if storage and storage[-1] not in found:
+        errors.append(invalid("status.storedVersions", found, f"must have the storage version {storage[-1]}"))
     for index, stored in enumerate(found):
         if stored not in served:
             detail = (

@@ -69,6 +69,8 @@ def index_errors(spec: _Json, path: str) -> list[FieldError]:
     """Rule 1."""
     if spec.get("completionMode") == "Indexed":
         return _indexed_errors(spec, path)
+    if spec.get("completionMode") not in (None, "NonIndexed"):
+        return []  # what is no mode at all is told elsewhere
     return [
         invalid(f"{path}.{field}", spec[field], _INDEXED_ONLY)
         for field in ("backoffLimitPerIndex", "maxFailedIndexes")

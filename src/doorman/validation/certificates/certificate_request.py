@@ -47,8 +47,13 @@ _GENERATED: Final = "metadata.generateName"
 
 
 def validate_create(doc: Document, _context: Context) -> list[FieldError]:
-    named = [error for error in validate_metadata(doc, path_segment_faults) if error.field != _GENERATED]
-    return [*named, *_spec_errors(doc.get("spec") or {}), *_status_errors(doc)]
+    """Any name is a good one, until it is to be stored under it."""
+    errors = [
+        *validate_metadata(doc, lambda _name: ()), *_spec_errors(doc.get("spec") or {}), *_status_errors(doc),
+    ]  # fmt: skip
+    if errors:
+        return errors
+    return [error for error in validate_metadata(doc, path_segment_faults) if error.field != _GENERATED]
 
 
 def _spec_errors(spec: Mapping[str, Any]) -> list[FieldError]:  # JSON

@@ -280,7 +280,7 @@ def _host_name_errors(spec: Mapping[str, Any], name: str, path: str) -> list[Fie
 def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for field in ("priorityClassName", "runtimeClassName"):
-        if name := spec.get(field):
+        if (name := spec.get(field)) is not None:
             errors.extend(invalid(f"{path}.{field}", name, fault) for fault in subdomain_faults(name))
     policy = spec.get("preemptionPolicy")
     if policy is not None and policy not in _PREEMPTION_POLICIES:

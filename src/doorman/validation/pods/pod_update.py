@@ -23,6 +23,7 @@ _CHANGEABLE: Final = ",".join(
         "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
     )
 )
+_MAPS: Final = frozenset({"nodeSelector", "overhead", "limits", "requests", "matchLabels", "labels", "annotations"})
 FIXED_SPEC: Final = f"pod updates may not change fields other than {_CHANGEABLE}"
 _ONLY_NODE_SELECTOR_ADDITIONS: Final = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
 _SAME_NUMBER_OF_TERMS: Final = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
@@ -142,7 +143,11 @@ def _fixed_spec_errors(new: _Spec, old: _Spec) -> list[FieldError]:
     if old.get("schedulingGates"):
         errors.extend(_gated_errors(munged, old))
     if not _is_same(munged, old):
-        changed = sorted(field for field in {**munged, **old} if not _is_same(munged.get(field), old.get(field)))
+        changed = sorted(
+            field
+            for field in {**munged, **old}
+            if not _is_same(munged.get(field), old.get(field), is_map=field in _MAPS)
+        )
         # Nobody relies on the text of the difference, only on what stands before it.
         listed = "".join(f"  spec.{field}\n" for field in changed)
         errors.append(FieldError(FieldErrorType.FORBIDDEN, "spec", f"Forbidden: {FIXED_SPEC}\n{listed}"))
@@ -165,6 +170,8 @@ def _gated_errors(munged: dict[str, Any], old: _Spec) -> list[FieldError]:  # a 
         if before:
             affinity["nodeAffinity"] = before
         munged["affinity"] = affinity
+        if not affinity and "affinity" not in old:
+            del munged["affinity"]
     return errors
 
 
@@ -199,14 +206,18 @@ def _set_back(munged: dict[str, Any], old: _Spec, field: str) -> None:  # the sa
         munged.pop(field, None)
 
 
-def _is_same(one: object, other: object) -> bool:
-    """Equal, where absent and empty are the same."""
+def _is_same(one: object, other: object, *, is_map: bool = False) -> bool:
+    """Equal, where lists and maps that are absent and empty are the same. A part of its own that is empty is something
+    else than none.
+    """
     if one == other:
         return True
     if isinstance(one, dict | None) and isinstance(other, dict | None):
+        if (one is None or other is None) and not is_map:
+            return False
         one, other = one or {}, other or {}
-        return all(_is_same(one.get(key), other.get(key)) for key in {**one, **other})
+        return all(_is_same(one.get(key), other.get(key), is_map=key in _MAPS) for key in {**one, **other})
     if isinstance(one, list | None) and isinstance(other, list | None):
         one, other = one or [], other or []
         return len(one) == len(other) and all(map(_is_same, one, other))
-    return not one and not other and isinstance(one, str | None) and isinstance(other, str | None)
+    return False

@@ -15,6 +15,9 @@ K1, K2 = {"key": "k1", "effect": "NoSchedule"}, {"key": "k2", "effect": "NoExecu
 T1, T3 = {"key": "t1", "operator": "Exists"}, {"key": "t3", "operator": "Exists"}
 
 
+LIVE = {"containers": [A1], "securityContext": {"runAsUser": 2}, "nodeSelector": {"a": "b"}, "nodeName": "n"}
+
+
 def named(*names: str) -> list[dict[str, str]]:
     return [{"name": name} for name in names]
 
@@ -153,13 +156,74 @@ def test_worked_example(type_name: str, live: Any, patch: Any, expected: Any) ->
         pytest.param(
             {"securityContext": {"$retainKeys": ["a"], "runAsUser": 1}}, 400, "retainKeys", id="key-not-retained"
         ),
-        pytest.param({"$deleteFromPrimitiveList/x": 1}, 400, "invalid patch format of primitive list", id="no-list"),
+        pytest.param({"containers": [["a"]]}, 500, "^list element types are not identical", id="list-of-lists"),
+        pytest.param({"$retainKeys": None}, 400, "retainKeys", id="retained-null"),
+        pytest.param({"$deleteFromPrimitiveList": []}, 400, "invalid patch format of primitive list", id="no-field"),
         pytest.param(
-            {"$setElementOrder/containers": 1, "containers": [A1]}, 400, "setElementOrder list", id="order-no-list"
+            {"$setElementOrder": []}, 400, "invalid patch format of setElementOrder list", id="order-no-field"
         ),
+        pytest.param(
+            {"$setElementOrder/containers": 1}, 500, r"^expected a \[\]interface \{\}, but .* int64$", id="int"
+        ),
+        pytest.param({"$setElementOrder/containers": None}, 500, r"received a %!s\(<nil>\)$", id="order-null"),
+        pytest.param({"$setElementOrder/containers": [], "containers": "x"}, 500, "received a string$", id="no-list"),
+        pytest.param({"$setElementOrder/securityContext": []}, 500, r"received a map\[string\]interface", id="a-map"),
+        pytest.param({"$setElementOrder/hostname": []}, 500, "^expected slice or array type, but got", id="a-string"),
+        pytest.param(
+            {"$setElementOrder/x": []}, 500, '^unable to find api field in struct PodSpec .* "x"$', id="no-such"
+        ),
+        pytest.param({"nodeSelector": {"$setElementOrder/x": []}}, 500, "not struct, instead is: map$", id="in-a-map"),
+        pytest.param(
+            {"$setElementOrder/containers": ["a"]}, 500, "^value for key 0 is not a map$", id="order-of-texts"
+        ),
+        pytest.param({"$setElementOrder/containers": [{"x": 1}]}, 500, "declared merge key: name$", id="order-no-key"),
+        pytest.param(
+            {"securityContext": {"$patch": 5}}, 500, r"patch type: %!s\(int64=5\) in map", id="directive-number"
+        ),
+        pytest.param(
+            {"securityContext": {"$patch": None}}, 500, r"patch type: %!s\(<nil>\) in map", id="directive-null"
+        ),
+        pytest.param({"$deleteFromPrimitiveList/containers": ["a"]}, 500, "types are not identical", id="delete-texts"),
     ],
 )
 def test_refused(patch: Any, code: int, words: str) -> None:
     with pytest.raises(ApiError, match=words) as error:
-        strategic_merge(SCHEMA, "core.v1.PodSpec", {"containers": [A1]}, patch)
+        strategic_merge(SCHEMA, "core.v1.PodSpec", LIVE, patch)
     assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("patch", "expected"),
+    [
+        pytest.param({"affinity": {"$patch": "delete"}}, {}, id="goes"),
+        pytest.param({"affinity": {"nodeAffinity": {"$patch": 5}}}, {"affinity": {}}, id="goes-whatever-it-says"),
+        pytest.param({"affinity": {"a": None, "b": [{"c": None}]}}, {"affinity": {"b": [{}]}}, id="nulls"),
+        pytest.param({"affinity": {"$retainKeys": 1}}, {"affinity": {"$retainKeys": 1}}, id="other-directives-stay"),
+        pytest.param({"volumes": [{"$patch": "delete", "name": "a"}, []]}, {"volumes": [[]]}, id="list"),
+        pytest.param({"nodeName": {"a": None}}, {"nodeName": {}}, id="of-another-type"),
+        pytest.param({"$deleteFromPrimitiveList/volumes": ["a"]}, {}, id="delete-from-nothing"),
+        pytest.param({"$deleteFromPrimitiveList/nodeName": ["a"]}, {}, id="delete-from-another-type"),
+        pytest.param({"$deleteFromPrimitiveList/nodeName": "m"}, {"nodeName": "m"}, id="delete-from-the-same-type"),
+        pytest.param({"$setElementOrder/volumes": [{"name": "a"}]}, {}, id="order-of-nothing"),
+        pytest.param(
+            {"$setElementOrder/volumes": named("a", "b"), "volumes": named("a", "b")},
+            {"volumes": named("a", "b")},
+            id="order-of-new-ones",
+        ),
+        pytest.param({"$deleteFromPrimitiveList/containers": []}, {}, id="delete-nothing"),
+    ],
+)
+def test_what_is_put_in_whole(patch: Any, expected: Any) -> None:
+    assert strategic_merge(SCHEMA, "core.v1.PodSpec", LIVE, patch) == {**LIVE, **expected}
+
+
+def test_delete_null() -> None:
+    patch = {"$deleteFromPrimitiveList/nodeSelector": None}
+    assert "nodeSelector" not in strategic_merge(SCHEMA, "core.v1.PodSpec", LIVE, patch)
+
+
+def test_maps_in_a_list_of_texts() -> None:
+    with pytest.raises(ApiError, match="list element types are not identical"):
+        strategic_merge(SCHEMA, "meta.v1.ObjectMeta", {"finalizers": ["a"]}, {"finalizers": [{"a": 1}]})
+    with pytest.raises(ApiError, match="cannot merge lists without merge key"):
+        strategic_merge(SCHEMA, "meta.v1.ObjectMeta", {"finalizers": []}, {"finalizers": [{"a": 1}]})

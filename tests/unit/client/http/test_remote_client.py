@@ -218,3 +218,24 @@ def test_what_roles_let_controllers_update_and_not_patch_is_sent_whole() -> None
             if is_ours and "update" in found and "patch" not in found:
                 missing.add((resource, subresource))
     assert missing - SENT_WHOLE - NEVER_PATCHED == set()
+
+
+def test_claim_that_is_sent_whole_has_the_texts_it_was_read_with() -> None:
+    config = b'[{"opaque":{"driver":"d","parameters":{ "b": 1, "a": "<" }}}]'
+    known = b'{"metadata":{"name":"a","namespace":"n","resourceVersion":"7"},"spec":{"devices":{"config":%s}}}' % config
+    body = {"metadata": {"finalizers": ["a.b/c"]}}
+    action = Patch(resource="resourceclaims.resource.k8s.io", namespace="n", name="a", body=body)
+
+    async def work(client: RemoteClient) -> None:
+        client._known = lambda _resource, _key: known
+        await client.patch(action)
+
+    asked = only(work)
+    assert (asked.method, asked.json["metadata"]["finalizers"]) == ("PUT", ["a.b/c"])
+    assert config in asked.body
+
+
+def test_data_of_a_revision_is_sent_as_go_writes_it() -> None:
+    body = {"metadata": {"name": "a"}, "data": {"b": "x && y", "a": 1}}
+    asked = only(lambda client: client.create(Create(resource="controllerrevisions.apps", namespace="n", body=body)))
+    assert b'"data":{"a":1,"b":"x \\u0026\\u0026 y"}' in asked.body

@@ -128,3 +128,33 @@ def test_forms_that_do_not_fit() -> None:
         renderer(conversion="PartialObjectMetadataList").one(MAPS, stored())
     with pytest.raises(ApiError, match="is a list"):
         renderer(conversion="PartialObjectMetadata").page(MAPS, page())
+
+
+@pytest.mark.parametrize("media", ["application/json", "application/yaml"])
+def test_custom_objects_in_a_list_say_what_they_are(media: str) -> None:
+    custom = msgspec.structs.replace(MAPS, kind="Widget", group="a.b", version="v1", is_custom=True)
+    answer = renderer(media_type=media).page(custom, page(stored(), stored("b", 12)))
+    found = yaml.safe_load(answer.body if answer.chunks is None else b"".join(answer.chunks))
+    assert [(item["kind"], item["apiVersion"]) for item in found["items"]] == [("Widget", "a.b/v1")] * 2
+    if answer.chunks is not None:
+        assert sum(map(len, answer.chunks)) == answer.length
+
+
+def test_forms_of_custom_objects_that_do_not_fit() -> None:
+    custom = msgspec.structs.replace(MAPS, kind="Widget", group="a.b", version="v1", is_custom=True)
+    with pytest.raises(ApiError, match=r"is a list \(\*unstructured.UnstructuredList\)"):
+        renderer(conversion="PartialObjectMetadata").page(custom, page())
+    with pytest.raises(ApiError, match="content is not a list") as caught:
+        renderer(conversion="PartialObjectMetadataList").one(custom, stored())
+    assert caught.value.code == 500
+
+
+def test_generation_of_a_template_is_no_annotation_where_metadata_is_shown_alone() -> None:
+    sets = builtin_kinds().named("daemonsets.apps")
+    name = "deprecated.daemonset.template.generation"
+    for others in ({}, {"a": "b"}):
+        doc = {"metadata": {"name": "a", "namespace": "ns", "annotations": {name: "1", **others}}}
+        one = Stored(Entry("", to_kept_bytes(doc), 7, 0), "ns/a", msgspec.json.Decoder(Object).decode)
+        assert parsed(renderer().one(sets, one))["metadata"]["annotations"][name] == "1"
+        alone = parsed(renderer(conversion="PartialObjectMetadata").one(sets, one))["metadata"]
+        assert alone.get("annotations", {}) == others

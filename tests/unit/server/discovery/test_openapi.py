@@ -1,5 +1,6 @@
 """OpenAPI documents: what kubectl looks for in them."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -99,3 +100,26 @@ def test_scalars_with_a_name_are_referred_to(schema: str, member: str, named: st
 def test_amounts_in_a_map_are_quantities() -> None:
     requests = document()["components"]["schemas"]["io.k8s.api.core.v1.ResourceRequirements"]["properties"]["requests"]
     assert requests["additionalProperties"]["allOf"][0]["$ref"].endswith(".api.resource.Quantity")
+
+
+def test_document_of_version_two_is_prepared_version_by_version() -> None:
+    openapi = OpenApi(builtin_kinds(), Schema(type_table()))
+    asked = Request(method="GET", path="/openapi/v2", query=Query(""), headers={})
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        beside = asyncio.create_task(others())
+        await openapi.prepare(asked)
+        beside.cancel()
+
+    asyncio.run(main())
+    assert turns > 20
+    found = openapi.answer(asked)
+    assert found is not None
+    assert json.loads(found.body) == json.loads(get("/openapi/v2").body)

@@ -192,3 +192,11 @@ def sized(**resources: Any) -> dict[str, Any]:
 )
 def test_resize_keeps_class_and_names(new: dict[str, Any], old: dict[str, Any], expected: list[str]) -> None:
     assert fields(validate_pod_update(new, old, Context(subresource="resize"))) == expected
+
+
+@pytest.mark.parametrize(
+    "added", [{"affinity": {}}, {"dnsConfig": {}}, {"resources": {}}, {"affinity": {"nodeAffinity": {}}}]
+)
+def test_part_that_is_empty_is_something_else_than_none(added: dict[str, Any]) -> None:
+    assert "spec" in fields(validate_pod_update(pod(**added), pod(), Context()))
+    assert "spec" not in fields(validate_pod_update(pod(nodeSelector={}), pod(), Context()))

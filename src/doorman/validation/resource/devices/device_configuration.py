@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.raw_members import text_of
 from doorman.base.errors import FieldError, invalid, required, too_long
 from doorman.validation.resource.devices.device_names import driver_errors
 from doorman.validation.resource.list_checks import Part
@@ -24,6 +25,7 @@ def raw_errors(value: Any, path: str, bytes_max: int, *, is_stored: bool = False
     """An object of any shape. What is stored already may be longer than what is new."""
     if value is None:
         return [required(path)]
-    if not is_stored and len(msgspec.json.encode(value)) > bytes_max:
+    length = len(text_of(value) if isinstance(value, dict) else msgspec.json.encode(value))
+    if not is_stored and length > bytes_max:
         return [too_long(path, bytes_max)]
     return [] if isinstance(value, dict) else [invalid(path, "<value omitted>", "must be a valid JSON object")]
