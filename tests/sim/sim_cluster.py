@@ -104,6 +104,7 @@ class SimCluster:
         self.writers: list[SimLoop] = []
         self.accepting: Connections | None = None
         self.is_announced = False
+        self.announced_at = 0.0
         self.plane: Any = None
         """The control plane of the server that is there."""
         self.is_mark_old = False
@@ -231,6 +232,7 @@ class SimCluster:
 
     def announce(self, *_: object) -> None:
         self.is_announced = True
+        self.announced_at = self.world.now()
         self.world.note("server is ready")
         self.on_ready()
 
