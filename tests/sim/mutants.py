@@ -216,18 +216,29 @@ MUTANTS: dict[str, Patch] = {
     "log-folded-before-it-is-checked": replacing(database, "look", _folding),
     "read-before-it-is-synced": replacing(SimCluster, "sync_files", lambda _real: lambda _self, _directory: None),
     "refused-by-a-write-that-was-lost": replacing(SqliteStore, "refresh", _dirty),
-    "writer-takes-any-file": replacing(writer_process, "last_revision", lambda _real: _AnyRevision),
+    "writer-takes-any-file": replacing(writer_process, "outline", lambda _real: _AnyOutline),
+    "writer-looks-at-the-end-alone": replacing(writer_process, "outline", lambda _real: _End),
     "refusal-that-waits-for-nothing": replacing(Committer, "_was_behind", lambda _real: _never_behind),
 }
 
 
-class _AnyRevision:
-    """Equal to every revision."""
+class _AnyOutline:
+    """Equal to every other."""
 
     def __init__(self, _connection: Any) -> None: ...
 
     def __ne__(self, _other: object) -> bool:
         return False
+
+
+class _End:
+    """Equal to every other that ends at the same revision."""
+
+    def __init__(self, connection: Any) -> None:
+        self.revision, self.rows = database.last_revision(connection), 0
+
+    def __ne__(self, other: object) -> bool:
+        return isinstance(other, database.Outline) and other.revision != self.revision
 
 
 async def _never_behind(_self: Committer, _key: str) -> bool:
