@@ -92,7 +92,10 @@ class SimClient:
                 while (piece := await answers.pieces.get()) is not None:
                     data += piece
         except TimeoutError:
-            self._world.fail(f"{self.name}: {method} {path} was not answered within {ANSWER_SECONDS_MAX} s")
+            if self._machines.at_the_other_end(socket).stopped_until <= began:
+                self._world.fail(f"{self.name}: {method} {path} was not answered within {ANSWER_SECONDS_MAX} s")
+            socket.close()
+            raise Lost from None
         if not answers.is_complete:
             raise Lost
         self.on_answer(self._machines.at_the_other_end(socket), began, f"{method} {path}")

@@ -222,6 +222,11 @@ class SimCluster:
         ours.attach(protocol, loop)
         return ours
 
+    @property
+    def stopped_until(self) -> float:
+        """Until when something that answers clients did nothing, or will."""
+        return max((loop.stopped_until for loop in (self.server, self.front) if loop is not None), default=0.0)
+
     def channel(self, address: str) -> SimChannel:
         return SimChannel(self.links[address], cast(SimLoop, asyncio.get_running_loop()), self.name)
 

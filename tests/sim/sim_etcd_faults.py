@@ -36,8 +36,15 @@ class EtcdFaults(Faults):
         assert simulation.etcd is not None, "there is etcd"
         self._servers = simulation.etcd
         self._etcd = simulation.etcd.etcd
+        self._all_kinds = kinds
         self._held: dict[SimMember, float] = {}
         """Members that are not mended sooner, whatever else was done to them before."""
+
+    def begin(self) -> None:
+        """Some kinds in each round, now few and now many: where everything happens at once little comes of each."""
+        rng, kinds = self._simulation.world.rng, self._all_kinds
+        self._kinds = tuple(rng.sample(kinds, rng.randint((len(kinds) + 3) // 4, len(kinds))))
+        super().begin()
 
     def end(self) -> None:
         super().end()

@@ -55,7 +55,7 @@ class EtcdProgress:
         is_slow = cluster.conditions.delay_seconds_max > SLOW_NETWORK_SECONDS
         if is_slow or not cluster.is_announced or self._usual_since(cluster) > began - CALM_SECONDS:
             return
-        if cluster.front is None or cluster.front.stopped_until > began:
+        if cluster.stopped_until > began:
             return
         waited = self._world.now() - began
         self.longest_wait_seconds = max(self.longest_wait_seconds, waited)
