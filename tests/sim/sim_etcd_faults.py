@@ -48,6 +48,9 @@ class EtcdFaults(Faults):
 
     def end(self) -> None:
         super().end()
+        self._mend_all()
+
+    def _mend_all(self) -> None:
         self._held.clear()
         for member in self._etcd.members:
             self._mend_member(member)
@@ -108,12 +111,15 @@ class EtcdFaults(Faults):
 
     def _hang_in_read(self, cluster: SimCluster) -> None:
         """A server must read everything anew, there is much to read, and who is asked for it hangs before it has
-        answered.
+        answered. Nothing else is the matter: the others could be asked.
         """
         world, members = self._simulation.world, self._etcd.members
+        self._mend_all()
+        if cluster.server is not None:
+            cluster.server.stopped_until = min(cluster.server.stopped_until, world.now())
 
         def forget() -> None:
-            self._compact()
+            self._compact_up_to(self._etcd.history.revision)
             for member in members:
                 member.read_seconds_max = SLOW_READ_SECONDS_MAX
             self._mend_links(cluster)
@@ -202,8 +208,11 @@ class EtcdFaults(Faults):
 
     def _compact(self) -> None:
         """By somebody else, and up to the newest revision: nobody is spared."""
-        history, rng = self._etcd.history, self._simulation.world.rng
-        upto = history.revision - rng.choice((0, 0, 5, 50))
+        back = self._simulation.world.rng.choice((0, 0, 5, 50))
+        self._compact_up_to(self._etcd.history.revision - back)
+
+    def _compact_up_to(self, upto: int) -> None:
+        history = self._etcd.history
         if self._etcd.leader is not None and upto > history.compacted_at(history.revision):
             history.compactions.append((history.revision, upto))
             self._etcd.note_state()
