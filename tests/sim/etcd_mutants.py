@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-from doorman.base.clock import sleep
 from doorman.client.leader_election import LeaderElector
 from doorman.runtime import api_server, control_plane, leadership
 from doorman.store.etcd.etcd_client import EtcdClient, _Member
@@ -11,7 +10,7 @@ from doorman.store.etcd.etcd_leases import EtcdLeases
 from doorman.store.etcd.etcd_messages import MESSAGES
 from doorman.store.etcd.etcd_reader import EtcdReader
 from doorman.store.etcd.etcd_store import EtcdStore
-from sim.mutant_patches import Patch, every, replacing
+from sim.mutant_patches import Patch, both, every, kept_after_all, replacing
 
 
 def _without_compare(real: Any) -> Any:
@@ -138,16 +137,6 @@ def _created_again(_real: Any) -> Any:
     return created
 
 
-async def _kept_after_all(self: LeaderElector) -> None:
-    """A renewal that came too late keeps the lease, for those who were not allowed to act meanwhile."""
-    while True:
-        await sleep(self._clock, self._times.retry_seconds)
-        if not await self._try() and not self.may_act:
-            self._renewed_at = float("-inf")
-            self._is_leading = False
-            return
-
-
 def _of_servers_that_slept(real: Any) -> Any:
     """Of those that lead the built-in components: the simulator's own contenders are left alone."""
 
@@ -173,14 +162,6 @@ async def _once(work: Any) -> None:
     await work()
 
 
-def _both(*patches: Patch) -> Patch:
-    def patch(stack: Any) -> None:
-        for each in patches:
-            each(stack)
-
-    return patch
-
-
 ETCD_MUTANTS: dict[str, Patch] = {
     "etcd-answer-taken-twice": replacing(_Member, "call", _answered_twice),
     "etcd-change-tried-again-blindly": replacing(EtcdStore, "_was_done", lambda _real: _never_done),
@@ -194,9 +175,9 @@ ETCD_MUTANTS: dict[str, Patch] = {
     "etcd-lease-never-granted-anew": replacing(EtcdLeases, "for_seconds", lambda _real: _any_lease),
     "etcd-member-behind-taken-for-a-backup": replacing(EtcdReader, "_is_another", lambda _real: _goes_back),
     "etcd-read-without-catching-up": replacing(EtcdReader, "catch_up", every(10, _nothing)),
-    "etcd-renewal-too-late-keeps-the-lease": replacing(LeaderElector, "renew", lambda _real: _kept_after_all),
+    "etcd-renewal-too-late-keeps-the-lease": replacing(LeaderElector, "renew", lambda _real: kept_after_all),
     "etcd-serializable-reads": replacing(EtcdClient, "_repeated", _serializable),
-    "etcd-start-waits-for-nobody": _both(
+    "etcd-start-waits-for-nobody": both(
         replacing(api_server, "until_answered", lambda _real: _once),
         replacing(control_plane, "until_answered", lambda _real: _once),
     ),

@@ -5,6 +5,9 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
+from doorman.base.clock import sleep
+from doorman.client.leader_election import LeaderElector
+
 Patch = Callable[[ExitStack], None]
 
 
@@ -13,6 +16,14 @@ def replacing(place: Any, name: str, make: Callable[[Any], Any]) -> Patch:
 
     def patch(stack: ExitStack) -> None:
         stack.enter_context(mock.patch.object(place, name, make(getattr(place, name))))
+
+    return patch
+
+
+def both(*patches: Patch) -> Patch:
+    def patch(stack: ExitStack) -> None:
+        for each in patches:
+            each(stack)
 
     return patch
 
@@ -31,3 +42,13 @@ def every(count: int, other: Callable[..., Any]) -> Callable[[Any], Any]:
         return call
 
     return make
+
+
+async def kept_after_all(self: LeaderElector) -> None:
+    """A renewal that came too late keeps the lease, for those who were not allowed to act meanwhile."""
+    while True:
+        await sleep(self._clock, self._times.retry_seconds)
+        if not await self._try() and not self.may_act:
+            self._renewed_at = float("-inf")
+            self._is_leading = False
+            return

@@ -36,7 +36,7 @@ from doorman.store.sqlite_store import SqliteStore, _Group
 from doorman.store.store_contract import ABSENT, Entry, Write
 from sim import sim_cluster
 from sim.etcd_mutants import ETCD_MUTANTS
-from sim.mutant_patches import Patch, every, replacing
+from sim.mutant_patches import Patch, both, every, kept_after_all, replacing
 from sim.sim_cluster import SimCluster
 from sim.sim_world import SimClock, SimulationFailed
 from sim.simulation import plan_of, simulate
@@ -122,6 +122,31 @@ def _decided(other: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return make
 
 
+def _set_twice(real: Any) -> Any:
+    def plan(self: TaintEvictionController, pod: Any, *others: Any) -> None:
+        """One timer can be cancelled; the other is found when that was."""
+        real(self, pod, *others)
+        key = pod.metadata.key
+        if key in self._timers:
+            _twins(self)[key] = self._timers[key]
+
+    return plan
+
+
+def _cancelled_once(real: Any) -> Any:
+    def cancel(self: TaintEvictionController, key: str, actions: Any) -> None:
+        real(self, key, actions)
+        if (twin := _twins(self).pop(key, None)) is not None:
+            self._timers[key] = twin
+
+    return cancel
+
+
+def _twins(controller: TaintEvictionController) -> dict[str, Any]:
+    found: dict[str, Any] = vars(controller).setdefault("twins", {})
+    return found
+
+
 def _folding(_real: Any) -> Any:
     """Reads by a connection that could write: closing it folds what it could read of the log, and removes the log."""
 
@@ -176,6 +201,14 @@ MUTANTS: dict[str, Patch] = {
     "timer-not-cancelled": replacing(
         TaintEvictionController, "_cancel_with_event", lambda _real: lambda _self, _key, _actions: None
     ),
+    "timer-set-twice": both(
+        replacing(TaintEvictionController, "_plan", _set_twice),
+        replacing(TaintEvictionController, "_cancel_with_event", _cancelled_once),
+    ),
+    "lease-renewed-after-losing-it": both(
+        replacing(LeaderElector, "_is_expired", lambda real: lambda self, now: self._is_leading or real(self, now)),
+        replacing(LeaderElector, "renew", lambda _real: kept_after_all),
+    ),
     "leader-that-slept-acts": replacing(
         LeaderElector, "may_act", lambda _real: property(lambda self: self._renewed_at != float("-inf"))
     ),
@@ -183,18 +216,29 @@ MUTANTS: dict[str, Patch] = {
     "log-folded-before-it-is-checked": replacing(database, "look", _folding),
     "read-before-it-is-synced": replacing(SimCluster, "sync_files", lambda _real: lambda _self, _directory: None),
     "refused-by-a-write-that-was-lost": replacing(SqliteStore, "refresh", _dirty),
-    "writer-takes-any-file": replacing(writer_process, "last_revision", lambda _real: _AnyRevision),
+    "writer-takes-any-file": replacing(writer_process, "outline", lambda _real: _AnyOutline),
+    "writer-looks-at-the-end-alone": replacing(writer_process, "outline", lambda _real: _End),
     "refusal-that-waits-for-nothing": replacing(Committer, "_was_behind", lambda _real: _never_behind),
 }
 
 
-class _AnyRevision:
-    """Equal to every revision."""
+class _AnyOutline:
+    """Equal to every other."""
 
     def __init__(self, _connection: Any) -> None: ...
 
     def __ne__(self, _other: object) -> bool:
         return False
+
+
+class _End:
+    """Equal to every other that ends at the same revision."""
+
+    def __init__(self, connection: Any) -> None:
+        self.revision, self.rows = database.last_revision(connection), 0
+
+    def __ne__(self, other: object) -> bool:
+        return isinstance(other, database.Outline) and other.revision != self.revision
 
 
 async def _never_behind(_self: Committer, _key: str) -> bool:

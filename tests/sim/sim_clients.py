@@ -5,12 +5,12 @@ An answer that does not come leaves open whether something was done; everything 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httptools
 
-from sim.sim_cluster import TOKEN
+from sim.sim_cluster import TOKEN, SimCluster
 from sim.sim_machine import Machines
 from sim.sim_network import SimSocket
 from sim.sim_truth import Truth, token_of
@@ -75,12 +75,15 @@ class SimClient:
         self._kept: SimSocket | None = None
         self.cut_off_until = 0.0
         """Until then nobody is reached."""
+        self.on_answer: Callable[[SimCluster, float, str], None] = lambda _cluster, _began, _what: None
+        """Hears who has answered what, and when that was asked."""
 
     async def ask(
         self, method: str, path: str, body: Any = None, media: str = "application/json"
     ) -> tuple[int, dict[str, Any]]:
         """Raises `Lost`, or ConnectionRefusedError: then nothing was done."""
         socket, answers = self._take_line()
+        began = self._world.now()
         socket.write(self._request(method, path, body, media))
         try:
             async with asyncio.timeout(ANSWER_SECONDS_MAX):
@@ -89,9 +92,13 @@ class SimClient:
                 while (piece := await answers.pieces.get()) is not None:
                     data += piece
         except TimeoutError:
-            self._world.fail(f"{self.name}: {method} {path} was not answered within {ANSWER_SECONDS_MAX} s")
+            if self._machines.at_the_other_end(socket).stopped_until <= began:
+                self._world.fail(f"{self.name}: {method} {path} was not answered within {ANSWER_SECONDS_MAX} s")
+            socket.close()
+            raise Lost from None
         if not answers.is_complete:
             raise Lost
+        self.on_answer(self._machines.at_the_other_end(socket), began, f"{method} {path}")
         if self._kept is None and not socket.is_closing():
             self._kept = socket
         else:

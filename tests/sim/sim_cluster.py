@@ -104,6 +104,7 @@ class SimCluster:
         self.writers: list[SimLoop] = []
         self.accepting: Connections | None = None
         self.is_announced = False
+        self.announced_at = 0.0
         self.plane: Any = None
         """The control plane of the server that is there."""
         self.is_mark_old = False
@@ -221,6 +222,11 @@ class SimCluster:
         ours.attach(protocol, loop)
         return ours
 
+    @property
+    def stopped_until(self) -> float:
+        """Until when something that answers clients did nothing, or will."""
+        return max((loop.stopped_until for loop in (self.server, self.front) if loop is not None), default=0.0)
+
     def channel(self, address: str) -> SimChannel:
         return SimChannel(self.links[address], cast(SimLoop, asyncio.get_running_loop()), self.name)
 
@@ -231,6 +237,7 @@ class SimCluster:
 
     def announce(self, *_: object) -> None:
         self.is_announced = True
+        self.announced_at = self.world.now()
         self.world.note("server is ready")
         self.on_ready()
 

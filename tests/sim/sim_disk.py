@@ -8,7 +8,7 @@ garbage, and a process that dies at any operation.
 import ctypes
 import ctypes.util
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 OK, IOERR, FULL, NOTFOUND, CANTOPEN = 0, 10, 13, 12, 14
@@ -346,7 +346,7 @@ class SimDisk:
         if number < self._dead_below:
             return LOCK_FAULT
         name, _, flags = self._open[number]
-        others = [held for other, held in list(self._locks.items()) if other != number and self._is_of(other, name)]
+        others = [held for other, held in self._held_locks() if other != number and self._is_of(other, name)]
         if level >= LOCK_EXCLUSIVE and flags & OPEN_READ_ONLY:
             return LOCK_FAULT
         if others and (max(others) >= LOCK_PENDING or (level > LOCK_SHARED and max(others) > LOCK_SHARED)):
@@ -362,8 +362,12 @@ class SimDisk:
 
     def _checkreservedlock(self, handle: Any, out: Any) -> int:
         name = self._open[handle.contents.number][0]
-        out[0] = int(any(held > LOCK_SHARED for other, held in self._locks.items() if self._is_of(other, name)))
+        out[0] = int(any(held > LOCK_SHARED for other, held in self._held_locks() if self._is_of(other, name)))
         return OK
+
+    def _held_locks(self) -> Iterable[tuple[int, int]]:
+        """Copied first, and at once: whatever is collected meanwhile may close a file, also while a list is made."""
+        return self._locks.copy().items()
 
     def _is_of(self, number: int, name: str) -> bool:
         return number >= self._dead_below and number in self._open and self._open[number][0] == name

@@ -2,7 +2,7 @@
 
 What two of three that hear each other have agreed upon is done. A member that is killed, stopped, or cut off from the
 others answers nothing that needs them; what it was asked meanwhile is done late, or never. One that is slow is behind
-with what it applies, and so are its watches.
+with what it applies, and so are its watches. While disks stand still nothing new is agreed upon, and all can be read.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ import msgspec
 
 from doorman.store.etcd.etcd_messages import MESSAGES
 from sim.sim_etcd import EtcdHistory, Message, Refused
+from sim.sim_etcd_watcher import Answer, Watcher
 from sim.sim_world import World
 
 MEMBERS = 3
@@ -20,12 +21,10 @@ ELECTION_SECONDS = (1.0, 2.0)
 LEADERLESS_SECONDS = 3.0
 """After which a member ends the watches of those who want one that has a leader."""
 EXPIRY_SECONDS = 0.5
+NEVER = float("inf")
 NO_LEADER = "etcdserver: no leader"
 LEADER_CHANGED = "etcdserver: request timed out, possibly due to previous leader failure"
 TOO_MANY = "etcdserver: too many requests"
-
-Answer = Callable[[Any], None]
-"""Takes a message, or `Refused`."""
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -38,55 +37,6 @@ class Sent(msgspec.Struct, frozen=True):
 NOBODY = Sent("", 0.0)
 
 
-class Watcher:
-    """One watch at a member."""
-
-    def __init__(self, member: "SimMember", request: Message, send: Answer) -> None:
-        self._member = member
-        self._key, self._end = request.key, request.range_end
-        self._next = request.start_revision
-        self._send = send
-
-    def begin(self) -> None:
-        header = self._member.header()
-        self._send(MESSAGES["WatchResponse"](header=header, created=True))
-        compacted = self._member.compacted
-        if self._next < compacted:
-            self.end(MESSAGES["WatchResponse"](header=header, canceled=True, compact_revision=compacted))
-        else:
-            self.push()
-
-    def push(self) -> None:
-        """What the member has applied and this watch has not told. A transaction is told whole, though not always in
-        one message; and several may be told in one.
-        """
-        rng, gathered = self._member.etcd.world.rng, list[Message]()
-        for _, events in self._member.etcd.history.events(self._next, self._member.applied):
-            gathered += [event for event in events if self._key <= event.kv.key < self._end]
-            if gathered and rng.random() < 0.8:
-                self._tell(gathered)
-                gathered = []
-        self._tell(gathered)
-        self._next = max(self._next, self._member.applied + 1)
-
-    def _tell(self, events: list[Message]) -> None:
-        rng = self._member.etcd.world.rng
-        while len(events) > 1 and rng.random() < 0.3:
-            part = MESSAGES["WatchResponse"](header=self._member.header(), fragment=True, events=events[:1])
-            self._send(part)
-            events = events[1:]
-        if events:
-            self._send(MESSAGES["WatchResponse"](header=self._member.header(), events=events))
-
-    def tell_progress(self) -> None:
-        self._send(MESSAGES["WatchResponse"](header=self._member.header()))
-
-    def end(self, last: Any) -> None:  # a message, or Refused
-        if self in self._member.watchers:
-            self._member.watchers.remove(self)
-            self._send(last)
-
-
 class SimMember:
     def __init__(self, etcd: "SimEtcd", number: int) -> None:
         self.etcd = etcd
@@ -97,6 +47,12 @@ class SimMember:
         self.is_cut_off = False
         """From the other members; clients still reach it."""
         self.delay_seconds_max = USUAL_DELAY_SECONDS_MAX
+        self.read_seconds_max = 0.0
+        """How long it may take to read many keys, over and above."""
+        self.usual_since = 0.0
+        """Since when it is as it should be; infinity: it is not."""
+        self.reads = 0
+        """Of many keys, which are under way."""
         self.applied = etcd.history.revision
         self.watchers: list[Watcher] = []
         self.links: list[Any] = []
@@ -149,9 +105,13 @@ class SimMember:
     def _range(self, request: Message, answer: Answer) -> None:
         def read() -> None:
             try:
-                answer(self.etcd.history.range(request, self.applied))
+                found: Any = self.etcd.history.range(request, self.applied)
             except Refused as refused:
-                answer(refused)
+                found = refused
+            if request.range_end and self.read_seconds_max:
+                self._read_on(found, answer)
+            else:
+                answer(found)
 
         def ask_others() -> None:
             if self.etcd.leader is None or not self.takes_part:
@@ -163,6 +123,16 @@ class SimMember:
             read()
         else:
             self.later(ask_others)
+
+    def _read_on(self, found: Any, answer: Answer) -> None:  # a message, or Refused
+        """There is much to read: what is found is as old as the question."""
+        self.reads += 1
+
+        def tell() -> None:
+            self.reads -= 1
+            answer(found)
+
+        self.etcd.world.after(self.etcd.world.rng.random() * self.read_seconds_max, lambda: self.do(tell))
 
     def watch(self, request: Message, send: Answer) -> Watcher:
         watcher = Watcher(self, request, send)
@@ -200,9 +170,11 @@ class SimMember:
         if self.is_alive:
             self.is_alive = False
             self.is_stopped = False
+            self.reads = 0
             self._held.clear()
             self._waiting.clear()
             self.watchers.clear()
+            self._note_state()
             for link in self.links:
                 link.member_died()
             self.etcd.look()
@@ -215,6 +187,7 @@ class SimMember:
     def stop(self) -> None:
         if self.is_alive and not self.is_stopped:
             self.is_stopped = True
+            self._note_state()
             for link in self.links:
                 link.expect_keepalive()
             self.etcd.look()
@@ -230,6 +203,7 @@ class SimMember:
     def cut_off(self) -> None:
         if not self.is_cut_off:
             self.is_cut_off = True
+            self._note_state()
             self.etcd.look()
             self.etcd.world.after(LEADERLESS_SECONDS, self._end_leaderless)
 
@@ -241,8 +215,19 @@ class SimMember:
     def _return(self) -> None:
         """It takes part again, and catches up with what it has missed, which may take a while."""
         self._behind_until = self.etcd.world.now() + self.etcd.world.rng.choice((0.0, 0.5, 3.0))
+        self._note_state()
         self.etcd.look()
         self.follow()
+
+    def delay(self, seconds_max: float) -> None:
+        """From now on what it does may take so long."""
+        if self.delay_seconds_max != seconds_max:
+            self.delay_seconds_max = seconds_max
+            self._note_state()
+
+    def _note_state(self) -> None:
+        is_usual = self.takes_part and self.delay_seconds_max <= USUAL_DELAY_SECONDS_MAX
+        self.usual_since = max(self.etcd.world.now(), self._behind_until) if is_usual else NEVER
 
     def _end_leaderless(self) -> None:
         if self.is_cut_off or self.etcd.leader is None:
@@ -260,6 +245,12 @@ class SimEtcd:
         self.leaders = 1
         self.busy = 0.0
         """How often it says that there are too many requests."""
+        self.is_stalled = False
+        """The disks stand still: what is proposed waits for them."""
+        self.stalls = 0
+        self.usual_since = 0.0
+        """Since when nothing is the matter with all of it; infinity: something is."""
+        self._stalled: list[Callable[[], None]] = []
         self.writer = NOBODY
         """Who asked for what is being done."""
         self._undecided: list[Callable[[], None]] = []
@@ -272,13 +263,35 @@ class SimEtcd:
     def is_whole(self) -> bool:
         """All members take part, and nobody is behind."""
         usual = all(member.takes_part and member.delay_seconds_max <= 0.1 for member in self.members)
-        return usual and self.leader is not None and not self.history.is_full and not self.busy
+        return usual and self._is_usual
+
+    @property
+    def _is_usual(self) -> bool:
+        return self.leader is not None and not (self.history.is_full or self.busy or self.is_stalled)
+
+    def note_state(self) -> None:
+        """Something was done to all of it."""
+        self.usual_since = self.world.now() if self._is_usual else NEVER
+
+    def stall(self) -> None:
+        self.is_stalled = True
+        self.stalls += 1
+        self.note_state()
+
+    def go_on(self) -> None:
+        self.is_stalled = False
+        self.note_state()
+        stalled, self._stalled = self._stalled, []
+        for decide in stalled:
+            decide()
 
     def propose(self, member: SimMember, operation: Callable[[], Message], sent: Sent, answer: Answer) -> None:
         term = self.leaders
 
         def decide() -> None:
-            if self.leader is None or not member.takes_part or term != self.leaders:
+            if self.is_stalled:
+                self._stalled.append(decide)
+            elif self.leader is None or not member.takes_part or term != self.leaders:
                 self._leave_open(commit, answer)
             else:
                 commit()
@@ -317,6 +330,7 @@ class SimEtcd:
             return
         if self.leader is not None:
             self.leader = None
+            self.note_state()
             for member in self.members:
                 self.world.after(LEADERLESS_SECONDS, member._end_leaderless)
         self.world.after(self.world.rng.uniform(*ELECTION_SECONDS), self._elect)
@@ -330,6 +344,7 @@ class SimEtcd:
             return
         self.leader = self.world.rng.choice([member for member in self.members if member.takes_part])
         self.leaders += 1
+        self.note_state()
         self.world.note(f"etcd: member {self.leader.number} leads")
         for lease in self.history.leases.values():
             lease.ends = max(lease.ends, self.world.now() + lease.seconds)
@@ -340,7 +355,7 @@ class SimEtcd:
         self.spread()
 
     def _expire(self) -> None:
-        if self.leader is not None:
+        if self.leader is not None and not self.is_stalled:
             self.writer = NOBODY
             before = self.history.revision
             self.history.expire(self.world.now())

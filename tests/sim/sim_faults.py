@@ -1,6 +1,7 @@
 """What goes wrong in a simulation: one thing after the other, at moments that the seed chooses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sim.sim_cluster import SimCluster
@@ -19,6 +20,8 @@ class Faults:
     pause_seconds_mean = PAUSE_SECONDS_MEAN
     stops_seconds: tuple[float, ...] = (0.5, 5.0, 15.0)
     jumps_seconds: tuple[float, ...] = (-30.0, -5.0, -0.5, 0.5, 5.0, 60.0, 3600.0)
+    lulls_seconds: Mapping[str, float] = MappingProxyType({})
+    """How long nothing else happens after some kinds: what comes of them shows only then."""
 
     def __init__(self, simulation: "Simulation", kinds: tuple[str, ...]) -> None:
         self._simulation = simulation
@@ -28,7 +31,7 @@ class Faults:
 
     def begin(self) -> None:
         self.are_on = True
-        self._plan()
+        self._plan_after(0.0)
 
     def end(self) -> None:
         simulation = self._simulation
@@ -41,9 +44,9 @@ class Faults:
         for loop in [loop for loop in simulation.world.loops if loop not in simulation.elections.loops]:
             loop.stopped_until = min(loop.stopped_until, simulation.world.now())
 
-    def _plan(self) -> None:
+    def _plan_after(self, lull_seconds: float) -> None:
         world = self._simulation.world
-        world.after(world.rng.expovariate(1 / self.pause_seconds_mean), self._happen)
+        world.after(lull_seconds + world.rng.expovariate(1 / self.pause_seconds_mean), self._happen)
 
     def _happen(self) -> None:
         if not self.are_on or not self._kinds:
@@ -54,7 +57,7 @@ class Faults:
         simulation.world.note(f"fault {kind}")
         simulation.pods.well_since = None
         self._actions()[kind]()
-        self._plan()
+        self._plan_after(self.lulls_seconds.get(kind, 0.0))
 
     def _actions(self) -> dict[str, Callable[[], None]]:
         cluster, disk = self._simulation.machines.clusters[0], self._simulation.disk

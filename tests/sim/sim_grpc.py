@@ -13,7 +13,8 @@ from typing import Any
 from doorman.store.etcd.etcd_messages import MESSAGES
 from doorman.store.etcd.grpc_channel import GrpcError
 from sim.sim_etcd import Message, Refused
-from sim.sim_etcd_members import USUAL_DELAY_SECONDS_MAX, Sent, SimEtcd, SimMember, Watcher
+from sim.sim_etcd_members import NEVER, USUAL_DELAY_SECONDS_MAX, Sent, SimEtcd, SimMember
+from sim.sim_etcd_watcher import Watcher
 from sim.sim_world import SimLoop
 
 REQUESTS = {
@@ -40,6 +41,8 @@ class EtcdLink:
         self.is_cut = False
         self.lost_answers = 0.0
         """How many of the answers do not arrive."""
+        self.usual_since = 0.0
+        """Since when everything arrives; infinity: it does not."""
         self.streams: list[SimStream] = []
         self.calls: list[Call] = []
         self._cuts = 0
@@ -62,11 +65,19 @@ class EtcdLink:
     def cut(self) -> None:
         if not self.is_cut:
             self.is_cut = True
+            self.usual_since = NEVER
             self._cuts += 1
             self.expect_keepalive()
 
+    def lose_answers(self, share: float) -> None:
+        self.lost_answers = share
+        self.usual_since = NEVER
+
     def mend(self) -> None:
+        if self.is_cut or self.lost_answers:
+            self.usual_since = self.etcd.world.now()
         self.is_cut = False
+        self.lost_answers = 0.0
         held, self._held = self._held, []
         for work in held:
             self.carry(work)

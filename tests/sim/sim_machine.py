@@ -50,6 +50,13 @@ class Machines:
             raise ConnectionRefusedError
         return self._world.rng.choice(accepting).connect(protocol, loop)
 
+    def at_the_other_end(self, socket: SimSocket) -> SimCluster:
+        """Of a client's connection."""
+        loop = socket.peer._loop
+        assert loop is not None, "somebody has accepted it"
+        found: SimCluster = loop.machine
+        return found
+
     def client_sockets(self) -> list[SimSocket]:
         return [socket for cluster in self.clusters for socket in cluster.client_sockets()]
 

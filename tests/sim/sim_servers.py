@@ -10,6 +10,7 @@ from doorman.store.etcd.etcd_settings import EtcdSettings
 from sim.sim_cluster import SimCluster
 from sim.sim_disk import SimDisk
 from sim.sim_etcd_members import SimEtcd
+from sim.sim_etcd_progress import EtcdProgress
 from sim.sim_etcd_truth import EVENT_SECONDS, EtcdTruth
 from sim.sim_grpc import EtcdLink
 from sim.sim_truth import Truth
@@ -43,10 +44,16 @@ class _Looks(dict[str, Callable[[], bool]]):
         self._cluster = cluster
 
     def __setitem__(self, component: str, may_act: Callable[[], bool]) -> None:
+        was_refused = False
+
         def look() -> bool:
+            nonlocal was_refused
             is_told = may_act()
             if is_told:
                 self._servers.check_holder(self._cluster, component)
+                if was_refused:
+                    self._servers.fail_renewed(self._cluster, component)
+            was_refused = not is_told
             return is_told
 
         super().__setitem__(component, look)
@@ -61,6 +68,7 @@ class SimulatedEtcd:
         self.truth = EtcdTruth(world, self.etcd, truth)
         self.clusters = [self._machine(disk, folder, plan.seed, number) for number in range(plan.servers)]
         self.truth.may_be_late = self._may_be_late
+        self.progress = EtcdProgress(world, self.etcd, self.clusters, truth)
 
     def _machine(self, disk: SimDisk, folder: Path, seed: int, number: int) -> SimCluster:
         name = f"-{number + 1}"
@@ -95,6 +103,10 @@ class SimulatedEtcd:
         if self._holds(lease) is not cluster:
             holder = self.truth.holders.get(lease, "")
             self._world.fail(f"the {component} of server{cluster.name} may act, and {holder!r} holds {lease}")
+
+    def fail_renewed(self, cluster: SimCluster, component: str) -> None:
+        """Who was refused did not do what it had to: it must begin anew, also when it has renewed the lease since."""
+        self._world.fail(f"the {component} of server{cluster.name} may act again, having lost the lease")
 
     @property
     def holders(self) -> tuple[str, ...]:

@@ -253,6 +253,8 @@ class Simulation:
             for cluster in self.machines.clusters
         )
         holders = self.etcd.holders if self.etcd is not None else ()
+        if self.etcd is not None:
+            self.etcd.progress.look()
         is_new, self._holders = holders != self._holders, holders
         if not self._is_well or disturbed or self.disk.faults.armed or is_new:
             self.pods.well_since = None
@@ -269,7 +271,10 @@ class Simulation:
     # Helpers.
 
     def _client(self, name: str) -> SimClient:
-        return SimClient(self.world, self.machines, self._loop, name)
+        client = SimClient(self.world, self.machines, self._loop, name)
+        if self.etcd is not None:
+            client.on_answer = self.etcd.progress.check_wait
+        return client
 
     async def _use(self, act: Callable[[], Any], shortest: float, longest: float) -> None:
         while True:

@@ -59,7 +59,8 @@ class FrontLink(asyncio.Protocol):
         self._link_is_free = asyncio.Event()
         self._link_is_free.set()
         self._peers: dict[int, _Peer] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        """In the order in which they came."""
         self._headers = _KnownHeaders()
         self._reader = FrameReader(
             {
@@ -158,8 +159,8 @@ class FrontLink(asyncio.Protocol):
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     def _leave(self, peer: _Peer) -> None:
         del self._peers[peer.number]

@@ -28,7 +28,7 @@ import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from doorman.store.data_directory import DATABASE, PRIVATE_FILE
@@ -45,6 +45,19 @@ _NUMBERS: Final = struct.Struct("<QQ")
 Row: TypeAlias = tuple[int, str, int, bytes | None]
 FoundRow: TypeAlias = tuple[int, bytes, int, object]
 """As it was found: of a key nothing is known but its bytes, and of a value not even that it is bytes."""
+
+
+class Outline(NamedTuple):
+    """What two who have read the same file agree upon. That it ends at the same revision is not enough: of a log that
+    is given back wrongly in its middle SQLite takes the beginning, and where the rest was copied into the file before,
+    old pages are read beside new ones.
+    """
+
+    revision: int
+    """The last that is known of."""
+    rows: int = 0
+    revisions_sum: int = 0
+
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS log
@@ -145,6 +158,19 @@ def last_revision(connection: sqlite3.Connection) -> int:
     (newest,) = connection.execute("SELECT max(revision) FROM log").fetchone()
     counter = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
     return max(int(counter[0]) if counter else 0, newest or 0)
+
+
+def outline(connection: sqlite3.Connection) -> Outline:
+    """Reads the whole file."""
+    if is_new(connection):
+        return Outline(0)
+    (rows, revisions_sum) = connection.execute("SELECT count(*), coalesce(sum(revision), 0) FROM log").fetchone()
+    return Outline(last_revision(connection), rows, revisions_sum)
+
+
+def outline_of(rows: Sequence[FoundRow], revision: int) -> Outline:
+    """Of what `read` has found."""
+    return Outline(revision, len(rows), sum(row[0] for row in rows))
 
 
 def write(connection: sqlite3.Connection, rows: Sequence[Row], garbage: Sequence[int]) -> None:

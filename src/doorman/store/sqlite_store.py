@@ -22,7 +22,7 @@ import msgspec
 from doorman.base.errors import internal
 from doorman.store import database
 from doorman.store.data_directory import DATABASE, hold, sync_files
-from doorman.store.database import OtherFormat, Row
+from doorman.store.database import OtherFormat, Outline, Row
 from doorman.store.key_index import KeyIndex, KeyIndexReader
 from doorman.store.store_contract import ANSWER_SECONDS, Entry, Failed, StoreEvent, Unusable, Write
 from doorman.store.writer_process import LENGTH, encode_file, encode_group
@@ -93,7 +93,7 @@ class SqliteStore(KeyIndexReader):
                 database.check_mark(directory, found.revision)
                 if found.is_new:
                     database.make(str(directory / DATABASE))
-                await writer.attach(directory / DATABASE, found.revision)
+                await writer.attach(directory / DATABASE, found.outline)
             except BaseException:
                 writer.end()
                 raise
@@ -254,10 +254,10 @@ class _Writer(asyncio.Protocol):
         )
         theirs.close()
 
-    async def attach(self, file: Path, revision: int) -> None:
+    async def attach(self, file: Path, read: Outline) -> None:
         """It opens the file for its first group: by then nobody else has it open."""
         await asyncio.get_running_loop().create_connection(lambda: self, sock=self._link)
-        self.send(encode_file(file, revision))
+        self.send(encode_file(file, read))
 
     def send(self, data: bytes | bytearray) -> None:
         if self._transport is not None:
@@ -310,11 +310,15 @@ class _Writer(asyncio.Protocol):
 
 class _Found(msgspec.Struct, frozen=True):
     entries: list[Entry]
-    revision: int
+    outline: Outline
     garbage: list[int]
     damaged: list[int]
     """Rows of which the key cannot be read."""
     is_new: bool
+
+    @property
+    def revision(self) -> int:
+        return self.outline.revision
 
 
 def _read(file: Path) -> _Found:
@@ -353,4 +357,5 @@ def _read(file: Path) -> _Found:
             garbage.append(row_revision)
         else:
             newest[key] = Entry(key, value, row_revision, created)
-    return _Found(list(newest.values()), revision, sorted(garbage), damaged, is_new)
+    outline = database.outline_of(rows, revision)
+    return _Found(list(newest.values()), outline, sorted(garbage), damaged, is_new)

@@ -18,7 +18,18 @@ from typing import Final
 
 import msgspec
 
-from doorman.store.database import MARK, RevisionMark, Row, add_checksums, connect, last_revision, look, write
+from doorman.store.database import (
+    MARK,
+    Outline,
+    RevisionMark,
+    Row,
+    add_checksums,
+    connect,
+    last_revision,
+    look,
+    outline,
+    write,
+)
 from doorman.store.store_contract import Unusable
 
 LENGTH: Final = struct.Struct("<I")
@@ -41,17 +52,17 @@ def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
     told = _take(stream)
     if told is None:
         return
-    revision, _, name = told.partition(b" ")
-    file = Path(os.fsdecode(name))
+    *numbers, name = told.split(b" ", 3)
+    read, file = Outline(*map(int, numbers)), Path(os.fsdecode(name))
     connection: sqlite3.Connection | None = None
     mark: RevisionMark | None = None
     while (group := _take(stream)) is not None:
         fault = b""
         try:
             if connection is None:
-                connection = open_to_write(file, int(revision))
+                connection = open_to_write(file, read)
                 mark = RevisionMark(file.with_name(MARK))
-                mark.note(int(revision))  # it may be older: it is not synced
+                mark.note(read.revision)  # it may be older: it is not synced
             rows, garbage = _decode(group)
             if rows:  # an empty group asks whether anybody is here
                 write(connection, rows, garbage)
@@ -66,25 +77,26 @@ def serve(stream: io.BufferedReader, answers: socket.socket) -> None:
         mark.close()
 
 
-def encode_file(file: Path, revision: int) -> bytes:
-    """What the writer is told first: the file, and where it ends by what the server has read of it."""
-    told = b"%d %s" % (revision, os.fsencode(file))
+def encode_file(file: Path, read: Outline) -> bytes:
+    """What the writer is told first: what the server has read of the file, and which it is."""
+    told = b"%d %d %d %s" % (*read, os.fsencode(file))
     return LENGTH.pack(len(told)) + told
 
 
-def open_to_write(file: Path, revision: int) -> sqlite3.Connection:
-    """Raises `Unusable` when the file does not end where the server has read it to end: one of the two was given back
-    wrongly by the disk. It is left as it is then: the connection that only looks is closed last, and so the log is not
-    folded into the database.
+def open_to_write(file: Path, read: Outline) -> sqlite3.Connection:
+    """Raises `Unusable` when the file does not hold what the server has read: one of the two was given back wrongly by
+    the disk. It is left as it is then: the connection that only looks is closed last, and so the log is not folded into
+    the database.
     """
     with contextlib.closing(look(str(file))) as looking:
         last_revision(looking)  # it has the file in use only when it has read some of it
         connection = connect(str(file))
-        found = last_revision(connection)
-        if found != revision:
+        found = outline(connection)
+        if found != read:
             connection.close()
             raise Unusable(
-                f"{file} ends at revision {found}, and ended at {revision} when it was read",
+                f"{file} has {found.rows} rows up to revision {found.revision}, "
+                f"and had {read.rows} up to {read.revision} when it was read",
                 "start the server again; should it happen again, look after the disk",
             )
         add_checksums(connection)

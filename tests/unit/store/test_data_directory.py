@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from doorman.store.data_directory import make_private
-from doorman.store.database import FORMAT, MARK, RevisionMark, check_mark
+from doorman.store.database import FORMAT, MARK, Outline, RevisionMark, check_mark
 from doorman.store.sqlite_store import SqliteStore
 from doorman.store.store_contract import ABSENT, Unusable, Write
 from doorman.store.writer_process import open_to_write
@@ -188,8 +188,8 @@ async def test_file_that_ends_elsewhere_than_the_server_read_is_not_written(tmp_
     await filled(tmp_path)
     await killed(tmp_path)
     log = (tmp_path / "store.db-wal").read_bytes()
-    with pytest.raises(Unusable, match="ends at revision 4, and ended at 3 when it was read"):
-        open_to_write(tmp_path / "store.db", 3)
+    with pytest.raises(Unusable, match="up to revision 4, and had 3 up to 3 when it was read"):
+        open_to_write(tmp_path / "store.db", Outline(3, 3, 6))
     assert (tmp_path / "store.db-wal").read_bytes() == log
 
 

@@ -1,5 +1,6 @@
 """The SQLite file: all or nothing, in order, and what was not written is not believed."""
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from doorman.store.database import (
     FORMAT,
     ROWS_PER_STATEMENT_MAX,
     OtherFormat,
+    Outline,
     Row,
     checksum_of,
     connect,
@@ -17,9 +19,13 @@ from doorman.store.database import (
     last_revision,
     look,
     make,
+    outline,
+    outline_of,
     read,
     write,
 )
+
+LOG_HEADER_BYTES, FRAME_BYTES = 32, 24 + 16384
 
 
 @pytest.fixture
@@ -108,3 +114,33 @@ def test_file_of_another_format_is_refused(connection: sqlite3.Connection) -> No
     with pytest.raises(OtherFormat) as refused:
         read(connection)
     assert refused.value.found == FORMAT + 1
+
+
+def test_log_that_is_wrong_in_its_middle_shows_in_the_outline(file: str, connection: sqlite3.Connection) -> None:
+    """It has been copied into the file already: of pages that it has before the wrong place the old ones are read, of
+    others the new ones, up to the last.
+    """
+    large = b"x" * 3000
+    write(connection, [row(revision, large) for revision in range(1, 52)], [])
+    write(connection, [row(52, large)], range(1, 40))  # there are pages now that nothing is on
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for revision in range(53, 60):
+        write(connection, [row(revision, large)], [])
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    whole = outline(connection)
+    copy, log = Path(f"{file}-copy"), bytearray(Path(f"{file}-wal").read_bytes())
+    log[LOG_HEADER_BYTES + FRAME_BYTES + 100] ^= 1
+    copy.write_bytes(Path(file).read_bytes())
+    Path(f"{copy}-wal").write_bytes(log)
+    with contextlib.closing(look(str(copy))) as looking:
+        rows, revision = read(looking)
+    assert revision == whole.revision == 59
+    assert outline_of(rows, revision) != whole
+
+
+def test_outline_of_what_was_read_is_that_of_the_file(file: str, connection: sqlite3.Connection) -> None:
+    assert outline(connection) == Outline(0)
+    write(connection, [row(1), row(2), row(3)], [])
+    write(connection, [row(4)], [2])
+    with contextlib.closing(look(file)) as looking:
+        assert outline_of(*read(looking)) == outline(looking) == Outline(4, 3, 8)

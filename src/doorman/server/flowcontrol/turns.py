@@ -13,6 +13,8 @@ Rules
 3. Each turn one flow is served, the one that was served longest ago first.
 4. A flow is held back, unless it has been alone for a while, when so many of its requests are under way. One that takes
    longer than a moment does not count: it waits for something else than this server.
+5. So many are three; and where a flow has everything under way that it asked for, as many as that has, or one: who asks
+   for little waits for what has begun before it, and for hardly anything that begins after it.
 """
 
 import asyncio
@@ -43,7 +45,9 @@ class Turns:
         """Rule 1."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if self._is_taken or flow in self._flows or self._is_held_back(flow, now):
+        if self._is_taken or flow in self._flows:
+            return False
+        if flow in self._begun and self._is_held_back(flow, now, self._under_way_max(now, flow)):
             return False
         self._is_taken = True
         self._note(flow, now)
@@ -69,7 +73,7 @@ class Turns:
         begun.popleft()
         if not begun:
             del self._begun[flow]
-        if not self._is_taken and flow in self._flows:
+        if self._flows and not self._is_taken:
             self._is_taken = True
             asyncio.get_running_loop().call_soon(self._turn)
 
@@ -81,8 +85,9 @@ class Turns:
             self._alarm.cancel()
             self._alarm = None
         self._is_taken = False
+        under_way_max = self._under_way_max(now) if self._flows else 0
         for flow in list(self._flows):
-            if self._is_held_back(flow, now):
+            if self._is_held_back(flow, now, under_way_max):
                 continue
             waiting = self._flows.pop(flow)
             while waiting:
@@ -101,16 +106,24 @@ class Turns:
         if self._flows:
             self._alarm = loop.call_later(MOMENT_SECONDS, self._turn)
 
-    def _is_held_back(self, flow: str, now: float) -> bool:
+    def _is_held_back(self, flow: str, now: float, under_way_max: int) -> bool:
         """Rule 4."""
         begun = self._begun.get(flow)
-        if begun is None or len(begun) < UNDER_WAY_MAX:
+        if begun is None or len(begun) < under_way_max:
             return False
         while begun and begun[0] < now - MOMENT_SECONDS:
             begun.popleft()
         if not begun:
             del self._begun[flow]
-        return len(begun) >= UNDER_WAY_MAX and not self._is_alone(flow, now)
+        return len(begun) >= under_way_max and not self._is_alone(flow, now)
+
+    def _under_way_max(self, now: float, flow: str = "") -> int:
+        """Rule 5, for a flow that asks, or for those that wait."""
+        since, found = now - MOMENT_SECONDS, UNDER_WAY_MAX
+        for other, begun in self._begun.items():
+            if len(begun) < found and other != flow and other not in self._flows and begun[-1] >= since:
+                found = len(begun)
+        return found
 
     def _is_alone(self, flow: str, now: float) -> bool:
         self._pass_time(now)

@@ -43,7 +43,7 @@ async def test_who_went_away_is_passed_over() -> None:
     await stays
     assert begun == ["stays"]
     await asyncio.sleep(0)
-    assert turns.try_begin("a")
+    assert turns.try_begin("b")
 
 
 async def test_who_comes_while_others_wait_does_not_overtake_its_flow() -> None:
@@ -66,6 +66,19 @@ async def begin_many(turns: Turns, flow: str, many: int) -> list[asyncio.Task[No
     return tasks
 
 
+async def end(turns: Turns, flow: str, many: int) -> None:
+    for _ in range(many):
+        turns.ended(flow)
+    for _ in range(2 * UNDER_WAY_MAX):
+        await asyncio.sleep(0)
+
+
+async def begin_and_end(turns: Turns, flow: str) -> None:
+    """It is there, and has nothing under way."""
+    await turns.begin(flow)
+    await end(turns, flow, 1)
+
+
 def begun_of(tasks: list[asyncio.Task[None]]) -> int:
     return sum(task.done() for task in tasks)
 
@@ -79,21 +92,55 @@ async def test_flow_that_is_alone_has_as_many_under_way_as_it_likes() -> None:
 @in_virtual_time
 async def test_flow_beside_another_has_a_few_under_way_and_one_more_for_each_that_ends() -> None:
     turns = Turns()
-    await turns.begin("modest")
+    await begin_and_end(turns, "modest")
     tasks = await begin_many(turns, "greedy", 100)
     assert begun_of(tasks) == UNDER_WAY_MAX
-    turns.ended("greedy")
-    turns.ended("greedy")
-    for _ in range(4):
-        await asyncio.sleep(0)
+    await end(turns, "greedy", 2)
     assert begun_of(tasks) == UNDER_WAY_MAX + 2
     assert turns.try_begin("modest"), "nobody waits who might begin"
 
 
 @in_virtual_time
-async def test_requests_that_take_long_hold_nothing_back() -> None:
+async def test_while_somebody_has_all_he_asked_for_under_way_no_flow_has_more() -> None:
+    turns = Turns()
+    await begin_and_end(turns, "modest")
+    tasks = await begin_many(turns, "greedy", 100)
+    await turns.begin("modest")
+    await end(turns, "greedy", UNDER_WAY_MAX - 1)
+    assert begun_of(tasks) == UNDER_WAY_MAX, "one is under way: as many as the other has"
+    await end(turns, "greedy", 1)
+    assert begun_of(tasks) == UNDER_WAY_MAX + 1, "one may always be"
+    await end(turns, "modest", 1)
+    assert begun_of(tasks) == 2 * UNDER_WAY_MAX
+
+
+@in_virtual_time
+async def test_flows_that_all_want_more_have_as_many_under_way_as_each_other() -> None:
+    turns = Turns()
+    await begin_and_end(turns, "modest")
+    first = await begin_many(turns, "greedy", 100)
+    second = await begin_many(turns, "grasping", 100)
+    assert (begun_of(first), begun_of(second)) == (UNDER_WAY_MAX, UNDER_WAY_MAX)
+    for _ in range(10):
+        await end(turns, "greedy", 1)
+        await end(turns, "grasping", 1)
+    assert (begun_of(first), begun_of(second)) == (UNDER_WAY_MAX + 10, UNDER_WAY_MAX + 10)
+
+
+@in_virtual_time
+async def test_what_takes_long_lets_others_have_more_than_it_has() -> None:
     turns = Turns()
     await turns.begin("modest")
+    tasks = await begin_many(turns, "greedy", 100)
+    assert begun_of(tasks) == 1
+    await asyncio.sleep(1.5 * MOMENT_SECONDS)
+    assert begun_of(tasks) == 1 + UNDER_WAY_MAX
+
+
+@in_virtual_time
+async def test_requests_that_take_long_hold_nothing_back() -> None:
+    turns = Turns()
+    await begin_and_end(turns, "modest")
     tasks = await begin_many(turns, "greedy", 3 * UNDER_WAY_MAX)
     await asyncio.sleep(1.5 * MOMENT_SECONDS)
     assert begun_of(tasks) == 2 * UNDER_WAY_MAX
