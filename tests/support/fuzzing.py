@@ -34,6 +34,8 @@ SAID_ABOVE_500 = tuple(
         rb"failed to create typed patch object|failed to convert (new|old) object",
         rb"unknown patch type: |does not contain declared merge key",
         rb"merging lists cannot yet be specified|list element types are not identical",
+        rb"expected a \[\]interface {}, but received a |expected slice or array type, but got: ",
+        rb"unable to find api field in struct ",
         rb"target\.(kind|name): ",  # a binding is validated where refusals have no code of their own
     )
 )
