@@ -151,8 +151,9 @@ class EtcdStore(EtcdReader):
 
     async def _created(self, mine: _UnderWay, key: bytes) -> tuple[int, int]:
         """What became of a creation that nobody answered. It is not tried again: the first may yet be done by a member
-        that hangs, and would bring back what the second made and somebody has deleted meanwhile. What replaces or
-        deletes a version may be tried again, as that version never comes back.
+        that hangs, and would bring back what the second made and somebody has deleted meanwhile. Nor is it told that
+        another's is there: who hears of a conflict may write upon that, and the first may be done as well when that is
+        deleted. What replaces or deletes a version may be tried again, as that version never comes back.
         """
         write = mine.write
         ends = asyncio.get_running_loop().time() + CREATED_SECONDS_MAX
@@ -170,7 +171,7 @@ class EtcdStore(EtcdReader):
                 return mine.outcome
             if current is not None:
                 self._note(write.key, current.revision, current)
-                raise Conflict(write.key, ABSENT, current)
+                raise timeout(UNDECIDED)
             if asyncio.get_running_loop().time() >= ends:
                 raise timeout(UNDECIDED)
             await asyncio.sleep(wait)

@@ -270,16 +270,18 @@ async def test_creation_that_may_yet_be_done_is_not_tried_again(silent: tuple[Et
     assert await store.refresh("k") is None
 
 
-async def test_creation_that_another_was_faster_with_is_a_conflict(
+async def test_creation_that_nobody_answered_is_undecided_also_when_another_s_is_there(
     silent: tuple[EtcdStore, SilentClient], other: EtcdStore
 ) -> None:
     store, client = silent
     await other.commit(Write("k", b"another's", ABSENT))
     client.silence = "before"
-    with pytest.raises(Conflict) as caught:
+    with pytest.raises(ApiError) as caught:
         await store.commit(Write("k", b"1", ABSENT))
-    assert caught.value.current is not None
-    assert caught.value.current.value == b"another's"
+    assert caught.value.code == 504, "it may yet be done, when that is deleted: nobody is to write upon that for it"
+    found = store.peek("k")
+    assert found is not None
+    assert found.value == b"another's"
 
 
 @pytest.mark.parametrize(("silence", "value"), [("before", b"2"), ("after", b"2"), ("before", None)])
