@@ -111,6 +111,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         assert ready.returncode == 0, ready.stderr
         failed = running.kubectl("wait", "pod/nowhere", "--for=condition=PodScheduled=false")
         assert failed.returncode == 0, failed.stderr
+        # The last that happens by itself: none of it may come between the two commands that are compared.
+        nodes = running.start_doorman(
+            "get", "events", "-A", "--field-selector", "reason=RegisteredNode", "-o", "name", "-w"
+        )
+        assert nodes.stdout is not None
+        assert all(nodes.stdout.readline() for _ in range(2)), "each node is registered"
+        nodes.kill()
+        nodes.communicate()
         yield running
 
 
