@@ -24,9 +24,9 @@ from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
+from doorman.nodes.node_annotations import is_simulated
 from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log, unreachable
 from doorman.nodes.profile import simulated_node
-from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.api_server import ApiServer

@@ -77,9 +77,9 @@ from doorman.controllers.volumes.simulated_provisioner import SimulatedProvision
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
+from doorman.nodes.node_annotations import SIMULATED
 from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.start_requirements import StartRequirements
-from doorman.nodes.status.node_annotations import SIMULATED
 from doorman.nodes.volumes.node_volumes import NodeVolumes
 from doorman.nodes.volumes.simulated_csi_driver import SimulatedCsiDriver
 from doorman.runtime.controller_parts import Parts

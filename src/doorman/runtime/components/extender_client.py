@@ -18,7 +18,8 @@ import msgspec
 from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.base.go_format import quote
-from doorman.scheduler.extenders.extender import Extender, ExtenderRefused, ExtenderTls, Opinion, weighted_score
+from doorman.scheduler.extenders.extender import Extender, ExtenderTls
+from doorman.scheduler.extenders.extender_result import ExtenderRefused, Opinion, weighted_score
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Placed
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from doorman.scheduler.cycle.evaluation import Evaluation, counted, recount
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
 from doorman.scheduler.cycle.row_scores import RowScores, shared_key
 from doorman.scheduler.cycle.stage_timing import StageTiming
-from doorman.scheduler.extenders.extender import EXTENDER, Opinion, OpinionFilter
+from doorman.scheduler.extenders.extender_result import EXTENDER, Opinion, OpinionFilter
 from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject, Scope
 from doorman.scheduler.plugin_registry import PLUGINS
 from doorman.scheduler.plugins.resources_fit import FitFilter, MoreInUse
-from doorman.scheduler.preemption.nominator import Nominator
+from doorman.scheduler.queue.nominator import Nominator
 
 EVALUATIONS_MAX: Final = 64
 """Evaluations kept for a profile; each holds a few numbers for every node."""

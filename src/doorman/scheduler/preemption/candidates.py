@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import RowArray
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.preemption.nominator import Nominator
+from doorman.scheduler.queue.nominator import Nominator
 
 UNKNOWN: Final = 0
 CLEARS: Final = 1

@@ -30,7 +30,7 @@ from doorman.api.views.pods import Pod
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Mask, RowArray
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.cycle.attempts import AttemptedPod, FitError, unavailable
+from doorman.scheduler.cycle.attempts import AttemptedPod, FitError, PostFilterResult, unavailable
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins
 from doorman.scheduler.cycle.profile_plugins import PluginReject
 from doorman.scheduler.cycle.scheduling_cycle import Cycle
@@ -38,7 +38,7 @@ from doorman.scheduler.framework import ABSENT, FINAL, PASS
 from doorman.scheduler.plugins.resources_fit import FitFilter
 from doorman.scheduler.preemption.budgets import Budgets
 from doorman.scheduler.preemption.candidates import PreemptionCandidate, PreemptionCandidates
-from doorman.scheduler.preemption.nominator import Nominator
+from doorman.scheduler.queue.nominator import Nominator
 
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
@@ -46,14 +46,6 @@ NO_CANDIDATE: Final = "preemption: no candidate node for preemption"
 _PRIORITY_SHIFT: Final = 2**31
 KNOWN_MAX: Final = 64
 """Kinds of pods for which it is remembered which candidates there are."""
-
-
-class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
-    message: str
-    nominated: str | None
-    """What becomes of the pod's nomination: a node, "" for none, None to leave it."""
-    victims: tuple[PodRecord, ...] = ()
-    broken_budgets: int = 0
 
 
 class PreemptionEvaluator:

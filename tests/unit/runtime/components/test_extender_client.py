@@ -15,7 +15,8 @@ from doorman.api.views.pods import Pod
 from doorman.base.clock import SystemClock
 from doorman.runtime.access.credentials import load_or_make
 from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError, tls_context
-from doorman.scheduler.extenders.extender import Extender, ExtenderRefused, ExtenderTls, Opinion
+from doorman.scheduler.extenders.extender import Extender, ExtenderTls
+from doorman.scheduler.extenders.extender_result import ExtenderRefused, Opinion
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Placed
 from support.extender import FakeExtender
 from support.scheduling import make_pod

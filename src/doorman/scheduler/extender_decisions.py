@@ -1,8 +1,10 @@
 """Decisions in which extenders have a say: begun, put off while they are asked, and ended.
 
-A decision is begun when a pod's turn comes and ended when the answer is there, upon the cluster as it is then; a node
-that has filled up meanwhile is not chosen. One decision is open at a time, and nothing else is decided meanwhile, so
-pods keep their order.
+Asking takes time, and the scheduler never waits. So such a decision comes in parts: the scheduler gives out an
+`AskExtenders` with the nodes that its own filters leave, and goes on when it is told what they answer. It is begun
+when a pod's turn comes and ended when the answer is there, upon the cluster as it is then; a node that has filled up
+meanwhile is not chosen. One decision is open at a time, and nothing else is decided meanwhile (kube-scheduler, too,
+stands still), so pods keep their order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +14,13 @@ import msgspec
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
-from doorman.scheduler.cycle.profile_runner import ProfileRunner
-from doorman.scheduler.extenders.extender import Extender, Opinion
+from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError, PostFilterResult
+from doorman.scheduler.extenders.extender import Extender
+from doorman.scheduler.extenders.extender_result import Opinion
 from doorman.scheduler.out_of_tree_plugins import PluginError
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Outcome
-from doorman.scheduler.preemption.preemption_evaluator import NO_CANDIDATE, PostFilterResult
+from doorman.scheduler.preemption.preemption_evaluator import NO_CANDIDATE
+from doorman.scheduler.profile_runner import ProfileRunner
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
 from doorman.scheduler.scheduler_metrics import SchedulerMetrics

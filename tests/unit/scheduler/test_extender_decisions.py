@@ -3,7 +3,8 @@
 import pytest
 
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
-from doorman.scheduler.extenders.extender import Extender, ExtenderRefused, ManagedResource, Opinion
+from doorman.scheduler.extenders.extender import Extender, ManagedResource
+from doorman.scheduler.extenders.extender_result import ExtenderRefused, Opinion
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Outcome, Placed, Rejected
 from support.scheduling import Desk, make_pod
 

@@ -19,9 +19,9 @@ from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.plugins.volumes.volume_binding import VolumeBinding
 from doorman.scheduler.preemption.budgets import Budgets
-from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
 from doorman.scheduler.preemption.preemption_evaluator import PreemptionEvaluator
+from doorman.scheduler.queue.nominator import Nominator
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 
