@@ -30,7 +30,7 @@ from doorman.scheduler.cycle.fit_failures import FitFailure, FitFailures
 from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
 from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.explain.explanation import Explanation
-from doorman.scheduler.extender_decisions import Ends, ExtenderDecisions
+from doorman.scheduler.extender_decisions import DecisionCallbacks, ExtenderDecisions
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
 from doorman.scheduler.out_of_tree_plugins import Factory, PluginError, listed_plugins, signatures_of
 from doorman.scheduler.outcomes import (
@@ -104,9 +104,9 @@ class Scheduler:
         self._pod_events = PodEventHandlers(self._runners, self._queue, self._pod_cache, self._shapes, state)
         self.pod_changed: Final = self._pod_events.changed
         """Of pods: `(old, new, now)`, as `node_changed` of nodes."""
-        ends = Ends(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
+        callbacks = DecisionCallbacks(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
         self.extender_decisions = ExtenderDecisions(
-            config.extenders, self._runners, self._cluster, self._queue, self.metrics, ends
+            config.extenders, self._runners, self._cluster, self._queue, self.metrics, callbacks
         )
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
         self._has_extenders = self.extender_decisions.has_extenders

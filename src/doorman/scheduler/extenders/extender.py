@@ -59,7 +59,7 @@ class Extender(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def has_a_say(self) -> bool:
+    def takes_part(self) -> bool:
         """Whether it takes part in the decision and does not merely bind."""
         return bool(self.filter_verb or self.prioritize_verb or self.preempt_verb)
 

@@ -2,8 +2,8 @@
 
 Rules
 -----
-1. A node that an extender refuses counts as refused by a plugin `Extender`, with the extender's words; one that it
-   merely leaves out is refused for good and without a word.
+1. A node that an extender refuses counts as rejected by a plugin `Extender`, with the extender's words; one that it
+   merely leaves out is rejected for good and without a word.
 2. Scores of an extender go from 0 to 10: they count ten times, times its weight.
 """
 
@@ -23,17 +23,17 @@ EXTENDER: Final = "Extender"
 EXTENDER_SCORE_MAX: Final = 10
 
 
-class ExtenderRefused(msgspec.Struct, frozen=True):
+class ExtenderRejection(msgspec.Struct, frozen=True):
     reason: str
     is_final: bool
     """No preemption would change it."""
 
 
-class Opinion(msgspec.Struct, frozen=True, kw_only=True):
+class ExtenderResult(msgspec.Struct, frozen=True, kw_only=True):
     """What all interested extenders together make of some nodes."""
 
     kept: frozenset[str]
-    refused: Mapping[str, ExtenderRefused] = {}
+    rejected: Mapping[str, ExtenderRejection] = {}
     """By node."""
     scores: Mapping[str, int] = {}
     """By node: rule 2 worked out."""
@@ -48,25 +48,25 @@ def weighted_score(score: int, weight: int) -> int:
     return score * weight * (SCORE_MAX // EXTENDER_SCORE_MAX)
 
 
-class OpinionFilter:
+class ExtenderResultFilter:
     """Rule 1, as a filter over rows."""
 
-    def __init__(self, cluster: ClusterState, opinion: Opinion) -> None:
+    def __init__(self, cluster: ClusterState, result: ExtenderResult) -> None:
         self._reasons = [""]
-        known: dict[ExtenderRefused, int] = {}
+        known: dict[ExtenderRejection, int] = {}
         codes: Column = np.full(cluster.size, 1 | FINAL, dtype=np.int64)
-        for name in opinion.kept:
+        for name in result.kept:
             row = cluster.row_or_none(name)
             if row is not None:
                 codes[row] = 0
-        for name, refused in opinion.refused.items():
+        for name, rejected in result.rejected.items():
             row = cluster.row_or_none(name)
             if row is None:
                 continue
-            code = known.get(refused)
+            code = known.get(rejected)
             if code is None:
-                self._reasons.append(refused.reason)
-                code = known[refused] = len(self._reasons) | (FINAL if refused.is_final else 0)
+                self._reasons.append(rejected.reason)
+                code = known[rejected] = len(self._reasons) | (FINAL if rejected.is_final else 0)
             codes[row] = code
         self._codes = codes
 

@@ -3,7 +3,12 @@
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
-from doorman.scheduler.extenders.extender_result import ExtenderRefused, Opinion, OpinionFilter, weighted_score
+from doorman.scheduler.extenders.extender_result import (
+    ExtenderRejection,
+    ExtenderResult,
+    ExtenderResultFilter,
+    weighted_score,
+)
 from doorman.scheduler.framework import FINAL
 from support.scheduling import make_node
 
@@ -13,15 +18,15 @@ def test_opinion_over_rows() -> None:
     cluster = ClusterState(resources, ShapeTable(resources))
     for name in ("kept", "no", "never", "left-out"):
         cluster.set_node(make_node(name))
-    opinion = Opinion(
+    result = ExtenderResult(
         kept=frozenset({"kept", "gone"}),
-        refused={
-            "no": ExtenderRefused("full", False),
-            "never": ExtenderRefused("broken", True),
-            "gone": ExtenderRefused("x", True),
+        rejected={
+            "no": ExtenderRejection("full", False),
+            "never": ExtenderRejection("broken", True),
+            "gone": ExtenderRejection("x", True),
         },
     )
-    found = OpinionFilter(cluster, opinion)
+    found = ExtenderResultFilter(cluster, result)
     codes = [int(found.codes(row)) for row in range(4)]
     assert codes[0] == 0
     assert [bool(code & FINAL) for code in codes] == [False, False, True, True]
