@@ -4,7 +4,7 @@ from typing import Any
 
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
-from doorman.nodes.status.node_annotations import RUNS_FOR
+from doorman.nodes.node_annotations import RUNS_FOR
 from support.cluster import Story, run_story
 from support.widgets import widget_definition
 

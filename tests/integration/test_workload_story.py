@@ -6,8 +6,8 @@ import pytest
 
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionSettings
+from doorman.nodes.node_annotations import RUNS_FOR, STARTUP
 from doorman.nodes.node_commands import cut_off
-from doorman.nodes.status.node_annotations import RUNS_FOR, STARTUP
 from support.cluster import Story, run_story
 
 LABELS = {"app": "web"}

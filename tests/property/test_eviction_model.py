@@ -130,7 +130,7 @@ def test_evictions_are_told_and_done_as_in_the_model(
     assert sorted(stage.messages("TaintManagerEviction")) == sorted(model.told)
     assert sorted((at, action.name) for at, action in stage.done(Delete, "pods")) == sorted(model.deleted)
     assert controller.timers_pending == len(model.timers) == 0
-    assert controller._works == {}
+    assert controller._pending == {}
 
 
 def _take(

@@ -89,13 +89,13 @@ def test_victims_are_those_of_the_plain_search(data: st.DataObject) -> None:
         assert outcome.message == f"{head} {failure}"
         assert (outcome.nominated, outcome.victims) == ("", ())
         return
-    least = min(preemption_candidate.badness for preemption_candidate in preemption_candidates)
+    least = min(preemption_candidate.rank_key for preemption_candidate in preemption_candidates)
     chosen = next(
         preemption_candidate
         for preemption_candidate in preemption_candidates
         if preemption_candidate.node == outcome.nominated
     )
-    assert chosen.badness == least
+    assert chosen.rank_key == least
     assert sorted(victim.pod.metadata.name for victim in outcome.victims) == chosen.victims
     assert outcome.message == (
         f"{head} preemption: found a potential placement for pod on node {chosen.node}, "

@@ -27,8 +27,8 @@ from doorman.base.process_memory import COLLECTOR_THRESHOLDS
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController, no_execute_taints
+from doorman.nodes.node_annotations import SILENT
 from doorman.nodes.node_commands import cut_off, not_ready, pressure, recover, shut_down
-from doorman.nodes.status.node_annotations import SILENT
 from doorman.semantics.taints.eviction_time import Never, Now, decide_eviction
 from support.cluster import Story, run_story
 

@@ -444,7 +444,7 @@ class Clearing:
 
     node: str
     victims: list[str]
-    badness: tuple[int, int, int, int]
+    rank_key: tuple[int, int, int, int]
     """What makes a node worse, the start of its victims left out."""
 
 
@@ -486,13 +486,13 @@ def preempt(world: World, pod: Pod, verdicts: dict[str, Verdict], budgets: list[
             else:
                 victims.append(other)
         world.pods[name] = everybody
-        badness = (
+        rank_key = (
             sum(1 for victim in victims if victim in breaking),
             max((victim.spec.priority for victim in victims), default=-(2**31)),
             sum(victim.spec.priority + 2**31 for victim in victims),
             len(victims),
         )
-        preemption_candidates.append(Clearing(name, sorted(victim.metadata.name for victim in victims), badness))
+        preemption_candidates.append(Clearing(name, sorted(victim.metadata.name for victim in victims), rank_key))
     listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
     return f"preemption: 0/{len(world.nodes)} nodes are available: {', '.join(listed)}.", preemption_candidates
 

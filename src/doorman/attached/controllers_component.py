@@ -30,7 +30,7 @@ from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
 from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
-from doorman.runtime.controller_parts import Parts
+from doorman.runtime.controller_context import ControllerContext
 from doorman.runtime.controller_registry import Account, managed_controllers
 from doorman.runtime.defaults.role_table import controller_rules
 from doorman.runtime.settings import Settings
@@ -73,7 +73,7 @@ class ControllersComponent(ManagedComponent):
         self._uses_accounts = uses_accounts
         self._wanted = settings.controllers
         settings = msgspec.structs.replace(settings, controllers=(*files.without(), *settings.controllers))
-        parts = Parts(
+        context = ControllerContext(
             informers=self.informers,
             kinds=self._scheme.kinds,
             settings=settings,
@@ -86,7 +86,7 @@ class ControllersComponent(ManagedComponent):
             own_service={},
             now=around.clock.now,
         )
-        self._controllers: list[tuple[Controller, Account]] = list(managed_controllers(parts))
+        self._controllers: list[tuple[Controller, Account]] = list(managed_controllers(context))
         for controller, _ in self._controllers:
             for source in controller.sources:
                 self.informers.of(source.resource)

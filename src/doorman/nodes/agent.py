@@ -24,6 +24,10 @@ from doorman.client.actions import Action, Patch, Renew
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.nodes.agent_settings import AgentSettings
+from doorman.nodes.annotation_warnings import AnnotationWarnings
+from doorman.nodes.kubelet_writes import node_event, pod_event, status_patch
+from doorman.nodes.node_annotations import SCRIPT, SHUTDOWN, SIMULATED, is_simulated
+from doorman.nodes.pods.graceful_shutdown import EVENT_REASON, Shutdowns
 from doorman.nodes.pods.pressure_eviction import (
     INTERVAL_SECONDS,
     SHORTAGES,
@@ -34,15 +38,7 @@ from doorman.nodes.pods.pressure_eviction import (
 )
 from doorman.nodes.pods.simulated_pods import SimulatedPods
 from doorman.nodes.pods.start_requirements import StartRequirements
-from doorman.nodes.status.annotation_warnings import AnnotationWarnings
-from doorman.nodes.status.graceful_shutdown import EVENT_REASON, Shutdowns
-from doorman.nodes.status.kubelet_writes import (
-    missing_status,
-    node_event,
-    pod_event,
-    status_patch,
-)
-from doorman.nodes.status.node_annotations import SCRIPT, SHUTDOWN, SIMULATED, is_simulated
+from doorman.nodes.profile import missing_status
 from doorman.nodes.status.node_lease import decide_renewal, is_fresh, is_in_order, last_instant, next_instant, slot_of
 from doorman.nodes.status.node_status import change_events, last_report, next_report, status_body, wanted_statuses
 from doorman.nodes.status.simulated_health import SimulatedHealth, health_at, is_ready, wake_at_first

@@ -5,9 +5,18 @@ from typing import Final
 import msgspec
 
 from doorman.base.clock import Instant
-from doorman.nodes.pods.pod_lifecycle import PodLives
 
 LEASE_RENEW_SECONDS_MIN: Final = 0.25
+JOB_RUN_SECONDS: Final = 1.0
+
+
+class PodLives(msgspec.Struct, frozen=True, kw_only=True):
+    """What pods do whose annotations do not say."""
+
+    startup_seconds: float = 0.0
+    termination_seconds: float = 0.0
+    job_run_seconds: float | None = JOB_RUN_SECONDS
+    """Of a Job's pod; None: it runs until something ends it."""
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,8 +20,8 @@ from doorman.api.machinery.quantity import QuantityError, parse_quantity
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
 from doorman.nodes.devices.simulated_devices import parse_devices
+from doorman.nodes.node_annotations import SIMULATED, node_annotation_errors, parse_seconds
 from doorman.nodes.profile import NodeProfile, profile_taint, simulated_node
-from doorman.nodes.status.node_annotations import SIMULATED, node_annotation_errors, parse_seconds
 from doorman.nodes.status.simulated_health import health_at, parse_conditions, parse_script
 from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.context import Context

@@ -6,8 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.nodes.status.graceful_shutdown import parse_periods
-from doorman.nodes.status.node_annotations import CONDITIONS, SHUTDOWN, SILENT
+from doorman.nodes.node_annotations import CONDITIONS, SHUTDOWN, SILENT, parse_shutdown_periods
 from doorman.nodes.status.simulated_health import ScriptError, parse_conditions
 
 Body = dict[str, Any]  # a merge patch, as JSON
@@ -43,7 +42,7 @@ def shut_down(grace: str, critical: str) -> Body:
     {'metadata': {'annotations': {'doorman.dev/shutdown': '30s/10s'}}}
     """
     text = f"{grace}/{critical}"
-    parse_periods(text)
+    parse_shutdown_periods(text)
     return _annotate({SHUTDOWN: text})
 
 

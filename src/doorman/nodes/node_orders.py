@@ -5,7 +5,7 @@ from typing import Any
 
 from doorman.api.well_known import MERGE_PATCH, ZONE_LABEL
 from doorman.client.command_line.api_client import ApiClient
-from doorman.nodes.status.node_annotations import SIMULATED, is_simulated
+from doorman.nodes.node_annotations import SIMULATED, is_simulated
 
 Order = Callable[[Mapping[str, str]], dict[str, Any]]
 """Makes a merge patch of a node's annotations."""

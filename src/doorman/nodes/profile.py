@@ -8,10 +8,11 @@ import msgspec
 
 from doorman.api.machinery.quantity import canonical_quantity
 from doorman.api.taints import UNINITIALIZED, Effect
+from doorman.api.views.nodes import Node
 from doorman.api.well_known import CLOUD_PROVIDER_ANNOTATION, KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.nodes.status.node_annotations import (
+from doorman.nodes.node_annotations import (
     ATTACH_LIMIT,
     CONDITIONS,
     DEVICES,
@@ -176,6 +177,22 @@ def _labels(name: str, profile: NodeProfile) -> dict[str, str]:
     if profile.region:
         labels["topology.kubernetes.io/region"] = profile.region
     return labels
+
+
+def missing_status(node: Node) -> dict[str, Any]:  # part of a node's status as JSON
+    """What a node that was made by hand lacks, or has been given since."""
+    status = node.status
+    missing: dict[str, Any] = {}  # JSON
+    if not status.capacity:
+        missing |= {"capacity": DEFAULT_CAPACITY, "allocatable": DEFAULT_CAPACITY}
+    elif status.capacity.keys() - status.allocatable.keys():
+        # What somebody says there is, such as a resource of a device, may be used.
+        missing["allocatable"] = {**status.capacity, **status.allocatable}
+    if not status.addresses:
+        missing["addresses"] = node_addresses(node.metadata.name)
+    if not status.node_info.kubelet_version:
+        missing |= {"nodeInfo": node_info(node.metadata.name), "features": NODE_FEATURES}
+    return missing
 
 
 def _startup_entry(profile: NodeProfile) -> str:

@@ -18,8 +18,8 @@ from doorman.base.clock import Clock
 from doorman.base.durations import format_duration
 from doorman.base.errors import ApiError
 from doorman.client.actions import Patch, PatchType
+from doorman.nodes.node_annotations import SILENT
 from doorman.nodes.node_commands import cut_off
-from doorman.nodes.status.node_annotations import SILENT
 from doorman.plan.plan_actions import (
     ApplyObjects,
     DrainNodes,

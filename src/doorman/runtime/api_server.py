@@ -45,7 +45,6 @@ from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.library.authorizer import AuthorizerAnswer, AuthorizerQuestion
 from doorman.semantics.service_addresses import RESOURCE as ADDRESSES
 from doorman.server.audit import AuditLog
-from doorman.server.auth.auth_services import AuthServices
 from doorman.server.auth.authentication import ClusterAuthenticator
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.bootstrap_tokens import BootstrapTokens
@@ -57,6 +56,7 @@ from doorman.server.auth.node_authorizer import NodeAuthorizer
 from doorman.server.auth.openid_discovery import OpenIdDiscovery
 from doorman.server.auth.rbac_authorizer import RbacAuthorizer
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
+from doorman.server.auth_services import AuthServices
 from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.handlers import Compute
 from doorman.server.health_checks import Check, HealthChecks

@@ -24,9 +24,9 @@ from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
 from doorman.nodes.fleet import fleet_manifests
+from doorman.nodes.node_annotations import is_simulated
 from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log, unreachable
 from doorman.nodes.profile import simulated_node
-from doorman.nodes.status.node_annotations import is_simulated
 from doorman.registry.cache.selection import Selection
 from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.api_server import ApiServer
@@ -46,8 +46,8 @@ from doorman.runtime.components.pod_explainer import (
 from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
 from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
 from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
+from doorman.runtime.controller_context import ControllerContext
 from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_parts import Parts
 from doorman.runtime.controller_registry import Account, enabled_controllers
 from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
 from doorman.runtime.metrics.component_metrics import controller_source, scheduler_source
@@ -104,13 +104,13 @@ class ControlPlane:
         self._metrics = ResourceMetrics(simulated_usage(self.informers.live), self.informers.live("nodes"), clock)
         self._elected: list[ControllerRunner] = []
         """Controllers that act because the lease is held here."""
-        self._parts: Parts | None = None
+        self._context: ControllerContext | None = None
         self._may_act: dict[str, Callable[[], bool]] = {}
 
     async def prepare(self, *, port: int, ca_certificate: bytes, ca_key: bytes = b"") -> None:
         """What must be there before the first request is answered, and the controllers that will run."""
         await self.api.prepare(port=port, ca_certificate=ca_certificate)
-        parts = Parts(
+        context = ControllerContext(
             informers=self.informers,
             kinds=self.kinds,
             settings=self._settings,
@@ -123,8 +123,8 @@ class ControlPlane:
             now=self._clock.now,
             custom_scales=custom_scales(self.kinds, self.cache),
         )
-        self._parts = parts
-        for controller, account in enabled_controllers(parts):
+        self._context = context
+        for controller, account in enabled_controllers(context):
             if not self._elects or account.is_api_server:
                 self._controllers.add(controller, *self._client_of(account))
 
@@ -148,9 +148,9 @@ class ControlPlane:
 
     def lead_controllers(self, may_act: Callable[[], bool]) -> None:
         """This process holds the lease of controllers: they start, and act as long as it may."""
-        assert self._parts is not None, "it is prepared"
+        assert self._context is not None, "it is prepared"
         self._may_act["controllers"] = may_act
-        for controller, account in enabled_controllers(self._parts):
+        for controller, account in enabled_controllers(self._context):
             if not account.is_api_server:
                 self._controllers.join(controller, *self._client_of(account))
                 self._elected.append(self.runners[-1])

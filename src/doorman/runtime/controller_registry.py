@@ -77,18 +77,18 @@ from doorman.controllers.volumes.simulated_provisioner import SimulatedProvision
 from doorman.controllers.volumes.vac_protection import VolumeAttributesClassProtectionController
 from doorman.nodes.agent import SimulatedNodes
 from doorman.nodes.devices.device_driver import SimulatedDeviceDriver
+from doorman.nodes.node_annotations import SIMULATED
 from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.start_requirements import StartRequirements
-from doorman.nodes.status.node_annotations import SIMULATED
 from doorman.nodes.volumes.node_volumes import NodeVolumes
 from doorman.nodes.volumes.simulated_csi_driver import SimulatedCsiDriver
-from doorman.runtime.controller_parts import Parts
+from doorman.runtime.controller_context import ControllerContext
 from doorman.runtime.metrics.usage_readers import metrics_reader, simulated_usage
 from doorman.runtime.settings import is_enabled
 from doorman.semantics.service_addresses import ORPHAN_SECONDS
 from doorman.semantics.service_addresses import RESOURCE as ADDRESSES
 
-Build = Callable[[Parts], Controller]
+Build = Callable[[ControllerContext], Controller]
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -109,151 +109,173 @@ API_SERVER: Final = Account(API_SERVER_USER)
 KUBELETS: Final = Account(NODES_GROUP)
 
 CONTROLLERS: Final[Mapping[str, Build]] = {
-    "serviceaccount-controller": lambda p: ServiceAccountController(
-        p.lister("namespaces"), p.lister("serviceaccounts")
+    "serviceaccount-controller": lambda context: ServiceAccountController(
+        context.lister("namespaces"), context.lister("serviceaccounts")
     ),
-    "root-ca-certificate-publisher-controller": lambda p: RootCaController(
-        p.lister("namespaces"), p.lister("configmaps"), root_ca=p.ca_certificate.decode()
+    "root-ca-certificate-publisher-controller": lambda context: RootCaController(
+        context.lister("namespaces"), context.lister("configmaps"), root_ca=context.ca_certificate.decode()
     ),
-    "namespace-controller": lambda p: NamespaceController(
-        p.lister("namespaces"), p.contents(), SEVERAL_SERVERS if p.settings.etcd is not None else None
+    "namespace-controller": lambda context: NamespaceController(
+        context.lister("namespaces"), context.contents(), SEVERAL_SERVERS if context.settings.etcd is not None else None
     ),
-    "garbage-collector-controller": lambda p: GarbageCollector(p.collectable(), kind_finder(p.kinds)),
-    "node-lifecycle-controller": lambda p: NodeLifecycleController(
-        p.lister("nodes"),
-        p.lister("pods"),
-        p.signs_of_life(),
-        p.node_lifecycle_settings(),
-        live_leases=p.informers.live(LEASES) if p.settings.gates.lease_circuit_breaker else None,
+    "garbage-collector-controller": lambda context: GarbageCollector(context.collectable(), kind_finder(context.kinds)),
+    "node-lifecycle-controller": lambda context: NodeLifecycleController(
+        context.lister("nodes"),
+        context.lister("pods"),
+        context.signs_of_life(),
+        context.node_lifecycle_settings(),
+        live_leases=context.informers.live(LEASES) if context.settings.gates.lease_circuit_breaker else None,
         stopwatch=time.perf_counter,
     ),
-    "taint-eviction-controller": lambda p: TaintEvictionController(
-        p.lister("nodes"),
-        p.lister("pods"),
-        msgspec.structs.replace(p.settings.taint_eviction, resumed_at=p.settings.resumed_at),
-        budgets=p.lister("poddisruptionbudgets.policy"),
+    "taint-eviction-controller": lambda context: TaintEvictionController(
+        context.lister("nodes"),
+        context.lister("pods"),
+        msgspec.structs.replace(context.settings.taint_eviction, resumed_at=context.settings.resumed_at),
+        budgets=context.lister("poddisruptionbudgets.policy"),
     ),
-    "resourceclaim-controller": lambda p: ResourceClaimController(
-        p.lister("pods"), p.lister(CLAIMS), p.lister(CLAIM_TEMPLATES)
+    "resourceclaim-controller": lambda context: ResourceClaimController(
+        context.lister("pods"), context.lister(CLAIMS), context.lister(CLAIM_TEMPLATES)
     ),
-    DEVICE_TAINT_EVICTION: lambda p: DeviceTaintEvictionController(
-        p.lister("pods"),
-        p.lister(CLAIMS),
-        p.lister(SLICES),
-        p.lister(TAINT_RULES),
-        taint_rules=p.settings.gates.device_taint_rules,
-        workers=p.settings.device_taint_eviction_workers,
+    DEVICE_TAINT_EVICTION: lambda context: DeviceTaintEvictionController(
+        context.lister("pods"),
+        context.lister(CLAIMS),
+        context.lister(SLICES),
+        context.lister(TAINT_RULES),
+        taint_rules=context.settings.gates.device_taint_rules,
+        workers=context.settings.device_taint_eviction_workers,
     ),
-    "simulated-device-driver": lambda p: SimulatedDeviceDriver(p.lister("nodes"), p.lister(SLICES), p.lister(CLASSES)),
-    "dedicated-nodes-controller": lambda p: DedicatedNodesController(p.lister("nodes"), p.lister(DEDICATED_NODES)),
-    "cloud-node-controller": lambda p: CloudNodeController(p.lister("nodes")),
-    "taint-expiry-controller": lambda p: TaintExpiryController(p.lister("nodes"), p.lister(TAINT_RULES)),
-    "daemonset-controller": lambda p: DaemonSetController(
-        p.lister("daemonsets.apps"),
-        p.lister("controllerrevisions.apps"),
-        p.lister("pods"),
-        p.lister("nodes"),
-        DaemonSetSettings(comparison_operators=p.settings.gates.comparison_operators),
+    "simulated-device-driver": lambda context: SimulatedDeviceDriver(
+        context.lister("nodes"), context.lister(SLICES), context.lister(CLASSES)
     ),
-    "replicaset-controller": lambda p: ReplicaController(
+    "dedicated-nodes-controller": lambda context: DedicatedNodesController(
+        context.lister("nodes"), context.lister(DEDICATED_NODES)
+    ),
+    "cloud-node-controller": lambda context: CloudNodeController(context.lister("nodes")),
+    "taint-expiry-controller": lambda context: TaintExpiryController(
+        context.lister("nodes"), context.lister(TAINT_RULES)
+    ),
+    "daemonset-controller": lambda context: DaemonSetController(
+        context.lister("daemonsets.apps"),
+        context.lister("controllerrevisions.apps"),
+        context.lister("pods"),
+        context.lister("nodes"),
+        DaemonSetSettings(comparison_operators=context.settings.gates.comparison_operators),
+    ),
+    "replicaset-controller": lambda context: ReplicaController(
         REPLICA_SETS,
-        p.lister("replicasets.apps"),
-        p.lister("pods"),
-        writes_counts=p.settings.writes_replica_counts,
+        context.lister("replicasets.apps"),
+        context.lister("pods"),
+        writes_counts=context.settings.writes_replica_counts,
     ),
-    "replicationcontroller-controller": lambda p: ReplicaController(
+    "replicationcontroller-controller": lambda context: ReplicaController(
         REPLICATION_CONTROLLERS,
-        p.lister("replicationcontrollers"),
-        p.lister("pods"),
-        writes_counts=p.settings.writes_replica_counts,
+        context.lister("replicationcontrollers"),
+        context.lister("pods"),
+        writes_counts=context.settings.writes_replica_counts,
     ),
-    "statefulset-controller": lambda p: StatefulSetController(
-        p.lister("statefulsets.apps"),
-        p.lister("controllerrevisions.apps"),
-        p.lister("pods"),
-        p.lister("persistentvolumeclaims"),
+    "statefulset-controller": lambda context: StatefulSetController(
+        context.lister("statefulsets.apps"),
+        context.lister("controllerrevisions.apps"),
+        context.lister("pods"),
+        context.lister("persistentvolumeclaims"),
     ),
-    "job-controller": lambda p: JobController(p.lister("jobs.batch"), p.lister("pods")),
-    "cronjob-controller": lambda p: CronJobController(p.lister("cronjobs.batch"), p.lister("jobs.batch")),
-    "ttl-after-finished-controller": lambda p: TtlAfterFinishedController(p.lister("jobs.batch")),
-    "disruption-controller": lambda p: DisruptionController(
-        p.lister("poddisruptionbudgets.policy"),
-        p.lister("pods"),
+    "job-controller": lambda context: JobController(context.lister("jobs.batch"), context.lister("pods")),
+    "cronjob-controller": lambda context: CronJobController(
+        context.lister("cronjobs.batch"), context.lister("jobs.batch")
+    ),
+    "ttl-after-finished-controller": lambda context: TtlAfterFinishedController(context.lister("jobs.batch")),
+    "disruption-controller": lambda context: DisruptionController(
+        context.lister("poddisruptionbudgets.policy"),
+        context.lister("pods"),
         WorkloadScales(
-            p.lister("replicasets.apps"),
-            p.lister("deployments.apps"),
-            p.lister("statefulsets.apps"),
-            p.lister("replicationcontrollers"),
+            context.lister("replicasets.apps"),
+            context.lister("deployments.apps"),
+            context.lister("statefulsets.apps"),
+            context.lister("replicationcontrollers"),
         ),
     ),
-    "endpoints-controller": lambda p: EndpointsController(p.lister("services"), p.lister("pods"), p.lister(ENDPOINTS)),
-    "endpointslice-mirroring-controller": lambda p: EndpointSliceMirroringController(
-        p.lister("services"), p.lister(ENDPOINTS), p.lister(ENDPOINT_SLICES)
+    "endpoints-controller": lambda context: EndpointsController(
+        context.lister("services"), context.lister("pods"), context.lister(ENDPOINTS)
     ),
-    "endpointslice-controller": lambda p: EndpointSliceController(
-        p.lister("services"), p.lister("pods"), p.lister(ENDPOINT_SLICES), p.lister("nodes")
+    "endpointslice-mirroring-controller": lambda context: EndpointSliceMirroringController(
+        context.lister("services"), context.lister(ENDPOINTS), context.lister(ENDPOINT_SLICES)
     ),
-    SERVICE_LOAD_BALANCERS: lambda p: LoadBalancerController(p.lister("services"), p.lister("nodes"), SIMULATED),
-    "deployment-controller": lambda p: DeploymentController(
-        p.lister("deployments.apps"), p.lister("replicasets.apps"), p.lister("pods")
+    "endpointslice-controller": lambda context: EndpointSliceController(
+        context.lister("services"), context.lister("pods"), context.lister(ENDPOINT_SLICES), context.lister("nodes")
     ),
-    HORIZONTAL_POD_AUTOSCALING: lambda p: HorizontalPodAutoscalerController(
-        p.lister(AUTOSCALERS),
-        ScaleTargets({resource: p.lister(resource) for resource in TARGETS.values()}, p.custom_scales),
-        p.lister("pods"),
-        metrics_reader(simulated_usage(p.lister)),
+    SERVICE_LOAD_BALANCERS: lambda context: LoadBalancerController(
+        context.lister("services"), context.lister("nodes"), SIMULATED
     ),
-    "certificatesigningrequest-signing-controller": lambda p: CertificateSigningController(
-        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.signing_certificate or p.ca_certificate, p.ca_key
+    "deployment-controller": lambda context: DeploymentController(
+        context.lister("deployments.apps"), context.lister("replicasets.apps"), context.lister("pods")
     ),
-    "certificatesigningrequest-approving-controller": lambda p: CertificateApprovingController(
-        p.lister(CERTIFICATE_SIGNING_REQUESTS), p.authorize
+    HORIZONTAL_POD_AUTOSCALING: lambda context: HorizontalPodAutoscalerController(
+        context.lister(AUTOSCALERS),
+        ScaleTargets({resource: context.lister(resource) for resource in TARGETS.values()}, context.custom_scales),
+        context.lister("pods"),
+        metrics_reader(simulated_usage(context.lister)),
     ),
-    "clusterrole-aggregation-controller": lambda p: ClusterRoleAggregationController(p.lister(CLUSTER_ROLES)),
-    "validatingadmissionpolicy-status-controller": lambda p: PolicyStatusController(
-        p.lister(POLICIES), p.kinds, KindTypes(type_table(), p.lister(DEFINITIONS)).of
+    "certificatesigningrequest-signing-controller": lambda context: CertificateSigningController(
+        context.lister(CERTIFICATE_SIGNING_REQUESTS),
+        context.signing_certificate or context.ca_certificate,
+        context.ca_key,
     ),
-    SERVICE_RANGES: lambda p: ServiceRangeController(p.lister(SERVICE_CIDRS), p.lister(ADDRESSES)),
-    "resourcequota-controller": lambda p: ResourceQuotaController(p.lister("resourcequotas"), p.contents(), p.total_of),
-    "persistentvolume-binder-controller": lambda p: PersistentVolumeBinderController(
-        p.lister(VOLUME_CLAIMS), p.lister(VOLUMES), p.lister(STORAGE_CLASSES), p.lister("pods")
+    "certificatesigningrequest-approving-controller": lambda context: CertificateApprovingController(
+        context.lister(CERTIFICATE_SIGNING_REQUESTS), context.authorize
     ),
-    "ephemeral-volume-controller": lambda p: EphemeralVolumeController(p.lister("pods"), p.lister(VOLUME_CLAIMS)),
-    "simulated-provisioner": lambda p: SimulatedProvisioner(
-        p.lister(VOLUME_CLAIMS),
-        p.lister(VOLUMES),
-        p.lister(STORAGE_CLASSES),
-        p.lister("nodes"),
-        p.lister(ATTACHMENTS),
-        stands_in=p.settings.plays_provisioners,
+    "clusterrole-aggregation-controller": lambda context: ClusterRoleAggregationController(
+        context.lister(CLUSTER_ROLES)
     ),
-    "simulated-csi-driver": lambda p: SimulatedCsiDriver(
-        p.lister("nodes"),
-        p.lister(CSI_NODES),
-        p.lister(CSI_DRIVERS),
-        p.lister(ATTACHMENTS),
-        p.lister(VOLUMES),
-        p.lister(VOLUME_CLAIMS),
-        registers=p.settings.resumed_at is None,
+    "validatingadmissionpolicy-status-controller": lambda context: PolicyStatusController(
+        context.lister(POLICIES), context.kinds, KindTypes(type_table(), context.lister(DEFINITIONS)).of
     ),
-    "persistentvolume-attach-detach-controller": lambda p: AttachDetachController(
-        p.lister("pods"),
-        p.lister("nodes"),
-        p.lister(VOLUME_CLAIMS),
-        p.lister(VOLUMES),
-        p.lister(CSI_DRIVERS),
-        p.lister(ATTACHMENTS),
-        p.settings.attach_detach,
+    SERVICE_RANGES: lambda context: ServiceRangeController(context.lister(SERVICE_CIDRS), context.lister(ADDRESSES)),
+    "resourcequota-controller": lambda context: ResourceQuotaController(
+        context.lister("resourcequotas"), context.contents(), context.total_of
     ),
-    "persistentvolumeclaim-protection-controller": lambda p: PersistentVolumeClaimProtectionController(
-        p.lister(VOLUME_CLAIMS), p.lister("pods")
+    "persistentvolume-binder-controller": lambda context: PersistentVolumeBinderController(
+        context.lister(VOLUME_CLAIMS), context.lister(VOLUMES), context.lister(STORAGE_CLASSES), context.lister("pods")
     ),
-    "persistentvolume-protection-controller": lambda p: PersistentVolumeProtectionController(p.lister(VOLUMES)),
-    "volumeattributesclass-protection-controller": lambda p: VolumeAttributesClassProtectionController(
-        p.lister(ATTRIBUTES_CLASSES), p.lister(VOLUME_CLAIMS), p.lister(VOLUMES)
+    "ephemeral-volume-controller": lambda context: EphemeralVolumeController(
+        context.lister("pods"), context.lister(VOLUME_CLAIMS)
     ),
-    "pod-garbage-collector-controller": lambda p: PodGcController(
-        p.lister("pods"), p.lister("nodes"), p.settings.pod_gc
+    "simulated-provisioner": lambda context: SimulatedProvisioner(
+        context.lister(VOLUME_CLAIMS),
+        context.lister(VOLUMES),
+        context.lister(STORAGE_CLASSES),
+        context.lister("nodes"),
+        context.lister(ATTACHMENTS),
+        stands_in=context.settings.plays_provisioners,
+    ),
+    "simulated-csi-driver": lambda context: SimulatedCsiDriver(
+        context.lister("nodes"),
+        context.lister(CSI_NODES),
+        context.lister(CSI_DRIVERS),
+        context.lister(ATTACHMENTS),
+        context.lister(VOLUMES),
+        context.lister(VOLUME_CLAIMS),
+        registers=context.settings.resumed_at is None,
+    ),
+    "persistentvolume-attach-detach-controller": lambda context: AttachDetachController(
+        context.lister("pods"),
+        context.lister("nodes"),
+        context.lister(VOLUME_CLAIMS),
+        context.lister(VOLUMES),
+        context.lister(CSI_DRIVERS),
+        context.lister(ATTACHMENTS),
+        context.settings.attach_detach,
+    ),
+    "persistentvolumeclaim-protection-controller": lambda context: PersistentVolumeClaimProtectionController(
+        context.lister(VOLUME_CLAIMS), context.lister("pods")
+    ),
+    "persistentvolume-protection-controller": lambda context: PersistentVolumeProtectionController(
+        context.lister(VOLUMES)
+    ),
+    "volumeattributesclass-protection-controller": lambda context: VolumeAttributesClassProtectionController(
+        context.lister(ATTRIBUTES_CLASSES), context.lister(VOLUME_CLAIMS), context.lister(VOLUMES)
+    ),
+    "pod-garbage-collector-controller": lambda context: PodGcController(
+        context.lister("pods"), context.lister("nodes"), context.settings.pod_gc
     ),
 }
 """By the name `--controllers` takes."""
@@ -284,50 +306,55 @@ _ACCOUNTS: Final[Mapping[str, str]] = {
 """The service account in kube-system a controller acts as, where it is not named after the controller."""
 
 
-def simulated_nodes(p: Parts) -> SimulatedNodes:
+def simulated_nodes(context: ControllerContext) -> SimulatedNodes:
     """The kubelets of all simulated nodes."""
     return SimulatedNodes(
-        p.lister("nodes"),
-        p.lister("pods"),
-        p.lister(LEASES),
-        p.agent_settings(),
-        _start_requirements(p),
+        context.lister("nodes"),
+        context.lister("pods"),
+        context.lister(LEASES),
+        context.agent_settings(),
+        _start_requirements(context),
     )
 
 
-def _start_requirements(parts: Parts) -> StartRequirements:
+def _start_requirements(context: ControllerContext) -> StartRequirements:
     """Where a snapshot was taken up volumes are attached, but for nothing else is waited: it holds no secrets."""
-    claims = parts.lister(VOLUME_CLAIMS)
+    claims = context.lister(VOLUME_CLAIMS)
     volumes = NodeVolumes(
-        parts.lister("nodes"), parts.lister("pods"), claims, parts.lister(VOLUMES), parts.lister(CSI_DRIVERS)
+        context.lister("nodes"), context.lister("pods"), claims, context.lister(VOLUMES), context.lister(CSI_DRIVERS)
     )
-    if parts.settings.resumed_at is not None:
+    if context.settings.resumed_at is not None:
         return StartRequirements(volumes=volumes)
-    configuration = PodConfiguration(parts.lister("configmaps"), parts.lister("secrets"))
-    return StartRequirements(configuration, claims, parts.lister(CLAIMS), volumes, parts.lister(SLICES))
+    configuration = PodConfiguration(context.lister("configmaps"), context.lister("secrets"))
+    return StartRequirements(configuration, claims, context.lister(CLAIMS), volumes, context.lister(SLICES))
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
-    (lambda p: CustomResourceDefinitionController(p.lister(DEFINITIONS), p.instances), API_SERVER),
+    (lambda context: CustomResourceDefinitionController(context.lister(DEFINITIONS), context.instances), API_SERVER),
     (
-        lambda p: ApiServiceController(builtin_kinds().group_versions(), p.lister(DEFINITIONS), p.lister(API_SERVICES)),
-        API_SERVER,
-    ),
-    (
-        lambda p: ServiceAddressController(
-            p.lister("services"),
-            p.lister(ADDRESSES),
-            orphan_seconds=ORPHAN_SECONDS if p.settings.etcd is not None else 0.0,
+        lambda context: ApiServiceController(
+            builtin_kinds().group_versions(), context.lister(DEFINITIONS), context.lister(API_SERVICES)
         ),
         API_SERVER,
     ),
     (
-        lambda p: KubernetesServiceController(
-            {resource: p.lister(resource) for resource in API_SERVICE_RESOURCES}, p.own_service
+        lambda context: ServiceAddressController(
+            context.lister("services"),
+            context.lister(ADDRESSES),
+            orphan_seconds=ORPHAN_SECONDS if context.settings.etcd is not None else 0.0,
         ),
         API_SERVER,
     ),
-    (lambda p: FlowSchemaStatusController(p.lister(FLOW_SCHEMAS), p.lister(PRIORITY_LEVELS)), API_SERVER),
+    (
+        lambda context: KubernetesServiceController(
+            {resource: context.lister(resource) for resource in API_SERVICE_RESOURCES}, context.own_service
+        ),
+        API_SERVER,
+    ),
+    (
+        lambda context: FlowSchemaStatusController(context.lister(FLOW_SCHEMAS), context.lister(PRIORITY_LEVELS)),
+        API_SERVER,
+    ),
     (simulated_nodes, KUBELETS),
 )
 """Always on: what is the API server's own work upstream, and the simulated kubelets."""
@@ -338,20 +365,20 @@ def account_of(name: str) -> Account:
     return Account(f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}")
 
 
-def managed_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+def managed_controllers(context: ControllerContext) -> Iterator[tuple[Controller, Account]]:
     """Those of them that are kube-controller-manager's work upstream, and ours that stand beside it."""
     for name, build in CONTROLLERS.items():
-        is_possible = parts.settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
-        if is_possible and is_enabled(name, parts.settings.controllers):
-            yield build(parts), account_of(name)
+        is_possible = context.settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
+        if is_possible and is_enabled(name, context.settings.controllers):
+            yield build(context), account_of(name)
 
 
-def enabled_controllers(parts: Parts) -> Iterator[tuple[Controller, Account]]:
+def enabled_controllers(context: ControllerContext) -> Iterator[tuple[Controller, Account]]:
     """Every controller that is to run, with who it acts as, in the order in which they are started."""
-    if parts.settings.components:
-        yield from managed_controllers(parts)
+    if context.settings.components:
+        yield from managed_controllers(context)
     for build, account in SERVERS_OWN:
-        if parts.settings.components or account.is_api_server:
-            yield build(parts), account
-    if parts.settings.etcd is None:  # which forgets events by itself
-        yield EventTtlController(parts.informers.live("events")), API_SERVER
+        if context.settings.components or account.is_api_server:
+            yield build(context), account
+    if context.settings.etcd is None:  # which forgets events by itself
+        yield EventTtlController(context.informers.live("events")), API_SERVER

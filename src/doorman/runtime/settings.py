@@ -13,8 +13,8 @@ from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettin
 from doorman.controllers.pods.pod_gc import PodGcSettings
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionSettings
 from doorman.controllers.volumes.attach_detach_settings import AttachDetachSettings
+from doorman.nodes.agent_settings import PodLives
 from doorman.nodes.fleet import Fleet
-from doorman.nodes.pods.pod_lifecycle import PodLives
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.store.etcd.etcd_settings import EtcdSettings
 

@@ -79,7 +79,7 @@ class Skipped(Outcome, frozen=True, kw_only=True):
 
 
 class AskExtenders(Outcome, frozen=True, kw_only=True):
-    """Extenders have a say. Nothing else is decided until `ExtenderDecisions.heard` is told of their opinion."""
+    """Extenders have a say. Nothing else is decided until `ExtenderDecisions.on_filter_result` is told their answer."""
 
     extenders: tuple[Extender, ...]
     nodes: tuple[str, ...]
@@ -95,7 +95,7 @@ class NodeVictims(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AskExtendersAboutVictims(Outcome, frozen=True, kw_only=True):
-    """Extenders have a say in who must leave: `ExtenderDecisions.heard_of_victims` must be told of it."""
+    """Extenders have a say in who must leave: `ExtenderDecisions.on_preemption_result` must be told their answer."""
 
     extenders: tuple[Extender, ...]
     candidates: tuple[NodeVictims, ...]

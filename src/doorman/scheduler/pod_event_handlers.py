@@ -7,8 +7,8 @@ from doorman.base.clock import Instant
 from doorman.scheduler.cache.pod_cache import PodCache, on_node
 from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import ShapeTable
-from doorman.scheduler.cycle.profile_runner import SharedState
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
+from doorman.scheduler.profile_runner import SharedState
 from doorman.scheduler.queue.cluster_events import pod_update_events
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.queue.scheduling_queue import SchedulingQueue

@@ -25,12 +25,12 @@ from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import CONTROLLERS, WorkloadSelectors
 from doorman.scheduler.claim_states import CLAIM_KINDS, ClaimStates
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
-from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError
-from doorman.scheduler.cycle.profile_runner import ProfileRunner, SharedState, make_runner
+from doorman.scheduler.cycle.attempts import AttemptedPod, Fit, FitError, PostFilterResult
+from doorman.scheduler.cycle.fit_failures import FitFailure, FitFailures
 from doorman.scheduler.cycle.stage_timing import SUCCESS, StageTiming
 from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.explain.explanation import Explanation
-from doorman.scheduler.extenders.extender_decisions import Ends, ExtenderDecisions
+from doorman.scheduler.extender_decisions import DecisionCallbacks, ExtenderDecisions
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
 from doorman.scheduler.out_of_tree_plugins import Factory, PluginError, listed_plugins, signatures_of
 from doorman.scheduler.outcomes import (
@@ -46,11 +46,11 @@ from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.pod_event_handlers import PodEventHandlers, is_leaving
 from doorman.scheduler.preemption.budgets import Budgets
-from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
-from doorman.scheduler.preemption.preemption_evaluator import PostFilterResult, PreemptionEvaluator
+from doorman.scheduler.preemption.preemption_evaluator import PreemptionEvaluator
+from doorman.scheduler.profile_runner import ProfileRunner, SharedState, make_runner
 from doorman.scheduler.queue.cluster_events import node_events
-from doorman.scheduler.queue.fit_failures import FitFailure, FitFailures
+from doorman.scheduler.queue.nominator import Nominator
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.queue.queueing_hints import QueueingHints
 from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
@@ -104,9 +104,9 @@ class Scheduler:
         self._pod_events = PodEventHandlers(self._runners, self._queue, self._pod_cache, self._shapes, state)
         self.pod_changed: Final = self._pod_events.changed
         """Of pods: `(old, new, now)`, as `node_changed` of nodes."""
-        ends = Ends(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
+        callbacks = DecisionCallbacks(assume=self._assume, broken=self._broken, fit_error=self._fit_error)
         self.extender_decisions = ExtenderDecisions(
-            config.extenders, self._runners, self._cluster, self._queue, self.metrics, ends
+            config.extenders, self._runners, self._cluster, self._queue, self.metrics, callbacks
         )
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
         self._has_extenders = self.extender_decisions.has_extenders

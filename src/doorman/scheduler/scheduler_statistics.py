@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_cache import PodCache
-from doorman.scheduler.cycle.profile_runner import ProfileRunner
+from doorman.scheduler.profile_runner import ProfileRunner
 from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
 
 

@@ -25,19 +25,12 @@ from doorman.registry.object_identity import check_name, check_place, drop_repea
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, tell_duplicates, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry, Transform
-from doorman.server.auth.auth_services import ACCESS_GROUPS, AuthServices
+from doorman.server.auth_services import ACCESS_GROUPS, AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
+from doorman.server.codec.list_bodies import Page
 from doorman.server.codec.patch_bodies import read_patch
 from doorman.server.codec.rendering import Renderer
-from doorman.server.listing import (
-    Page,
-    is_selected,
-    list_page,
-    parse_list_options,
-    parse_revision,
-    parse_selection,
-    too_new,
-)
+from doorman.server.listing import is_selected, list_page, parse_list_options, parse_revision, parse_selection, too_new
 from doorman.server.request import Response
 from doorman.server.request_context import (
     RequestContext,

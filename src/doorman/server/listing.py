@@ -28,6 +28,7 @@ from doorman.registry.cache.collection import Collection, TooOld
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.registry import Registry
+from doorman.server.codec.list_bodies import Page
 from doorman.server.codec.request_bodies import read_json
 from doorman.server.request import Query
 
@@ -38,13 +39,6 @@ _CONTINUE_TOO_OLD: Final = (
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
-
-
-class Page(msgspec.Struct, frozen=True, kw_only=True):
-    items: list[Stored]
-    revision: int
-    continue_token: str = ""
-    remaining: int | None = None
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):

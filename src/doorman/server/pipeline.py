@@ -17,10 +17,10 @@ from doorman.base.generated_names import NameGenerator
 from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.registry.registry import Registry
 from doorman.server.audit import AuditEntry, AuditLog
-from doorman.server.auth.auth_services import AuthServices
 from doorman.server.auth.authentication import Authenticator
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.impersonation import impersonated
+from doorman.server.auth_services import AuthServices
 from doorman.server.codec.negotiation import Accepted, negotiate
 from doorman.server.codec.rendering import Renderer
 from doorman.server.discovery.discovery import Discovery

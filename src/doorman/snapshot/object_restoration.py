@@ -15,7 +15,7 @@ from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_micro_time, to_time
-from doorman.nodes.status.node_annotations import CONDITIONS, SILENT, SIMULATED
+from doorman.nodes.node_annotations import CONDITIONS, SILENT, SIMULATED
 from doorman.nodes.status.simulated_health import CONDITION_TYPES
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.clean_documents import Body, clean_object

@@ -149,7 +149,7 @@ def test_everything_converges_after_hours_of_disturbance(seed: int) -> None:
     assert len(pods) == wanted + 12 + 3
     assert not any("deletionTimestamp" in d["metadata"] for d in pods)
     eviction = next(c for c in stage._controllers if isinstance(c, TaintEvictionController))
-    assert (eviction._timers, eviction._works, eviction._tainted) == ({}, {}, {})
+    assert (eviction._timers, eviction._pending, eviction._tainted) == ({}, {}, {})
 
 
 def test_one_seed_gives_one_run() -> None:

@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from doorman.nodes.profile import NodeProfile, node_info, node_ip, pod_ip, simulated_node
-from doorman.nodes.status.node_annotations import FAILING_IMAGES, POD_TERMINATION, SCRIPT
+from doorman.api.views.nodes import Node
+from doorman.nodes.node_annotations import FAILING_IMAGES, POD_TERMINATION, SCRIPT
+from doorman.nodes.profile import NodeProfile, missing_status, node_info, node_ip, pod_ip, simulated_node
 
 
 def test_plain_node_has_what_a_kubelet_registers() -> None:
@@ -63,3 +64,19 @@ def test_addresses_are_stable_and_distinct() -> None:
     assert node_ip("alpha") == node_ip("alpha")
     assert pod_ip("a") != pod_ip("b")
     assert node_info("a") == node_info("a")
+
+
+@pytest.mark.parametrize(
+    ("capacity", "allocatable", "expected"),
+    [
+        pytest.param({"cpu": "4"}, {}, {"cpu": "4"}, id="nothing-allocatable"),
+        pytest.param({"cpu": "4"}, {"cpu": "3"}, None, id="complete"),
+        pytest.param({"cpu": "4", "a.b/c": "2"}, {"cpu": "3"}, {"cpu": "3", "a.b/c": "2"}, id="resource-added"),
+    ],
+)
+def test_node_made_by_hand_is_given_what_is_allocatable(
+    capacity: dict[str, str], allocatable: dict[str, str], expected: dict[str, str] | None
+) -> None:
+    status = {"capacity": capacity, "allocatable": allocatable}
+    found = missing_status(msgspec.convert({"metadata": {"name": "n"}, "status": status}, Node))
+    assert found.get("allocatable") == expected

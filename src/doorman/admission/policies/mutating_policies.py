@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.admission.admission_review import BadAnswer, patched
 from doorman.admission.plugin_contract import Attributes, ClusterReader, Operation, VersionedResource, refusal
 from doorman.admission.policies.policy_params import params_of, prepare_params
 from doorman.admission.policies.policy_variables import (
@@ -28,8 +29,7 @@ from doorman.admission.policies.policy_variables import (
     policy_names_seen,
 )
 from doorman.admission.request_versions import versioned_attributes_async
-from doorman.admission.webhooks.admission_review import BadAnswer, patched
-from doorman.admission.webhooks.webhook_matching import resources_match
+from doorman.admission.rule_matching import resources_match
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import (
     MUTATING_BINDINGS,

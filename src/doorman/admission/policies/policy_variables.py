@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from doorman.admission.admission_review import review_of
 from doorman.admission.plugin_contract import Attributes, ClusterReader, Unconvertible, VersionedResource
 from doorman.admission.request_versions import versioned_attributes
-from doorman.admission.webhooks.admission_review import review_of
 from doorman.api.identity import User
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MatchCondition, Variable

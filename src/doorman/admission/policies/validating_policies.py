@@ -38,7 +38,7 @@ from doorman.admission.policies.policy_variables import (
     nobody_may,
     policy_names_of,
 )
-from doorman.admission.webhooks.webhook_matching import is_hidden, resources_match
+from doorman.admission.rule_matching import is_hidden, resources_match
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import (
     BINDINGS,

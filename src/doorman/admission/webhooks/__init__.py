@@ -1,1 +1,1 @@
-"""Admission webhooks: which are asked, what they are sent, what becomes of their answers."""
+"""Admission webhooks: how they are asked, and what becomes of their answers."""

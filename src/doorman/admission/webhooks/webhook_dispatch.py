@@ -22,13 +22,13 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Final, Protocol
 
+from doorman.admission.admission_review import BadAnswer, Verdict, patched, review_of, verdict_of
 from doorman.admission.plugin_contract import Attributes, ClusterReader, VersionedResource
 from doorman.admission.policies.mutating_policies import PLUGIN as POLICY_PLUGIN
 from doorman.admission.policies.mutating_policies import Bound, MutatingPolicies
 from doorman.admission.policies.policy_variables import AuthorizerLookup, conditions_hold, names_of, nobody_may
 from doorman.admission.request_versions import versioned_attributes_async
-from doorman.admission.webhooks.admission_review import BadAnswer, Verdict, patched, review_of, verdict_of
-from doorman.admission.webhooks.webhook_matching import is_hidden, matched_resource, selectors_match
+from doorman.admission.rule_matching import is_hidden, matched_resource, selectors_match
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MUTATING, VALIDATING, ClientConfig, Webhook, WebhookConfiguration
 from doorman.api.views.meta import to_view

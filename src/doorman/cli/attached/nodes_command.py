@@ -10,9 +10,8 @@ from doorman.cli.attached.component_flags import component_flags, component_sett
 from doorman.cli.flag_types import Gates, GoDuration
 from doorman.cli.loading import loading
 from doorman.cli.up import read_fleet
-from doorman.nodes.agent_settings import agent_settings_for
+from doorman.nodes.agent_settings import PodLives, agent_settings_for
 from doorman.nodes.fleet import fleet_manifests
-from doorman.nodes.pods.pod_lifecycle import PodLives
 from doorman.nodes.profile import simulated_node
 
 NAME: Final = "nodes"

@@ -11,10 +11,10 @@ from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_opt
 from doorman.client.command_line.http_client import HttpClient
 from doorman.client.command_line.unreachable import Unreachable
 from doorman.nodes.fleet import COUNT_MAX, FleetError, check_profile
+from doorman.nodes.node_annotations import SCRIPT
 from doorman.nodes.node_commands import PRESSURES, cut_off, not_ready, pressure, recover, shut_down
 from doorman.nodes.node_orders import NoSuchNodes, NotSimulated, Order, chosen_nodes, give_order
 from doorman.nodes.profile import NodeProfile, ProfileTaint, simulated_node
-from doorman.nodes.status.node_annotations import SCRIPT
 from doorman.semantics.taints.taint_spec import TaintSpecError, parse_taint
 
 F = TypeVar("F", bound=Callable[..., Any])  # click's decorators take any function

@@ -13,7 +13,7 @@ from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_opt
 from doorman.client.command_line.unreachable import Unreachable
 from doorman.nodes.devices.device_commands import fail_device, recover_device, taint_device, untaint_device
 from doorman.nodes.devices.simulated_devices import DeviceAnnotationError
-from doorman.nodes.status.node_annotations import is_simulated
+from doorman.nodes.node_annotations import is_simulated
 
 Order = Callable[[Mapping[str, str], str], dict[str, Any]]
 """From a node's annotations and a device's name to a merge patch."""

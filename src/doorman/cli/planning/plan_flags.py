@@ -12,7 +12,7 @@ from doorman.cli.control_plane_flags import check_names, control_plane_flags, co
 from doorman.cli.flag_types import GoDuration
 from doorman.cli.planning.cluster_source import ProgressLine, bad_input, snapshot_from
 from doorman.cli.server_connection import ClusterChoice, kubeconfig_option
-from doorman.nodes.pods.pod_lifecycle import PodLives
+from doorman.nodes.agent_settings import PodLives
 from doorman.plan.plan_actions import PlanError, Step
 from doorman.plan.plan_options import PlanOptions
 from doorman.plan.plan_result import Plan

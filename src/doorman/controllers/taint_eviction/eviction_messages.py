@@ -10,6 +10,7 @@ from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import ObjectReference, RecordEvent
+from doorman.controllers.taint_eviction.eviction_timers import PendingEviction
 
 NAME: Final = "taint-eviction-controller"
 CONDITION_TYPE: Final = "DisruptionTarget"
@@ -17,39 +18,11 @@ CONDITION_REASON: Final = "DeletionByTaintManager"
 CONDITION_MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
 
 
-class Timer(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned eviction, with what asked for it."""
-
-    created: Instant
-    fires: Instant
-    node: str
-    taint: Taint
-    toleration: Toleration
-
-
 class EvictionCause(msgspec.Struct, frozen=True, kw_only=True):
     """Which taint evicts a pod, and which toleration bore it until then; None: none does."""
 
     taint: Taint
     toleration: Toleration | None
-
-
-class Work:
-    """An eviction under way: due since `due`, tried `attempts` times."""
-
-    __slots__ = ("attempts", "due", "is_held_back", "node", "starts", "taint", "timer_created", "toleration")
-
-    def __init__(
-        self, due: Instant, node: str, taint: Taint, toleration: Toleration | None, timer_created: Instant | None
-    ) -> None:
-        self.due = due
-        self.node = node
-        self.taint = taint
-        self.toleration = toleration
-        self.timer_created = timer_created
-        self.attempts = 0
-        self.starts = due
-        self.is_held_back = False
 
 
 def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
@@ -73,28 +46,28 @@ def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
     }
 
 
-def detail_message(work: Work) -> str:
+def detail_message(pending: PendingEviction) -> str:
     """What the second event says: the taint, the toleration and the timer.
 
-    >>> work = Work(160.0, "n1", Taint(key="a", effect="NoExecute"), None, None)
-    >>> detail_message(work)
+    >>> pending = PendingEviction(160.0, "n1", Taint(key="a", effect="NoExecute"), None, None)
+    >>> detail_message(pending)
     'Evicted from node n1 because of taint a:NoExecute: the pod has no toleration for it'
     """
-    head = f"Evicted from node {work.node} because of taint {work.taint}: "
-    if work.toleration is None:
+    head = f"Evicted from node {pending.node} because of taint {pending.taint}: "
+    if pending.toleration is None:
         return head + "the pod has no toleration for it"
-    tail = f"tolerated for {work.toleration.toleration_seconds}s by {toleration_text(work.toleration)}"
-    if work.timer_created is None:
+    tail = f"tolerated for {pending.toleration.toleration_seconds}s by {toleration_text(pending.toleration)}"
+    if pending.timer_created is None:
         return head + tail
-    return head + f"{tail}, timer from {to_time(work.timer_created)} to {to_time(work.due)}"
+    return head + f"{tail}, timer from {to_time(pending.timer_created)} to {to_time(pending.due)}"
 
 
-def held_back_message(work: Work, budget: str) -> str:
+def held_back_message(pending: PendingEviction, budget: str) -> str:
     """
-    >>> held_back_message(Work(0.0, "n1", Taint(key="a", effect="NoExecute"), None, None), "db")
+    >>> held_back_message(PendingEviction(0.0, "n1", Taint(key="a", effect="NoExecute"), None, None), "db")
     'Has to leave node n1 because of taint a:NoExecute, but disruption budget db does not let it go yet'
     """
-    head = f"Has to leave node {work.node} because of taint {work.taint}"
+    head = f"Has to leave node {pending.node} because of taint {pending.taint}"
     return f"{head}, but disruption budget {budget} does not let it go yet"
 
 

@@ -1,4 +1,4 @@
-"""Since when the seconds of tolerations count, other than from when a taint is seen.
+"""Timers of tolerations, evictions that are due, and since when seconds count, other than from when a taint is seen.
 
 Rules of timers that are taken up in a copy of a cluster, or after it was restored
 ----------------------------------------------------------------------------------
@@ -9,11 +9,41 @@ Rules of timers that are taken up in a copy of a cluster, or after it was restor
 
 from collections.abc import Sequence
 
+import msgspec
+
 from doorman.api.taints import Taint, Toleration
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
 from doorman.semantics.taints.eviction_time import NEVER, At, Eviction, Now, decide_eviction
+
+
+class Timer(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned eviction, with what asked for it."""
+
+    created: Instant
+    fires: Instant
+    node: str
+    taint: Taint
+    toleration: Toleration
+
+
+class PendingEviction:
+    """An eviction under way: due since `due`, tried `attempts` times."""
+
+    __slots__ = ("attempts", "due", "is_held_back", "node", "starts", "taint", "timer_created", "toleration")
+
+    def __init__(
+        self, due: Instant, node: str, taint: Taint, toleration: Toleration | None, timer_created: Instant | None
+    ) -> None:
+        self.due = due
+        self.node = node
+        self.taint = taint
+        self.toleration = toleration
+        self.timer_created = timer_created
+        self.attempts = 0
+        self.starts = due
+        self.is_held_back = False
 
 
 def decide_persistent_eviction(

@@ -34,8 +34,6 @@ from doorman.controllers.taint_eviction.eviction_budget import BudgetGate
 from doorman.controllers.taint_eviction.eviction_messages import (
     NAME,
     EvictionCause,
-    Timer,
-    Work,
     decide_condition_patch,
     detail_event,
     detail_message,
@@ -43,6 +41,8 @@ from doorman.controllers.taint_eviction.eviction_messages import (
     held_back_message,
 )
 from doorman.controllers.taint_eviction.eviction_timers import (
+    PendingEviction,
+    Timer,
     arrival_of,
     decide_persistent_eviction,
     decide_resumed_eviction,
@@ -86,7 +86,7 @@ def node_keys(change: ObjectChange) -> Iterable[str]:
 
 
 def pod_keys(change: ObjectChange) -> Iterable[str]:
-    """Rules P1 and P2: only tolerations and the node matter. That it is being deleted merely ends our own work."""
+    """Rules P1 and P2: only tolerations and the node matter. That it is being deleted merely ends our own eviction."""
     old: Pod | None = change.old
     new: Pod | None = change.new
     newest: Pod = change.newest
@@ -132,7 +132,7 @@ class TaintEvictionController:
             self._gate = BudgetGate(budgets, pods)
         self._tainted: dict[str, tuple[Taint, ...]] = {}
         self._timers: dict[str, Timer] = {}
-        self._works: dict[str, Work] = {}
+        self._pending: dict[str, PendingEviction] = {}
         self._next_slot: Instant = 0.0
         self._deletions = Counter(
             "taint_eviction_controller_pod_deletions_total",
@@ -173,14 +173,14 @@ class TaintEvictionController:
                 return self._handle_node(rest, now)
             case _:
                 assert kind == "ended", f"unknown key {key}"
-                self._end_work(rest, now)
+                self._end_eviction(rest, now)
                 return DONE
 
     def gave_up(self, key: str, error: Exception, now: Instant) -> None:  # noqa: ARG002 the contract gives them
         """The eviction is forgotten until a node or pod event asks for it again."""
         kind, _, rest = key.partition("/")
         if kind == "evict":
-            self._works.pop(rest, None)
+            self._pending.pop(rest, None)
 
     def clock_was_set(self, seconds: float) -> None:
         """Kubernetes' timers know nothing of the time of day either; persistent ones go by times that are written."""
@@ -190,11 +190,11 @@ class TaintEvictionController:
             self._timers[pod_key] = msgspec.structs.replace(
                 timer, created=timer.created + seconds, fires=timer.fires + seconds
             )
-        for work in self._works.values():
-            work.due += seconds
-            work.starts += seconds
-            if work.timer_created is not None:
-                work.timer_created += seconds
+        for pending in self._pending.values():
+            pending.due += seconds
+            pending.starts += seconds
+            if pending.timer_created is not None:
+                pending.timer_created += seconds
         self._next_slot += seconds
 
     def _handle_node(self, name: str, now: Instant) -> Result:
@@ -224,7 +224,7 @@ class TaintEvictionController:
         wakes: list[tuple[str, Instant]] = []
         pod = self._pods.get(pod_key)
         if pod is None:
-            self._end_work(pod_key, now)
+            self._end_eviction(pod_key, now)
             self._cancel_with_event(pod_key, actions)
             return Result(actions=actions)
         if pod.spec.node_name != node_name or not node_name:
@@ -253,12 +253,14 @@ class TaintEvictionController:
                 self._cancel_with_event(pod_key, actions)
             case Now(toleration=None):
                 self._cancel_with_event(pod_key, actions)
-                self._begin_work(pod_key, Work(now, pod.spec.node_name, decision.taint, None, None), now, wakes)
+                self._begin_eviction(
+                    pod_key, PendingEviction(now, pod.spec.node_name, decision.taint, None, None), now, wakes
+                )
             case Now():
                 if pod_key not in self._timers or self._settings.timers is EvictionTimers.PERSISTENT:
                     self._timers.pop(pod_key, None)
-                    work = Work(now, pod.spec.node_name, decision.taint, decision.toleration, None)
-                    self._begin_work(pod_key, work, now, wakes)
+                    pending = PendingEviction(now, pod.spec.node_name, decision.taint, decision.toleration, None)
+                    self._begin_eviction(pod_key, pending, now, wakes)
             case At():
                 self._plan(pod, decision, now, actions, wakes)
             case _:
@@ -294,37 +296,39 @@ class TaintEvictionController:
             created, fires = existing.created, now + (decision.instant - existing.created)
             self._cancel_with_event(pod_key, actions)
             if fires <= now:
-                work = Work(now, pod.spec.node_name, decision.taint, decision.toleration, created)
-                self._begin_work(pod_key, work, now, wakes)
+                pending = PendingEviction(now, pod.spec.node_name, decision.taint, decision.toleration, created)
+                self._begin_eviction(pod_key, pending, now, wakes)
                 return
         self._timers[pod_key] = Timer(
             created=created, fires=fires, node=pod.spec.node_name, taint=decision.taint, toleration=decision.toleration
         )
         wakes.append((f"evict/{pod_key}", fires))
 
-    def _begin_work(self, pod_key: str, work: Work, now: Instant, wakes: list[tuple[str, Instant]]) -> None:
+    def _begin_eviction(
+        self, pod_key: str, pending: PendingEviction, now: Instant, wakes: list[tuple[str, Instant]]
+    ) -> None:
         """An eviction that nobody has begun yet is not begun twice."""
         rate = self._settings.evictions_per_second
         if rate > 0:
-            work.starts = max(now, self._next_slot)
-            self._next_slot = work.starts + 1 / rate
-        self._works[pod_key] = work
-        wakes.append((f"evict/{pod_key}", work.starts))
+            pending.starts = max(now, self._next_slot)
+            self._next_slot = pending.starts + 1 / rate
+        self._pending[pod_key] = pending
+        wakes.append((f"evict/{pod_key}", pending.starts))
 
     def _evict(self, pod_key: str, now: Instant) -> Result:
         wakes: list[tuple[str, Instant]] = []
         timer = self._timers.get(pod_key)
         if timer is not None and timer.fires <= now:
             del self._timers[pod_key]
-            work = Work(timer.fires, timer.node, timer.taint, timer.toleration, timer.created)
-            self._begin_work(pod_key, work, now, wakes)
+            pending = PendingEviction(timer.fires, timer.node, timer.taint, timer.toleration, timer.created)
+            self._begin_eviction(pod_key, pending, now, wakes)
         elif timer is not None:
             wakes.append((f"evict/{pod_key}", timer.fires))
-        current = self._works.get(pod_key)
+        current = self._pending.get(pod_key)
         if current is None or current.starts > now:
             return Result(wakes=wakes)
         if current.attempts >= ATTEMPTS_MAX:
-            del self._works[pod_key]
+            del self._pending[pod_key]
             return Result(wakes=[wake for wake in wakes if wake[1] > now])
         held_back = self._hold_back(pod_key, current, now)
         if held_back is not None:
@@ -338,29 +342,29 @@ class TaintEvictionController:
             later.append((f"ended/{pod_key}", now))
         return Result(actions=actions, wakes=later, retry=RETRY)
 
-    def _hold_back(self, pod_key: str, work: Work, now: Instant) -> Result | None:
+    def _hold_back(self, pod_key: str, pending: PendingEviction, now: Instant) -> Result | None:
         """Later, if a budget says so; told once."""
         pod = self._pods.get(pod_key)
-        if self._gate is None or pod is None or work.attempts > 0:
+        if self._gate is None or pod is None or pending.attempts > 0:
             return None
         budget = self._gate.refusing(pod)
         if not budget:
             return None
-        work.starts = now + BUDGET_RETRY_SECONDS
-        actions = () if work.is_held_back else (detail_event(pod, held_back_message(work, budget)),)
-        work.is_held_back = True
-        return Result(actions=actions, wakes=((f"evict/{pod_key}", work.starts),))
+        pending.starts = now + BUDGET_RETRY_SECONDS
+        actions = () if pending.is_held_back else (detail_event(pod, held_back_message(pending, budget)),)
+        pending.is_held_back = True
+        return Result(actions=actions, wakes=((f"evict/{pod_key}", pending.starts),))
 
-    def _eviction_actions(self, pod_key: str, work: Work, now: Instant) -> list[Action]:
+    def _eviction_actions(self, pod_key: str, pending: PendingEviction, now: Instant) -> list[Action]:
         pod = self._pods.get(pod_key)
         actions: list[Action] = []
-        if work.attempts == 0:
+        if pending.attempts == 0:
             actions.append(eviction_event(pod_key, f"Marking for deletion Pod {pod_key}"))
             if pod is not None:
-                cause = EvictionCause(taint=work.taint, toleration=work.toleration)
-                actions.append(detail_event(pod, detail_message(work), cause))
+                cause = EvictionCause(taint=pending.taint, toleration=pending.toleration)
+                actions.append(detail_event(pod, detail_message(pending), cause))
         if pod is None:
-            self._works.pop(pod_key, None)
+            self._pending.pop(pod_key, None)
             return actions
         namespace, name = pod.metadata.namespace, pod.metadata.name
         body = decide_condition_patch(pod, now)
@@ -377,13 +381,13 @@ class TaintEvictionController:
         if self._timers.pop(pod_key, None) is not None:
             actions.append(eviction_event(pod_key, f"Cancelling deletion of Pod {pod_key}"))
 
-    def _end_work(self, pod_key: str, now: Instant) -> None:
+    def _end_eviction(self, pod_key: str, now: Instant) -> None:
         """The pod was marked deleted: if that was our doing, the eviction has succeeded."""
-        work = self._works.get(pod_key)
-        if work is not None and work.attempts > 0:
-            del self._works[pod_key]
+        pending = self._pending.get(pod_key)
+        if pending is not None and pending.attempts > 0:
+            del self._pending[pod_key]
             self._deletions.inc()
-            self._durations.observe(max(0.0, now - work.due))
+            self._durations.observe(max(0.0, now - pending.due))
 
 
 def _is_same_placement(old: Pod, new: Pod) -> bool:

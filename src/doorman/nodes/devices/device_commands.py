@@ -18,7 +18,7 @@ from doorman.nodes.devices.simulated_devices import (
     parse_device_taints,
     parse_devices,
 )
-from doorman.nodes.status.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
+from doorman.nodes.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
 
 Body = dict[str, Any]  # a merge patch, as JSON
 Annotations = Mapping[str, str]

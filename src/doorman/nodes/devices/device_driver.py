@@ -29,7 +29,7 @@ from doorman.nodes.devices.simulated_devices import (
     parse_device_taints,
     parse_devices,
 )
-from doorman.nodes.status.node_annotations import DEVICE_TAINTS, DEVICES, is_simulated
+from doorman.nodes.node_annotations import DEVICE_TAINTS, DEVICES, is_simulated
 from doorman.nodes.status.simulated_health import health_at
 
 NAME: Final = "simulated-device-driver"

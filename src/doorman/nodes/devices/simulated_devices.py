@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.nodes.status.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
+from doorman.nodes.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
 from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.resource.devices.device_names import driver_errors
 from doorman.validation.resource.devices.slice_device import TAINTS_MAX, device_errors

@@ -23,9 +23,9 @@ from doorman.api.views.pods import Container, Pod
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, RecordEvent
 from doorman.client.controller_contract import Result
+from doorman.nodes.kubelet_writes import pod_event, status_patch
+from doorman.nodes.node_annotations import FAILING_IMAGES
 from doorman.nodes.pods.unstarted_pod_status import held_up_body
-from doorman.nodes.status.kubelet_writes import pod_event, status_patch
-from doorman.nodes.status.node_annotations import FAILING_IMAGES
 from doorman.semantics.pods.image_references import full_reference
 
 BACK_OFF_SECONDS: Final = 10.0

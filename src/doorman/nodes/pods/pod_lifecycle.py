@@ -24,7 +24,7 @@ Rules
 Each function looks at the pod as it is and gives the next status, or the instant at which to look again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -33,22 +33,10 @@ from doorman.api.views.meta import controller_of
 from doorman.api.views.pods import ContainerStatus, Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
-from doorman.nodes.pods.kubelet_pod_status import (
-    Body,
-    changed_containers,
-    closed_gates,
-    completed_body,
-    ephemeral_status,
-    failed_body,
-    patch_of,
-    readiness_body,
-    replaced_body,
-    restarted_body,
-    running_body,
-    waiting_body,
-)
-from doorman.nodes.pods.unstarted_pod_status import starting_body
-from doorman.nodes.status.node_annotations import (
+from doorman.client.actions import RecordEvent
+from doorman.nodes.agent_settings import PodLives
+from doorman.nodes.kubelet_writes import pod_event
+from doorman.nodes.node_annotations import (
     EXIT_CODES,
     POD_TERMINATION,
     READY_AFTER,
@@ -59,8 +47,23 @@ from doorman.nodes.status.node_annotations import (
     parse_exit_codes,
     seconds_or,
 )
+from doorman.nodes.pods.kubelet_pod_status import (
+    Body,
+    changed_containers,
+    closed_gates,
+    completed_body,
+    ephemeral_status,
+    failed_body,
+    full_name,
+    patch_of,
+    readiness_body,
+    replaced_body,
+    restarted_body,
+    running_body,
+    waiting_body,
+)
+from doorman.nodes.pods.unstarted_pod_status import starting_body
 
-JOB_RUN_SECONDS: Final = 1.0
 INPUT_ENDS_SECONDS: Final = 1.0
 RESTART_DELAY_SECONDS: Final = 10.0
 RESTART_DELAY_SECONDS_MAX: Final = 300.0
@@ -77,15 +80,6 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
     runs_for_seconds: float | None = None
     exit_codes: tuple[int, ...] = (0,)
     termination_seconds: float = 0.0
-
-
-class PodLives(msgspec.Struct, frozen=True, kw_only=True):
-    """What pods do whose annotations do not say."""
-
-    startup_seconds: float = 0.0
-    termination_seconds: float = 0.0
-    job_run_seconds: float | None = JOB_RUN_SECONDS
-    """Of a Job's pod; None: it runs until something ends it."""
 
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,6 +177,19 @@ def deleted_at(pod: Pod, now: Instant) -> Instant:
     """When a pod was deleted that goes at its deletionTimestamp at the latest."""
     grace = pod.metadata.deletion_grace_period_seconds or 0
     return min(now, _instant(pod.metadata.deletion_timestamp, now) - grace)
+
+
+def life_events(pod: Pod, following: Next) -> Iterable[RecordEvent]:
+    """What a kubelet tells of a turn of a pod's life."""
+    if following.backs_off:
+        meta = pod.metadata
+        for container in pod.spec.containers:
+            text = f"Back-off restarting failed container {container.name} in pod {full_name(meta)}"
+            yield pod_event(pod, "BackOff", text, container=container.name)
+    for name in following.replaced:
+        yield pod_event(pod, "Killing", f"Container {name} definition changed, will be restarted", kind="Normal")
+    if following.body is not None and following.body["status"].get("reason") == DEADLINE_REASON:
+        yield pod_event(pod, DEADLINE_REASON, DEADLINE_MESSAGE, kind="Normal")
 
 
 def _decide_by_phase(

@@ -22,9 +22,9 @@ from doorman.api.machinery.quantity import quantity_text, whole_value
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Container, Pod
 from doorman.base.clock import Instant
+from doorman.nodes.node_annotations import DISK_USAGE, MEMORY_USAGE, parse_amount
 from doorman.nodes.pods.kubelet_pod_status import EXIT_CODE_OF_KILL, disrupted_body
 from doorman.nodes.pods.pod_admission import is_critical
-from doorman.nodes.status.node_annotations import DISK_USAGE, MEMORY_USAGE, parse_amount
 from doorman.semantics.pods.pod_resources import MEMORY, counted_quantities, pod_requests
 
 INTERVAL_SECONDS: Final = 10.0

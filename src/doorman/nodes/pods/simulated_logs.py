@@ -20,8 +20,8 @@ from typing import Any, Final
 from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
+from doorman.nodes.node_annotations import LOG_INTERVAL, LOGS, SILENT, seconds_or
 from doorman.nodes.profile import node_ip
-from doorman.nodes.status.node_annotations import LOG_INTERVAL, LOGS, SILENT, seconds_or
 from doorman.semantics.pods.run_logs import LogLine, RepeatedLine, RunLog
 
 PROBES: Final = (("startupProbe", "startup"), ("livenessProbe", "liveness"), ("readinessProbe", "readiness"))

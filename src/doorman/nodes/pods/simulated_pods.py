@@ -16,8 +16,11 @@ from doorman.client.actions import Action, Delete
 from doorman.client.controller_contract import DONE, Result, Retry
 from doorman.client.informer_cache import ListerOf
 from doorman.nodes.agent_settings import AgentSettings
+from doorman.nodes.annotation_warnings import AnnotationWarnings
+from doorman.nodes.kubelet_writes import pod_event, status_patch, stop_events
 from doorman.nodes.pods.admission_rejections import AdmissionRejections
 from doorman.nodes.pods.critical_pod_preemption import MESSAGE, REASON, decide_preemption, preempted_body
+from doorman.nodes.pods.graceful_shutdown import REFUSAL, Shutdowns, terminated_body
 from doorman.nodes.pods.image_pulls import ImagePulls
 from doorman.nodes.pods.kubelet_pod_status import refused_body, stopped_body
 from doorman.nodes.pods.node_load import Loads
@@ -30,13 +33,11 @@ from doorman.nodes.pods.pod_lifecycle import (
     decide_start,
     decide_stop,
     deleted_at,
+    life_events,
     life_of,
     lives_on,
 )
 from doorman.nodes.pods.start_requirements import StartRequirements
-from doorman.nodes.status.annotation_warnings import AnnotationWarnings
-from doorman.nodes.status.graceful_shutdown import REFUSAL, Shutdowns, terminated_body
-from doorman.nodes.status.kubelet_writes import life_events, pod_event, status_patch, stop_events
 from doorman.nodes.status.simulated_health import is_ready
 from doorman.semantics.pods.pod_resources import pod_requests
 

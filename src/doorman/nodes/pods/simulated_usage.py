@@ -23,7 +23,7 @@ from doorman.api.views.meta import ObjectMeta, controller_of
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.client.informer_cache import ListerOf
-from doorman.nodes.status.node_annotations import CPU_LOAD, CPU_USAGE, MEMORY_LOAD, MEMORY_USAGE, is_simulated
+from doorman.nodes.node_annotations import CPU_LOAD, CPU_USAGE, MEMORY_LOAD, MEMORY_USAGE, is_simulated
 
 BY_NAMESPACE: Final = "namespace"
 OWNERS: Final = {

@@ -19,9 +19,9 @@ from doorman.client.actions import Action
 from doorman.client.controller_contract import ObjectChange, Result
 from doorman.client.informer_cache import ListerOf
 from doorman.nodes.devices.device_driver import withdrawn_device
+from doorman.nodes.kubelet_writes import pod_event, status_patch
 from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.unstarted_pod_status import held_up_body, starting_body
-from doorman.nodes.status.kubelet_writes import pod_event, status_patch
 from doorman.nodes.volumes.node_volumes import NodeVolumes
 from doorman.semantics.devices.pod_claims import is_reserved_for, known_references
 from doorman.semantics.volumes.pod_volumes import claim_name, ownership_fault

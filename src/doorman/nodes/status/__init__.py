@@ -1,1 +1,1 @@
-"""What a simulated kubelet says of its node: heartbeat, conditions, shutdown, and the annotations that steer it."""
+"""What a simulated kubelet says of its node: heartbeat, conditions, health by the clock."""

@@ -19,14 +19,14 @@ import msgspec
 from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
-from doorman.nodes.status.graceful_shutdown import NOT_READY_MESSAGE, Periods, parse_periods
-from doorman.nodes.status.node_annotations import CONDITIONS, SCRIPT, SHUTDOWN, SILENT
+from doorman.nodes.node_annotations import CONDITIONS, SCRIPT, SHUTDOWN, SILENT, ShutdownPeriods, parse_shutdown_periods
 
 CONDITION_TYPES: Final = (
     "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "OutOfDisk", "Ready"
 )  # fmt: skip
 EVERY_SECONDS_MIN: Final = 1.0
 """A node that flaps faster would keep everybody busy."""
+NOT_READY_MESSAGE: Final = "node is shutting down"
 _LASTING: Final = (CONDITIONS, SHUTDOWN, SILENT)
 _ENTRY: Final = re.compile(r"(\S+)\s+([^\s/-]+)-([^\s/-]*)(?:/(\S+))?")
 
@@ -52,7 +52,7 @@ class SimulatedHealth(msgspec.Struct, frozen=True, kw_only=True):
     conditions: Mapping[str, str] = {}
     messages: Mapping[str, str] = {}
     """Of conditions, by type, where they are not the usual ones."""
-    shutdown: Periods | None = None
+    shutdown: ShutdownPeriods | None = None
     """Told to shut down."""
     changes_at: Instant | None = None
     error: str = ""
@@ -102,7 +102,7 @@ def _health_at(annotations: Mapping[str, str], created: Instant, now: Instant) -
     messages: dict[str, str] = {}
     if SHUTDOWN in annotations:
         try:
-            shutdown = parse_periods(annotations[SHUTDOWN])
+            shutdown = parse_shutdown_periods(annotations[SHUTDOWN])
             conditions["Ready"], messages["Ready"] = "False", NOT_READY_MESSAGE
         except ValueError as error:
             errors.append(f"{SHUTDOWN}: {error}")

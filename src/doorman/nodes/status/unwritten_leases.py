@@ -16,7 +16,7 @@ from doorman.api.views.nodes import Node
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_micro_time
 from doorman.client.informer_cache import ListerOf
-from doorman.nodes.status.node_annotations import SCRIPT, SHUTDOWN, SILENT, is_simulated
+from doorman.nodes.node_annotations import SCRIPT, SHUTDOWN, SILENT, is_simulated
 from doorman.nodes.status.node_lease import last_instant, slot_of
 
 

@@ -31,7 +31,7 @@ from doorman.base.instants import to_time
 from doorman.client.actions import Action, Create, Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.nodes.status.node_annotations import ATTACH_LIMIT, PREFIX, is_simulated, parse_limit, seconds_or
+from doorman.nodes.node_annotations import ATTACH_LIMIT, PREFIX, is_simulated, parse_limit, seconds_or
 from doorman.semantics.volumes.csi_volumes import MIGRATED_PLUGINS, PLUGINS
 from doorman.semantics.volumes.volume_drivers import SIMULATED_DRIVER
 

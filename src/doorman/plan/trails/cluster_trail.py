@@ -8,15 +8,15 @@ from doorman.base.clock import Clock, Instant
 from doorman.base.instants import to_time
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.cluster.disruption import RESOURCE as BUDGETS
-from doorman.nodes.status.node_annotations import SILENT
+from doorman.nodes.node_annotations import SILENT
 from doorman.plan.node_fill import full_nodes
-from doorman.plan.pending_pods import pending_pods
 from doorman.plan.plan_options import PlanOptions
 from doorman.plan.plan_result import Plan, PodMove, Summary
-from doorman.plan.pod_departures import DELETED, Departures
 from doorman.plan.trails.budget_trail import BudgetTrails
 from doorman.plan.trails.event_trail import EventTrail
 from doorman.plan.trails.node_trail import NodeTrails
+from doorman.plan.trails.pending_pods import pending_pods
+from doorman.plan.trails.pod_departures import DELETED, Departures
 from doorman.plan.trails.pod_trail import PodTrail, PodTrails
 from doorman.plan.trails.workload_trail import KINDS, WorkloadTrails
 from doorman.plan.trails.zone_trail import ZoneTrails

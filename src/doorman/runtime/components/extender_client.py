@@ -18,7 +18,8 @@ import msgspec
 from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.base.go_format import quote
-from doorman.scheduler.extenders.extender import Extender, ExtenderRefused, ExtenderTls, Opinion, weighted_score
+from doorman.scheduler.extenders.extender import Extender, ExtenderTls
+from doorman.scheduler.extenders.extender_result import ExtenderRejection, ExtenderResult, weighted_score
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Placed
 
 if TYPE_CHECKING:
@@ -57,16 +58,16 @@ class ExtenderCaller:
         self.in_flight = 0
         """Calls that are not answered yet."""
 
-    async def opinion(self, ask_extenders: AskExtenders) -> Opinion | str:
+    async def extender_result(self, ask_extenders: AskExtenders) -> ExtenderResult | str:
         """Of all that are interested; a text when one failed that must not."""
         pod = self._pod(ask_extenders.pod)
         nodes: Sequence[str] = ask_extenders.nodes
-        refused: dict[str, ExtenderRefused] = {}
+        rejected: dict[str, ExtenderRejection] = {}
         for extender in ask_extenders.extenders:
             if not extender.filter_verb or not nodes:
                 continue
             try:
-                nodes = await self._filter(extender, pod, nodes, refused)
+                nodes = await self._filter(extender, pod, nodes, rejected)
             except _FAULTS as error:
                 if not extender.ignorable:
                     return _told(extender, error)
@@ -77,7 +78,7 @@ class ExtenderCaller:
             for found in await asyncio.gather(*(self._prioritize(extender, pod, nodes) for extender in asked)):
                 for name, score in found.items():
                     scores[name] = scores.get(name, 0) + score
-        return Opinion(kept=frozenset(nodes), refused=refused, scores=scores)
+        return ExtenderResult(kept=frozenset(nodes), rejected=rejected, scores=scores)
 
     async def victims(self, ask_extenders: AskExtendersAboutVictims) -> Sequence[NodeVictims] | str:
         """Who must leave where, in the end; a text when an extender failed that must not."""
@@ -107,7 +108,7 @@ class ExtenderCaller:
         self._clients.clear()
 
     async def _filter(
-        self, extender: Extender, pod: Document, nodes: Sequence[str], refused: dict[str, ExtenderRefused]
+        self, extender: Extender, pod: Document, nodes: Sequence[str], rejected: dict[str, ExtenderRejection]
     ) -> Sequence[str]:
         answer = _object(await self._send(extender, extender.filter_verb, self._args(extender, pod, nodes)))
         if error := _field(answer, "Error"):
@@ -124,8 +125,10 @@ class ExtenderCaller:
             kept = [node.get("metadata", {}).get("name", "") for node in listed.get("items") or ()]
         final: Mapping[str, str] = _field(answer, "FailedAndUnresolvableNodes") or {}
         failed: Mapping[str, str] = _field(answer, "FailedNodes") or {}
-        refused.update({name: ExtenderRefused(reason, True) for name, reason in final.items()})
-        refused.update({name: ExtenderRefused(reason, False) for name, reason in failed.items() if name not in final})
+        rejected.update({name: ExtenderRejection(reason, True) for name, reason in final.items()})
+        rejected.update(
+            {name: ExtenderRejection(reason, False) for name, reason in failed.items() if name not in final}
+        )
         return kept
 
     async def _prioritize(self, extender: Extender, pod: Document, nodes: Sequence[str]) -> dict[str, int]:

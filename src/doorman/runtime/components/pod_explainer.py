@@ -14,7 +14,7 @@ from doorman.api.views.pods import Pod
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, not_found
 from doorman.base.instants import to_time
-from doorman.controllers.taint_eviction.eviction_messages import Timer
+from doorman.controllers.taint_eviction.eviction_timers import Timer
 from doorman.registry.cache.selection import Selection
 from doorman.registry.registry import Registry
 from doorman.scheduler.explain.explanation import without_names

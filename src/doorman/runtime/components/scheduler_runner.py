@@ -178,14 +178,14 @@ class SchedulerRunner:
         if len(self._tasks) == BINDS_IN_FLIGHT_MAX - 1:
             self.soon()
 
-    async def _ask_extenders(self, ask_extenders: AskExtenders | AskExtendersAboutVictims) -> None:
+    async def _ask_extenders(self, ask: AskExtenders | AskExtendersAboutVictims) -> None:
         """Ask extenders, and go on with what they say."""
         assert self._caller is not None, "who has extenders has somebody to ask them"
-        extender_decisions = self.scheduler.extender_decisions
-        if isinstance(ask_extenders, AskExtenders):
-            outcome = extender_decisions.heard(await self._caller.opinion(ask_extenders), self._steady.now())
+        decisions = self.scheduler.extender_decisions
+        if isinstance(ask, AskExtenders):
+            outcome = decisions.on_filter_result(await self._caller.extender_result(ask), self._steady.now())
         else:
-            outcome = extender_decisions.heard_of_victims(await self._caller.victims(ask_extenders), self._steady.now())
+            outcome = decisions.on_preemption_result(await self._caller.victims(ask), self._steady.now())
         if outcome is not None:
             self._carry_out(outcome)
         self.soon()

@@ -69,7 +69,7 @@ class ClusterState:
         """Changes when a node comes or goes."""
         self._rows: dict[str, int] = {}
         self._free: list[int] = []
-        self._homeless: dict[str, dict[str, PodRecord]] = {}
+        self._pods_of_unknown_nodes: dict[str, dict[str, PodRecord]] = {}
         """Pods whose node is not known, by its name."""
         self._capacity = CAPACITY_MIN
         self.present: Mask = np.zeros(CAPACITY_MIN, dtype=np.bool_)
@@ -113,7 +113,7 @@ class ClusterState:
         return self._rank_version
 
     def rank(self) -> Column:
-        """Place of each row in the order of nodes, from 0."""
+        """SubQueue of each row in the order of nodes, from 0."""
         self._refresh_rank()
         return self._rank
 
@@ -157,7 +157,7 @@ class ClusterState:
             self.order.add(name, node.metadata.labels, node.metadata.creation_timestamp)
             self._rank_is_stale = True
             self.membership_version += 1
-            for record in self._homeless.pop(name, {}).values():
+            for record in self._pods_of_unknown_nodes.pop(name, {}).values():
                 self._put(record, row)
             self._touch(row, node=True)
             return
@@ -178,7 +178,7 @@ class ClusterState:
         for record in records:
             self._take(record)
         if records:
-            self._homeless[name] = {record.key: record for record in records}
+            self._pods_of_unknown_nodes[name] = {record.key: record for record in records}
         self.order.remove(name)
         self._rank_is_stale = True
         self.membership_version += 1
@@ -195,17 +195,17 @@ class ClusterState:
     def add_pod(self, record: PodRecord) -> None:
         row = self._rows.get(record.node)
         if row is None:
-            self._homeless.setdefault(record.node, {})[record.key] = record
+            self._pods_of_unknown_nodes.setdefault(record.node, {})[record.key] = record
             return
         self._put(record, row)
         self._touch(row)
 
     def remove_pod(self, record: PodRecord) -> None:
         if record.row < 0:
-            homeless = self._homeless.get(record.node, {})
-            homeless.pop(record.key, None)
-            if not homeless:
-                self._homeless.pop(record.node, None)
+            unknown = self._pods_of_unknown_nodes.get(record.node, {})
+            unknown.pop(record.key, None)
+            if not unknown:
+                self._pods_of_unknown_nodes.pop(record.node, None)
             return
         row = record.row
         self._take(record)

@@ -62,7 +62,7 @@ class PodCache:
         self._shapes.release(old_shape)
 
     def give_up(self, record: PodRecord) -> None:
-        """The place is free; whoever calls has a use for the shape."""
+        """The sub_queue is free; whoever calls has a use for the shape."""
         del self._records[record.key]
         self._cluster.remove_pod(record)
 

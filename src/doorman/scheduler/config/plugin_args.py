@@ -13,8 +13,8 @@ from doorman.scheduler.config.scheduler_config import (
     PluginArgs,
     ResourceWeight,
     ScoringStrategy,
+    ShapePoint,
 )
-from doorman.scheduler.cycle.resource_scores import ShapePoint
 
 _T = TypeVar("_T")
 

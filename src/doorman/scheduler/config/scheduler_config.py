@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.views.pods import NodeAffinity, TopologySpreadConstraint
-from doorman.scheduler.cycle.resource_scores import ShapePoint
 from doorman.scheduler.extenders.extender import Extender
 
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
@@ -50,6 +49,12 @@ DEFAULT_WEIGHTS: Final = {
     "ImageLocality": 1,
     "VolumeBinding": 1,
 }
+
+
+class ShapePoint(msgspec.Struct, frozen=True):
+    utilization: int
+    score: int
+    """0 to 10, as written in the configuration."""
 
 
 class ResourceWeight(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import numpy as np
 
 from doorman.api.views.pods import Pod
 from doorman.scheduler.cache.node_columns import Column, RowArray
+from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.cycle.bound_plugins import BoundFilter
 from doorman.scheduler.framework import PASS
@@ -36,6 +37,14 @@ class FitError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Attempt: TypeAlias = Fit | FitError
+
+
+class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
+    message: str
+    nominated: str | None
+    """What becomes of the pod's nomination: a node, "" for none, None to leave it."""
+    victims: tuple[PodRecord, ...] = ()
+    broken_budgets: int = 0
 
 
 class FilterResult(msgspec.Struct, frozen=True):

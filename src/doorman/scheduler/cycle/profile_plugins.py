@@ -9,7 +9,7 @@ from doorman.scheduler.config.scheduler_config import Profile
 from doorman.scheduler.cycle.attempts import AttemptedPod
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins, BoundScorer
 from doorman.scheduler.cycle.stage_timing import SKIP, SUCCESS, StageTiming
-from doorman.scheduler.extenders.extender import EXTENDER
+from doorman.scheduler.extenders.extender_result import EXTENDER
 from doorman.scheduler.framework import (
     FilterPlugin,
     Hint,

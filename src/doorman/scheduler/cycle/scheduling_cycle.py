@@ -1,7 +1,7 @@
 """One pod against the cluster: the decision of a scheduling cycle, up to but without preemption.
 
-`Cycle.attempt` gives a `Fit` or a `FitError`. The usual case reads everything from a kept `Evaluation`; pods that
-concern other pods, that find room taken by nominated pods, or that name their nodes take the general way, which
+`SchedulingCycle.attempt` gives a `Fit` or a `FitError`. The usual case reads everything from a kept `Evaluation`; pods
+that concern other pods, that find room taken by nominated pods, or that name their nodes take the general way, which
 does the same with arrays made for the occasion.
 """
 
@@ -22,11 +22,11 @@ from doorman.scheduler.cycle.evaluation import Evaluation, counted, recount
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
 from doorman.scheduler.cycle.row_scores import RowScores, shared_key
 from doorman.scheduler.cycle.stage_timing import StageTiming
-from doorman.scheduler.extenders.extender import EXTENDER, Opinion, OpinionFilter
+from doorman.scheduler.extenders.extender_result import EXTENDER, ExtenderResult, ExtenderResultFilter
 from doorman.scheduler.framework import ABSENT, CODE_BITS, FINAL, PASS, NodeFilter, PreFilterReject, Scope
 from doorman.scheduler.plugin_registry import PLUGINS
 from doorman.scheduler.plugins.resources_fit import FitFilter, MoreInUse
-from doorman.scheduler.preemption.nominator import Nominator
+from doorman.scheduler.queue.nominator import Nominator
 
 EVALUATIONS_MAX: Final = 64
 """Evaluations kept for a profile; each holds a few numbers for every node."""
@@ -37,7 +37,7 @@ _OUTSIDE: Final = (1 << (CODE_BITS + 16)) | FINAL
 """The verdict on a node that no PreFilter named: it comes after all plugins and is final."""
 
 
-class Cycle:
+class SchedulingCycle:
     """Decides for one profile. Keeps evaluations, least recently used going first."""
 
     def __init__(self, plugins: ProfilePlugins, cluster: ClusterState, nominator: Nominator) -> None:
@@ -102,17 +102,17 @@ class Cycle:
             else self._fit_error(filter_result.verdicts, filter_result.bound_plugins, filter_result.by)
         )
 
-    def attempt_with(self, pod: AttemptedPod, opinion: Opinion) -> Attempt:
-        """The decision when extenders have been heard about the nodes that the filters leave."""
+    def attempt_with(self, pod: AttemptedPod, result: ExtenderResult) -> Attempt:
+        """The decision when extenders have answered about the nodes that the filters leave."""
         cluster = self._cluster
         filter_result = self.filter_result(pod)
         if isinstance(filter_result, FitError):
             return filter_result
-        heard = BoundFilter(len(self._plugins.filters), Scope.CLUSTER, OpinionFilter(cluster, opinion))
-        verdicts = np.minimum(filter_result.verdicts, heard.verdicts(cluster.all_rows))
+        theirs = BoundFilter(len(self._plugins.filters), Scope.CLUSTER, ExtenderResultFilter(cluster, result))
+        verdicts = np.minimum(filter_result.verdicts, theirs.verdicts(cluster.all_rows))
         feasible: RowArray = np.flatnonzero(verdicts == PASS)
         if not len(feasible):
-            return self._fit_error(verdicts, (*filter_result.bound_plugins, heard), filter_result.by)
+            return self._fit_error(verdicts, (*filter_result.bound_plugins, theirs), filter_result.by)
         own = cluster.row_or_none(self._nominator.node_of(pod.key))
         if own is not None and verdicts[own] == PASS:
             return Fit(own, 0, 1)
@@ -120,8 +120,8 @@ class Cycle:
             return Fit(int(feasible[0]), 0, 1)
         bound_plugins = self._plugins.bound_plugins(pod.shape, cluster)
         names = [cluster.node(row).metadata.name for row in feasible.tolist()]
-        theirs: Column = np.array([opinion.scores.get(name, 0) for name in names], dtype=np.int64)
-        totals = self._totals(pod, bound_plugins, feasible) + theirs
+        extra: Column = np.array([result.scores.get(name, 0) for name in names], dtype=np.int64)
+        totals = self._totals(pod, bound_plugins, feasible) + extra
         return _best(feasible, totals, (totals << 32) - cluster.rank()[feasible])
 
     def evaluated(self) -> Counter[tuple[str, str]]:

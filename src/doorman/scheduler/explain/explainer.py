@@ -11,7 +11,7 @@ from doorman.scheduler.cache.node_columns import Column, RowArray
 from doorman.scheduler.cycle.attempts import AttemptedPod, FitError
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
-from doorman.scheduler.cycle.scheduling_cycle import Cycle
+from doorman.scheduler.cycle.scheduling_cycle import SchedulingCycle
 from doorman.scheduler.explain.explanation import Explanation, Group, NodeVerdict, Objection, PluginScore
 from doorman.scheduler.framework import FINAL, PASS, Plugin
 from doorman.scheduler.out_of_tree_plugins import PluginError
@@ -23,7 +23,7 @@ NODES_NAMED_MAX: Final = 5
 class Explainer:
     """For one profile."""
 
-    def __init__(self, plugins: ProfilePlugins, cluster: ClusterState, cycle: Cycle) -> None:
+    def __init__(self, plugins: ProfilePlugins, cluster: ClusterState, cycle: SchedulingCycle) -> None:
         self._plugins = plugins
         self._cluster = cluster
         self._cycle = cycle

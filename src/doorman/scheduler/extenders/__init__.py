@@ -1,1 +1,1 @@
-"""Scheduler extenders, and decisions that wait for them."""
+"""Scheduler extenders: how they are configured, and what they answer."""

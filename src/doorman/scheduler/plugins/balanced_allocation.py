@@ -6,8 +6,8 @@ from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows, at
 from doorman.scheduler.cache.pod_shapes import Demand, Shape
 from doorman.scheduler.config.scheduler_config import ResourceWeight
-from doorman.scheduler.cycle.resource_scores import Share, balance, balance_score
 from doorman.scheduler.framework import NodeScorer, Scope
+from doorman.scheduler.plugins.resource_scores import Share, balance, balance_score
 from doorman.scheduler.plugins.resources_fit import scored_resources
 
 

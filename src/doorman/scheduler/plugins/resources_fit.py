@@ -16,15 +16,6 @@ from doorman.scheduler.cache.node_columns import Column, Rows, at
 from doorman.scheduler.cache.pod_shapes import Demand, Shape
 from doorman.scheduler.cache.resource_ids import CPU_INDEX, MEMORY_INDEX
 from doorman.scheduler.config.scheduler_config import ResourceWeight, ScoringStrategy
-from doorman.scheduler.cycle.resource_scores import (
-    Share,
-    average,
-    average_of_positive,
-    least_allocated,
-    most_allocated,
-    ratio,
-    ratio_table,
-)
 from doorman.scheduler.framework import (
     FINAL,
     ActionType,
@@ -36,6 +27,15 @@ from doorman.scheduler.framework import (
     NodeScorer,
     Scope,
     always,
+)
+from doorman.scheduler.plugins.resource_scores import (
+    Share,
+    average,
+    average_of_positive,
+    least_allocated,
+    most_allocated,
+    ratio,
+    ratio_table,
 )
 from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
 

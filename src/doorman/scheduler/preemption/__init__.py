@@ -1,1 +1,1 @@
-"""Preemption: who would have to leave, who is leaving, who is nominated."""
+"""Preemption: who would have to leave, and who is leaving."""

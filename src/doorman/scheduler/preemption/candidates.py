@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import RowArray
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.preemption.nominator import Nominator
+from doorman.scheduler.queue.nominator import Nominator
 
 UNKNOWN: Final = 0
 CLEARS: Final = 1
@@ -25,7 +25,7 @@ class PreemptionCandidate(msgspec.Struct, frozen=True):
 
     row: int
     victims: tuple[PodRecord, ...]
-    badness: tuple[int, int, int, int, float]
+    rank_key: tuple[int, int, int, int, float]
     """Of two, the smaller is the better node. All of it is exact as a float."""
 
 
@@ -34,7 +34,7 @@ class PreemptionCandidates:
 
     def __init__(self) -> None:
         self._states: NDArray[np.int8]
-        self._badness: NDArray[np.float64]
+        self._rank_keys: NDArray[np.float64]
         self._verdicts: NDArray[np.int64]
         self._found: list[PreemptionCandidate | None]
         self.resize(0)
@@ -57,7 +57,7 @@ class PreemptionCandidates:
     def resize(self, size: int) -> None:
         """Room for so many rows, of which nothing is known."""
         self._states = np.zeros(size, dtype=np.int8)
-        self._badness = np.zeros((5, size))
+        self._rank_keys = np.zeros((5, size))
         self._verdicts = np.zeros(size, dtype=np.int64)
         self._found = [None] * size
 
@@ -76,7 +76,7 @@ class PreemptionCandidates:
                 for row in unknown.tolist():
                     self._note(row, clear(row))
                 continue
-            (whole,) = (self._badness[0, hopeful] == 0).nonzero()
+            (whole,) = (self._rank_keys[0, hopeful] == 0).nonzero()
             if len(whole) and len(hopeful) >= enough:
                 return hopeful[: max(enough, int(whole[0]) + 1)]
             if len(hopeful) == wanted:
@@ -89,7 +89,7 @@ class PreemptionCandidates:
         """The first of the best among rows that clear."""
         if not len(rows):
             return None
-        for column in self._badness:
+        for column in self._rank_keys:
             values = column[rows]
             least = values == values.min()
             if not least.all():
@@ -111,5 +111,5 @@ class PreemptionCandidates:
             self._verdicts[row] = preemption_candidate
         else:
             self._states[row] = CLEARS
-            self._badness[:, row] = preemption_candidate.badness
+            self._rank_keys[:, row] = preemption_candidate.rank_key
             self._found[row] = preemption_candidate

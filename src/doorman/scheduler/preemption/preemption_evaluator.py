@@ -30,15 +30,15 @@ from doorman.api.views.pods import Pod
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Mask, RowArray
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.cycle.attempts import AttemptedPod, FitError, unavailable
+from doorman.scheduler.cycle.attempts import AttemptedPod, FitError, PostFilterResult, unavailable
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundPlugins
 from doorman.scheduler.cycle.profile_plugins import PluginReject
-from doorman.scheduler.cycle.scheduling_cycle import Cycle
+from doorman.scheduler.cycle.scheduling_cycle import SchedulingCycle
 from doorman.scheduler.framework import ABSENT, FINAL, PASS
 from doorman.scheduler.plugins.resources_fit import FitFilter
 from doorman.scheduler.preemption.budgets import Budgets
 from doorman.scheduler.preemption.candidates import PreemptionCandidate, PreemptionCandidates
-from doorman.scheduler.preemption.nominator import Nominator
+from doorman.scheduler.queue.nominator import Nominator
 
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 NO_VICTIMS: Final = "No preemption victims found for incoming pod"
@@ -48,14 +48,6 @@ KNOWN_MAX: Final = 64
 """Kinds of pods for which it is remembered which candidates there are."""
 
 
-class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
-    message: str
-    nominated: str | None
-    """What becomes of the pod's nomination: a node, "" for none, None to leave it."""
-    victims: tuple[PodRecord, ...] = ()
-    broken_budgets: int = 0
-
-
 class PreemptionEvaluator:
     """PostFilter of one profile."""
 
@@ -63,7 +55,7 @@ class PreemptionEvaluator:
         self,
         cluster: ClusterState,
         nominator: Nominator,
-        cycle: Cycle,
+        cycle: SchedulingCycle,
         budgets: Budgets,
         *,
         candidates_percentage_min: int,
@@ -110,7 +102,7 @@ class PreemptionEvaluator:
 
     def choose(self, preemption_candidates: Sequence[PreemptionCandidate]) -> PostFilterResult:
         """Rule 7."""
-        return self._cleared(min(preemption_candidates, key=lambda preemption_candidate: preemption_candidate.badness))
+        return self._cleared(min(preemption_candidates, key=lambda preemption_candidate: preemption_candidate.rank_key))
 
     def node_of(self, preemption_candidate: PreemptionCandidate) -> str:
         return self._cluster.node(preemption_candidate.row).metadata.name
@@ -123,7 +115,7 @@ class PreemptionEvaluator:
             return None
         preemption_candidate = _preemption_candidate(row, [there[uid] for uid in uids], frozenset())
         return msgspec.structs.replace(
-            preemption_candidate, badness=(broken_budgets, *preemption_candidate.badness[1:])
+            preemption_candidate, rank_key=(broken_budgets, *preemption_candidate.rank_key[1:])
         )
 
     def _ground(
@@ -159,7 +151,7 @@ class PreemptionEvaluator:
         message = (
             f"preemption: found a potential placement for pod on node {node}, preempting {len(best.victims)} victims"
         )
-        return PostFilterResult(message=message, nominated=node, victims=best.victims, broken_budgets=best.badness[0])
+        return PostFilterResult(message=message, nominated=node, victims=best.victims, broken_budgets=best.rank_key[0])
 
     def _refusal(self, pod: Pod, attempted: AttemptedPod, fit_error: FitError) -> str:
         """Rule 1."""
@@ -233,7 +225,7 @@ class PreemptionEvaluator:
         self, attempted: AttemptedPod, bound_plugins: BoundPlugins, rows: RowArray, enough: int
     ) -> tuple[PreemptionCandidate | None, Mapping[int, int]]:
         found, failed = self._trials(attempted, bound_plugins, rows, enough)
-        return min(found, key=lambda preemption_candidate: preemption_candidate.badness, default=None), failed
+        return min(found, key=lambda preemption_candidate: preemption_candidate.rank_key, default=None), failed
 
     def _trials(
         self, attempted: AttemptedPod, bound_plugins: BoundPlugins, rows: RowArray, enough: int
@@ -247,7 +239,7 @@ class PreemptionEvaluator:
                 failed[preemption_candidate] += 1
                 continue
             found.append(preemption_candidate)
-            unbroken = unbroken or not preemption_candidate.badness[0]
+            unbroken = unbroken or not preemption_candidate.rank_key[0]
             if unbroken and len(found) >= enough:
                 break
         return found, failed

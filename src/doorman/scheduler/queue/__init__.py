@@ -1,1 +1,1 @@
-"""Pods that wait to be scheduled, and what wakes them."""
+"""Pods that wait to be scheduled, what wakes them, and who of them is nominated to a node."""

@@ -7,7 +7,7 @@ from doorman.base.clock import Instant
 from doorman.scheduler.cache.pod_shapes import Shape
 
 
-class Place(Enum):
+class SubQueue(Enum):
     ACTIVE = auto()
     BACKOFF = auto()
     ERROR_BACKOFF = auto()
@@ -22,8 +22,24 @@ class QueuedPod:
     """Owned by the queue."""
 
     __slots__ = (
-        "attempts", "began", "errors", "first_tried", "gate", "key", "missed_event", "number", "place", "pod",
-        "priority", "profile", "rejections", "rejectors", "sequence", "shape", "timestamp", "was_flushed",
+        "attempts",
+        "began",
+        "errors",
+        "first_tried",
+        "gate",
+        "key",
+        "missed_event",
+        "number",
+        "pod",
+        "priority",
+        "profile",
+        "rejections",
+        "rejectors",
+        "sequence",
+        "shape",
+        "sub_queue",
+        "timestamp",
+        "was_flushed",
     )  # fmt: skip
 
     def __init__(self, key: str, pod: Pod, shape: Shape, profile: str, now: Instant) -> None:
@@ -47,5 +63,5 @@ class QueuedPod:
         """Something happened that was worth a try while the gate was shut."""
         self.was_flushed = False
         """Only time brought it back since it was last rejected."""
-        self.place = Place.UNSCHEDULABLE
+        self.sub_queue = SubQueue.UNSCHEDULABLE
         self.number = 0

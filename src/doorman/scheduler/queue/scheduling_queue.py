@@ -33,17 +33,17 @@ from doorman.base.clock import Instant
 from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource
 from doorman.scheduler.queue.cluster_events import event_label
-from doorman.scheduler.queue.queued_pod import Place, QueuedPod
+from doorman.scheduler.queue.queued_pod import QueuedPod, SubQueue
 from doorman.scheduler.queue.queueing_hints import Answers, QueueingHints
 
 FLUSH_PERIOD_SECONDS: Final = 30
 
 
 _QUEUES: Final = {
-    Place.ACTIVE: "active",
-    Place.BACKOFF: "backoff",
-    Place.ERROR_BACKOFF: "backoff",
-    Place.UNSCHEDULABLE: "unschedulable",
+    SubQueue.ACTIVE: "active",
+    SubQueue.BACKOFF: "backoff",
+    SubQueue.ERROR_BACKOFF: "backoff",
+    SubQueue.UNSCHEDULABLE: "unschedulable",
 }
 _FAILURE: Final = "ScheduleAttemptFailure"
 
@@ -79,7 +79,7 @@ class SchedulingQueue:
         self._error_backoff: list[_HeapItem] = []
         self._stale: list[_HeapItem] = []
         """Ungated unschedulable pods, longest first."""
-        self._counts = dict.fromkeys(Place, 0)
+        self._counts = dict.fromkeys(SubQueue, 0)
         self._interested: dict[tuple[EventResource, ActionType], dict[str, QueuedPod]] = {}
         """Unschedulable pods by the events that one of their rejectors or their gate asked for."""
         self._by_all: dict[str, QueuedPod] = {}
@@ -104,33 +104,33 @@ class SchedulingQueue:
 
     def lengths(self) -> dict[str, int]:
         """How many pods wait where, by the names that metrics use."""
-        gated = sum(1 for pod in self._pods.values() if pod.gate and pod.place is Place.UNSCHEDULABLE)
+        gated = sum(1 for pod in self._pods.values() if pod.gate and pod.sub_queue is SubQueue.UNSCHEDULABLE)
         return {
-            "active": self._counts[Place.ACTIVE],
-            "backoff": self._counts[Place.BACKOFF] + self._counts[Place.ERROR_BACKOFF],
-            "unschedulable": self._counts[Place.UNSCHEDULABLE] - gated,
+            "active": self._counts[SubQueue.ACTIVE],
+            "backoff": self._counts[SubQueue.BACKOFF] + self._counts[SubQueue.ERROR_BACKOFF],
+            "unschedulable": self._counts[SubQueue.UNSCHEDULABLE] - gated,
             "gated": gated,
         }
 
     @property
     def in_flight(self) -> int:
-        return self._counts[Place.IN_FLIGHT]
+        return self._counts[SubQueue.IN_FLIGHT]
 
     def add(self, pod: QueuedPod, now: Instant) -> None:
         assert pod.key not in self._pods, "a pod is added once"
         self._now = now
         self._pods[pod.key] = pod
-        self._counts[pod.place] += 1
+        self._counts[pod.sub_queue] += 1
         pod.sequence = self._next_number()
         pod.timestamp = now
         self._cause = "TargetPodAdd"
-        self._enter(pod, Place.ACTIVE)
+        self._enter(pod, SubQueue.ACTIVE)
 
     def remove(self, key: str) -> QueuedPod | None:
         pod = self._pods.pop(key, None)
         if pod is not None:
-            self._leave_place(pod)
-            self._counts[pod.place] -= 1
+            self._unindex_by_event(pod)
+            self._counts[pod.sub_queue] -= 1
             pod.number = self._next_number()
         return pod
 
@@ -142,7 +142,7 @@ class SchedulingQueue:
             if not pod.attempts:
                 pod.first_tried = now
             pod.attempts += 1
-            self._move(pod, Place.IN_FLIGHT)
+            self._move(pod, SubQueue.IN_FLIGHT)
         return pod
 
     def rejected(self, pod: QueuedPod, rejectors: frozenset[str], now: Instant) -> None:
@@ -150,7 +150,7 @@ class SchedulingQueue:
         if not rejectors:
             self.failed(pod, now)
             return
-        assert pod.place is Place.IN_FLIGHT, "only an attempt can be rejected"
+        assert pod.sub_queue is SubQueue.IN_FLIGHT, "only an attempt can be rejected"
         self._now = now
         pod.timestamp = now
         pod.rejectors = rejectors
@@ -162,7 +162,7 @@ class SchedulingQueue:
 
     def failed(self, pod: QueuedPod, now: Instant) -> None:
         """Rule 4, after an attempt that went wrong."""
-        assert pod.place is Place.IN_FLIGHT, "only an attempt can fail"
+        assert pod.sub_queue is SubQueue.IN_FLIGHT, "only an attempt can fail"
         self._now = now
         pod.timestamp = now
         pod.rejectors = frozenset()
@@ -177,27 +177,27 @@ class SchedulingQueue:
         pod.pod = new
         pod.shape = shape
         pod.priority = new.spec.priority
-        is_waiting = pod.place is Place.UNSCHEDULABLE
+        is_waiting = pod.sub_queue is SubQueue.UNSCHEDULABLE
         if is_waiting:
             # Where it is filed depends on who keeps it waiting, and not on its object.
             for event in events:
                 if self._hints.is_worth_a_try(pod, event):
                     self._cause = event_label(event.resource, event.change)
                     self._requeue(pod)
-                    if pod.place is not Place.UNSCHEDULABLE:
+                    if pod.sub_queue is not SubQueue.UNSCHEDULABLE:
                         break
-        elif pod.place is not Place.IN_FLIGHT:
+        elif pod.sub_queue is not SubQueue.IN_FLIGHT:
             self._cause = "TargetPodUpdate"
-            self._enter(pod, pod.place)
+            self._enter(pod, pod.sub_queue)
 
     def happened(self, event: ClusterEvent, now: Instant, *, priority_max: int | None = None) -> None:
         """Rules 5 and 6: let an event move pods; with `priority_max`, only those of at most that priority."""
-        if not self._counts[Place.UNSCHEDULABLE]:
+        if not self._counts[SubQueue.UNSCHEDULABLE]:
             return
         self._now = now
         concerned = self._interested.get((event.resource, event.change), {})
         if event.resource is EventResource.WILDCARD:
-            concerned = {key: pod for key, pod in self._pods.items() if pod.place is Place.UNSCHEDULABLE}
+            concerned = {key: pod for key, pod in self._pods.items() if pod.sub_queue is SubQueue.UNSCHEDULABLE}
         elif event.only is not None:
             concerned = {key: concerned[key] for key in sorted(event.only) if key in concerned}
         answers: Answers = {}
@@ -211,12 +211,12 @@ class SchedulingQueue:
     def ungate(self, key: str, now: Instant) -> None:
         """A gate may have opened: let the pod go on if it missed something meanwhile."""
         pod = self._pods.get(key)
-        if pod is None or pod.place is not Place.UNSCHEDULABLE or not pod.gate:
+        if pod is None or pod.sub_queue is not SubQueue.UNSCHEDULABLE or not pod.gate:
             return
         self._now = now
-        self._leave_place(pod)
+        self._unindex_by_event(pod)
         pod.gate = self._gate(pod)
-        self._note_wait(pod)
+        self._index_by_event(pod)
         if pod.missed_event and not pod.gate:
             self._cause = "ForceActivate"
             self._requeue(pod)
@@ -224,10 +224,10 @@ class SchedulingQueue:
     def retry(self, key: str, now: Instant) -> None:
         """Nothing may happen that would wake the pod: let it be tried again, but not before its penalty is over."""
         pod = self._pods.get(key)
-        if pod is not None and pod.place is Place.UNSCHEDULABLE:
+        if pod is not None and pod.sub_queue is SubQueue.UNSCHEDULABLE:
             self._now = now
             self._cause = "ForceActivate"
-            self._enter(pod, Place.ERROR_BACKOFF if self._is_backing_off(pod) else Place.ACTIVE)
+            self._enter(pod, SubQueue.ERROR_BACKOFF if self._is_backing_off(pod) else SubQueue.ACTIVE)
 
     def flush(self, now: Instant) -> None:
         """Rules 2 and 7: what time alone brings about."""
@@ -237,7 +237,7 @@ class SchedulingQueue:
         for heap in (self._backoff, self._error_backoff):
             while (first := _first(heap)) is not None and first[0] < second:
                 heapq.heappop(heap)
-                self._enter(first[-1], Place.ACTIVE)
+                self._enter(first[-1], SubQueue.ACTIVE)
         self._cause = "UnschedulableTimeout"
         tick = second - second % FLUSH_PERIOD_SECONDS
         while (longest := _first(self._stale)) is not None and longest[0] + self._unschedulable_seconds_max < tick:
@@ -247,7 +247,7 @@ class SchedulingQueue:
 
     def next_wake(self) -> Instant | None:
         """The earliest instant at which `pop` may give a pod; an instant in the past means now."""
-        if self._counts[Place.ACTIVE] or self._counts[Place.BACKOFF]:
+        if self._counts[SubQueue.ACTIVE] or self._counts[SubQueue.BACKOFF]:
             return self._now
         wakes: list[Instant] = []
         if (failed := _first(self._error_backoff)) is not None:
@@ -260,48 +260,48 @@ class SchedulingQueue:
     def _wait(self, pod: QueuedPod) -> None:
         pod.number = self._next_number()
         pod.gate = self._gate(pod)
-        self._move(pod, Place.UNSCHEDULABLE)
+        self._move(pod, SubQueue.UNSCHEDULABLE)
         pod.missed_event = False
-        self._note_wait(pod)
+        self._index_by_event(pod)
 
     def _requeue(self, pod: QueuedPod) -> None:
         """To backoff while the penalty lasts, else to active."""
         if self._is_backing_off(pod):
-            self._enter(pod, Place.ERROR_BACKOFF if pod.errors else Place.BACKOFF)
+            self._enter(pod, SubQueue.ERROR_BACKOFF if pod.errors else SubQueue.BACKOFF)
         else:
-            self._enter(pod, Place.ACTIVE)
+            self._enter(pod, SubQueue.ACTIVE)
 
-    def _enter(self, pod: QueuedPod, place: Place) -> None:
-        """Rule 6, then into the heap of that place."""
-        if pod.place is Place.UNSCHEDULABLE:
-            self._leave_place(pod)
+    def _enter(self, pod: QueuedPod, sub_queue: SubQueue) -> None:
+        """Rule 6, then into that heap."""
+        if pod.sub_queue is SubQueue.UNSCHEDULABLE:
+            self._unindex_by_event(pod)
         pod.number = self._next_number()
         gate = self._gate(pod)
         if gate:
             pod.gate = gate
             pod.missed_event = True
-            self._move(pod, Place.UNSCHEDULABLE)
-            self._note_wait(pod)
+            self._move(pod, SubQueue.UNSCHEDULABLE)
+            self._index_by_event(pod)
             return
         pod.gate = ""
         pod.missed_event = False
-        self._move(pod, place)
-        if place is Place.ACTIVE:
+        self._move(pod, sub_queue)
+        if sub_queue is SubQueue.ACTIVE:
             heapq.heappush(self._active, (-pod.priority, pod.timestamp, pod.sequence, pod.number, pod))
-        elif place is Place.BACKOFF:
+        elif sub_queue is SubQueue.BACKOFF:
             item = (self._expiry(pod), -pod.priority, pod.timestamp, pod.sequence, pod.number, pod)
             heapq.heappush(self._backoff, item)
         else:
             heapq.heappush(self._error_backoff, (self._expiry(pod), pod.sequence, pod.number, pod))
 
-    def _move(self, pod: QueuedPod, place: Place) -> None:
-        self._counts[pod.place] -= 1
-        self._counts[place] += 1
-        pod.place = place
-        if place is not Place.IN_FLIGHT:
-            self.incoming[_QUEUES[place] if not pod.gate else "gated", self._cause] += 1
+    def _move(self, pod: QueuedPod, sub_queue: SubQueue) -> None:
+        self._counts[pod.sub_queue] -= 1
+        self._counts[sub_queue] += 1
+        pod.sub_queue = sub_queue
+        if sub_queue is not SubQueue.IN_FLIGHT:
+            self.incoming[_QUEUES[sub_queue] if not pod.gate else "gated", self._cause] += 1
 
-    def _note_wait(self, pod: QueuedPod) -> None:
+    def _index_by_event(self, pod: QueuedPod) -> None:
         """File an unschedulable pod under the events it waits for."""
         if not pod.gate:
             heapq.heappush(self._stale, (pod.timestamp, pod.sequence, pod.number, pod))
@@ -310,7 +310,7 @@ class SchedulingQueue:
         for wanted in self._hints.wanted(pod):
             self._interested.setdefault(wanted, {})[pod.key] = pod
 
-    def _leave_place(self, pod: QueuedPod) -> None:
+    def _unindex_by_event(self, pod: QueuedPod) -> None:
         self._by_all.pop(pod.key, None)
         for wanted in self._hints.wanted(pod):
             self._interested.get(wanted, {}).pop(pod.key, None)

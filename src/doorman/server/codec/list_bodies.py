@@ -25,6 +25,13 @@ _SEPARATOR: Final = b","
 _END: Final = b"]}"
 
 
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    items: list[Stored]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+
+
 class ListBody:
     """`head` is all there is before the first item, `item_head` what each begins with."""
 

@@ -16,9 +16,8 @@ from doorman.api.machinery.schema import Document
 from doorman.api.well_known import JSON, META_V1
 from doorman.base.clock import Instant
 from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, head_of
-from doorman.server.codec.list_bodies import Form, ListBody, list_pieces, to_yaml
+from doorman.server.codec.list_bodies import Form, ListBody, Page, list_pieces, to_yaml
 from doorman.server.codec.negotiation import YAML, Accepted, unusable_for_list, unusable_for_object
-from doorman.server.listing import Page
 from doorman.server.request import Response
 from doorman.server.tables import metadata_alone, table_of
 

@@ -18,8 +18,8 @@ from doorman.controllers.node.node_lifecycle import NodeLifecycleController
 from doorman.controllers.node.node_lifecycle_settings import NodeLifecycleSettings
 from doorman.controllers.taint_eviction.taint_eviction import TaintEvictionController
 from doorman.nodes.agent import SimulatedNodes
+from doorman.nodes.node_annotations import SCRIPT
 from doorman.nodes.profile import NodeProfile, simulated_node
-from doorman.nodes.status.node_annotations import SCRIPT
 from support.objects import node, pod
 from support.stage import Stage
 

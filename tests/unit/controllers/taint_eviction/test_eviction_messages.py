@@ -8,7 +8,8 @@ import pytest
 from doorman.api.taints import Taint, Toleration
 from doorman.api.views.pods import Pod
 from doorman.base.clock import VIRTUAL_START
-from doorman.controllers.taint_eviction.eviction_messages import Work, decide_condition_patch, detail_message
+from doorman.controllers.taint_eviction.eviction_messages import decide_condition_patch, detail_message
+from doorman.controllers.taint_eviction.eviction_timers import PendingEviction
 
 
 @pytest.mark.parametrize(
@@ -36,26 +37,30 @@ def test_condition_is_written_only_if_it_changes(conditions: list[dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("work", "expected"),
+    ("pending", "expected"),
     [
         pytest.param(
-            Work(0.0, "n1", Taint(key="a", value="1", effect="NoExecute"), None, None),
+            PendingEviction(0.0, "n1", Taint(key="a", value="1", effect="NoExecute"), None, None),
             "Evicted from node n1 because of taint a=1:NoExecute: the pod has no toleration for it",
             id="untolerated",
         ),
         pytest.param(
-            Work(60.0, "n1", Taint(key="a", effect="NoExecute"), Toleration(key="a", toleration_seconds=60), 0.0),
+            PendingEviction(
+                60.0, "n1", Taint(key="a", effect="NoExecute"), Toleration(key="a", toleration_seconds=60), 0.0
+            ),
             "Evicted from node n1 because of taint a:NoExecute: tolerated for 60s by "
             "toleration {key: a, tolerationSeconds: 60}, timer from 1970-01-01T00:00:00Z to 1970-01-01T00:01:00Z",
             id="timer",
         ),
         pytest.param(
-            Work(0.0, "n1", Taint(key="a", effect="NoExecute"), Toleration(key="a", toleration_seconds=0), None),
+            PendingEviction(
+                0.0, "n1", Taint(key="a", effect="NoExecute"), Toleration(key="a", toleration_seconds=0), None
+            ),
             "Evicted from node n1 because of taint a:NoExecute: tolerated for 0s by "
             "toleration {key: a, tolerationSeconds: 0}",
             id="zero-seconds",
         ),
     ],
 )
-def test_detail_names_taint_toleration_and_timer(work: Work, expected: str) -> None:
-    assert detail_message(work) == expected
+def test_detail_names_taint_toleration_and_timer(pending: PendingEviction, expected: str) -> None:
+    assert detail_message(pending) == expected

@@ -298,7 +298,7 @@ def test_eviction_of_a_pod_that_was_going_already_is_counted_at_once_and_over() 
     samples = {s.name: s.value for metric in controller.metrics for family in metric.collect() for s in family.samples}
     assert samples["taint_eviction_controller_pod_deletions_total"] == 1
     assert samples["taint_eviction_controller_pod_deletion_duration_seconds_sum"] == 0
-    assert controller._works == {}
+    assert controller._pending == {}
 
 
 def test_eviction_actions_are_event_detail_condition_delete() -> None:
@@ -377,7 +377,7 @@ def test_failing_patch_is_tried_again_until_it_works() -> None:
     stage.advance(1)
     assert deletions(stage) == [(0.02, "p")]
     assert controller._deletions._value.get() == 1
-    assert controller._works == {}
+    assert controller._pending == {}
 
 
 def test_pod_that_vanished_meanwhile_is_only_told() -> None:
@@ -388,7 +388,7 @@ def test_pod_that_vanished_meanwhile_is_only_told() -> None:
     stage.at(100)
     assert told(stage) == [(60.0, MARKING)]
     assert deletions(stage) == []
-    assert controller._works == {}
+    assert controller._pending == {}
 
 
 def test_unchanged_no_execute_taints_wake_nothing() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from doorman.nodes.devices.device_commands import taint_device, untaint_device
 from doorman.nodes.devices.simulated_devices import DeviceAnnotationError, parse_device_taint, parse_devices
-from doorman.nodes.status.node_annotations import DEVICE_TAINTS, DEVICES
+from doorman.nodes.node_annotations import DEVICE_TAINTS, DEVICES
 
 NOT_AN_IDENTIFIER = "a valid C identifier must start with alphabetic character"
 NOT_A_KEY = "name part must consist of alphanumeric characters"

@@ -8,20 +8,12 @@ import pytest
 from doorman.api.kinds import type_table
 from doorman.api.machinery.schema import Schema
 from doorman.api.views.pods import Pod
+from doorman.nodes.agent_settings import PodLives
 from doorman.nodes.pods.critical_pod_preemption import preempted_body
+from doorman.nodes.pods.graceful_shutdown import terminated_body
 from doorman.nodes.pods.kubelet_pod_status import disrupted_body, failed_body, refused_body, stopped_body
-from doorman.nodes.pods.pod_lifecycle import (
-    Life,
-    PodLives,
-    decide_next,
-    decide_start,
-    decide_stop,
-    deleted_at,
-    life_of,
-    lives_on,
-)
+from doorman.nodes.pods.pod_lifecycle import Life, decide_next, decide_start, decide_stop, deleted_at, life_of, lives_on
 from doorman.nodes.pods.pressure_eviction import eviction_body
-from doorman.nodes.status.graceful_shutdown import terminated_body
 from doorman.registry.fastpath.pod_status import status_patch_of
 from support.objects import pod
 

@@ -15,7 +15,8 @@ from doorman.api.views.pods import Pod
 from doorman.base.clock import SystemClock
 from doorman.runtime.access.credentials import load_or_make
 from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError, tls_context
-from doorman.scheduler.extenders.extender import Extender, ExtenderRefused, ExtenderTls, Opinion
+from doorman.scheduler.extenders.extender import Extender, ExtenderTls
+from doorman.scheduler.extenders.extender_result import ExtenderRejection, ExtenderResult
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Placed
 from support.extender import FakeExtender
 from support.scheduling import make_pod
@@ -47,8 +48,10 @@ def ask(question: Callable[[ExtenderCaller], Awaitable[T]]) -> T:
     return asyncio.run(main())
 
 
-def opinion(*extenders: Extender) -> Opinion | str:
-    return ask(lambda caller: caller.opinion(AskExtenders(pod=POD, profile="x", extenders=extenders, nodes=NODES)))
+def result(*extenders: Extender) -> ExtenderResult | str:
+    return ask(
+        lambda caller: caller.extender_result(AskExtenders(pod=POD, profile="x", extenders=extenders, nodes=NODES))
+    )
 
 
 def names(args: dict[str, Any]) -> list[str]:
@@ -62,8 +65,8 @@ def test_filter_is_sent_whole_objects_and_keeps_what_comes_back() -> None:
             "FailedNodes": {"b": "full"},
         }
     ) as fake:
-        found = opinion(Extender(url_prefix=fake.url, filter_verb="filter"))
-    assert found == Opinion(kept=frozenset({"a", "c"}), refused={"b": ExtenderRefused("full", False)})
+        found = result(Extender(url_prefix=fake.url, filter_verb="filter"))
+    assert found == ExtenderResult(kept=frozenset({"a", "c"}), rejected={"b": ExtenderRejection("full", False)})
     ((verb, args),) = fake.asked
     assert verb == "filter"
     assert args["Pod"] == documents("pods", "default", "p")
@@ -74,9 +77,9 @@ def test_filter_is_sent_whole_objects_and_keeps_what_comes_back() -> None:
 def test_filter_by_names_in_any_case_with_final_reasons() -> None:
     answer = {"nodenames": ["c"], "failedNodes": {"a": "x", "b": "y"}, "failedAndUnresolvableNodes": {"a": "never"}}
     with FakeExtender(filter=lambda _: answer) as fake:
-        found = opinion(Extender(url_prefix=f"{fake.url}/", filter_verb="filter", node_cache_capable=True))
-    assert found == Opinion(
-        kept=frozenset({"c"}), refused={"a": ExtenderRefused("never", True), "b": ExtenderRefused("y", False)}
+        found = result(Extender(url_prefix=f"{fake.url}/", filter_verb="filter", node_cache_capable=True))
+    assert found == ExtenderResult(
+        kept=frozenset({"c"}), rejected={"a": ExtenderRejection("never", True), "b": ExtenderRejection("y", False)}
     )
     assert fake.asked[0][1]["NodeNames"] == ["a", "b", "c"]
     assert fake.asked[0][1]["Nodes"] is None
@@ -90,7 +93,7 @@ def test_extenders_filter_what_the_one_before_left_and_scores_add_up() -> None:
         filter=lambda args: {"NodeNames": args["NodeNames"]},
         prioritize=lambda _: [{"host": "c", "score": 10}],
     ) as second:  # fmt: skip
-        found = opinion(
+        found = result(
             *(
                 Extender(
                     url_prefix=fake.url, filter_verb="filter", prioritize_verb="prioritize", weight=weight,
@@ -99,7 +102,7 @@ def test_extenders_filter_what_the_one_before_left_and_scores_add_up() -> None:
                 for fake, weight in ((first, 1), (second, 2))
             )
         )  # fmt: skip
-    assert found == Opinion(kept=frozenset({"b", "c"}), scores={"b": 50, "c": 50 + 200})
+    assert found == ExtenderResult(kept=frozenset({"b", "c"}), scores={"b": 50, "c": 50 + 200})
     assert second.asked[0][1]["NodeNames"] == ["b", "c"]
 
 
@@ -108,7 +111,7 @@ def test_single_node_is_not_scored() -> None:
         extender = Extender(
             url_prefix=fake.url, filter_verb="filter", prioritize_verb="p", weight=1, node_cache_capable=True
         )
-        assert opinion(extender) == Opinion(kept=frozenset({"a"}))
+        assert result(extender) == ExtenderResult(kept=frozenset({"a"}))
 
 
 @pytest.mark.parametrize(
@@ -128,11 +131,11 @@ def test_single_node_is_not_scored() -> None:
 @pytest.mark.parametrize("ignorable", [pytest.param(False, id="counts"), pytest.param(True, id="ignorable")])
 def test_filter_that_fails(answer: Any, fault: str, ignorable: bool) -> None:
     with FakeExtender(filter=lambda _: answer) as fake:
-        found = opinion(
+        found = result(
             Extender(url_prefix=fake.url, filter_verb="filter", node_cache_capable=True, ignorable=ignorable)
         )
     if ignorable:
-        assert found == Opinion(kept=frozenset(NODES))
+        assert found == ExtenderResult(kept=frozenset(NODES))
     else:
         assert isinstance(found, str)
         assert found.startswith(fault.format(url=fake.url))
@@ -141,12 +144,12 @@ def test_filter_that_fails(answer: Any, fault: str, ignorable: bool) -> None:
 @pytest.mark.parametrize("answer", [500, {}, [7], [{"Host": "a", "Score": "many"}]], ids=repr)
 def test_scores_that_cannot_be_had_do_not_count(answer: Any) -> None:
     with FakeExtender(prioritize=lambda _: answer) as fake:
-        found = opinion(Extender(url_prefix=fake.url, prioritize_verb="prioritize", weight=1))
-    assert found == Opinion(kept=frozenset(NODES))
+        found = result(Extender(url_prefix=fake.url, prioritize_verb="prioritize", weight=1))
+    assert found == ExtenderResult(kept=frozenset(NODES))
 
 
 def test_extender_that_is_not_there() -> None:
-    found = opinion(Extender(url_prefix="http://127.0.0.1:9", filter_verb="filter"))
+    found = result(Extender(url_prefix="http://127.0.0.1:9", filter_verb="filter"))
     assert isinstance(found, str)
     assert found.startswith('Post "http://127.0.0.1:9/filter": ')
 
@@ -158,12 +161,12 @@ def test_extender_that_takes_too_long() -> None:
 
     over = asyncio.Event()
 
-    async def main() -> Opinion | str:
+    async def main() -> ExtenderResult | str:
         server = await asyncio.start_server(silent, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         extender = Extender(url_prefix=f"http://127.0.0.1:{port}", filter_verb="f", timeout_seconds=0.05)
         caller = ExtenderCaller(documents, find_pod)
-        found = await caller.opinion(AskExtenders(pod=POD, profile="x", extenders=(extender,), nodes=NODES))
+        found = await caller.extender_result(AskExtenders(pod=POD, profile="x", extenders=(extender,), nodes=NODES))
         over.set()
         await caller.close()
         server.close()
@@ -238,7 +241,7 @@ def test_pod_that_has_gone_is_sent_as_it_was_known() -> None:
         ask_extenders = AskExtenders(
             pod=stranger, profile="x", extenders=(Extender(url_prefix=fake.url, filter_verb="filter"),), nodes=NODES
         )
-        ask(lambda caller: caller.opinion(ask_extenders))
+        ask(lambda caller: caller.extender_result(ask_extenders))
     assert fake.asked[0][1]["Pod"]["metadata"] == {"name": "p", "namespace": "default", "uid": "other"}
 
 
@@ -269,8 +272,8 @@ def test_https(tmp_path: Path, trust: str, answers: bool) -> None:
     }[trust]
     with FakeExtender(tls=context, filter=lambda _: {"NodeNames": ["a"]}) as fake:
         extender = Extender(url_prefix=fake.url, filter_verb="filter", node_cache_capable=True, tls=tls)
-        found = opinion(extender)
-    assert isinstance(found, Opinion) is answers
+        found = result(extender)
+    assert isinstance(found, ExtenderResult) is answers
     assert answers or "certificate verify failed" in str(found)
 
 

@@ -10,7 +10,7 @@ from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.config.scheduler_config import Profile
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
-from doorman.scheduler.extenders.extender import EXTENDER
+from doorman.scheduler.extenders.extender_result import EXTENDER
 from doorman.scheduler.framework import ActionType, EventResource, Hint, PreFilterReject, Scope, always
 from support.scheduling import make_pod
 

@@ -1,21 +1,9 @@
-"""Who is asked about which pod, and what an opinion means for nodes."""
+"""Who is asked about which pod, and in which order."""
 
 import pytest
 
-from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
-from doorman.scheduler.cache.resource_ids import ResourceIds
-from doorman.scheduler.extenders.extender import (
-    Extender,
-    ExtenderRefused,
-    ManagedResource,
-    Opinion,
-    OpinionFilter,
-    in_turn,
-    weighted_score,
-)
-from doorman.scheduler.framework import FINAL
-from support.scheduling import make_node, make_pod
+from doorman.scheduler.extenders.extender import Extender, ManagedResource, in_turn
+from support.scheduling import make_pod
 
 GPU = (ManagedResource(name="example.com/gpu"),)
 
@@ -45,29 +33,3 @@ def test_who_may_be_ignored_is_asked_last() -> None:
         [Extender(url_prefix="a", ignorable=True), Extender(url_prefix="b"), Extender(url_prefix="c")]
     )]  # fmt: skip
     assert names == [("b", False), ("c", False), ("a", True)]
-
-
-def test_opinion_over_rows() -> None:
-    resources = ResourceIds()
-    cluster = ClusterState(resources, ShapeTable(resources))
-    for name in ("kept", "no", "never", "left-out"):
-        cluster.set_node(make_node(name))
-    opinion = Opinion(
-        kept=frozenset({"kept", "gone"}),
-        refused={
-            "no": ExtenderRefused("full", False),
-            "never": ExtenderRefused("broken", True),
-            "gone": ExtenderRefused("x", True),
-        },
-    )
-    found = OpinionFilter(cluster, opinion)
-    codes = [int(found.codes(row)) for row in range(4)]
-    assert codes[0] == 0
-    assert [bool(code & FINAL) for code in codes] == [False, False, True, True]
-    assert [list(found.reasons(code)) for code in codes[1:]] == [["full"], ["broken"], []]
-    assert [detail.reason for detail in found.details(1)] == ["full"]
-    assert found.details(0) == ()
-
-
-def test_scores_count_ten_times_the_weight() -> None:
-    assert weighted_score(10, 1) == 100

@@ -8,7 +8,7 @@ from doorman.base.histograms import LabelledHistograms
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.framework import ActionType, ClusterEvent, EventResource, Hint
-from doorman.scheduler.queue.queued_pod import Place, QueuedPod
+from doorman.scheduler.queue.queued_pod import QueuedPod, SubQueue
 from doorman.scheduler.queue.queueing_hints import QueueingHints
 from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
 from support.scheduling import make_pod
@@ -73,11 +73,11 @@ def test_penalty_doubles_up_to_its_maximum(rejections: int, seconds: int) -> Non
     line.reject("p", 100.0)
     line.add("busy", 100.0, priority=1)
     line.queue.happened(NODE_ADDED, 100.0)
-    assert queued.place is Place.BACKOFF
+    assert queued.sub_queue is SubQueue.BACKOFF
     line.queue.flush(100.0 + seconds)
-    assert queued.place is Place.BACKOFF, "it is backing off through the whole second of expiry"
+    assert queued.sub_queue is SubQueue.BACKOFF, "it is backing off through the whole second of expiry"
     line.queue.flush(100.0 + seconds + 1)
-    assert queued.place is Place.ACTIVE
+    assert queued.sub_queue is SubQueue.ACTIVE
 
 
 def test_penalty_of_fractions_is_cut_to_seconds_rule_1() -> None:
@@ -87,9 +87,9 @@ def test_penalty_of_fractions_is_cut_to_seconds_rule_1() -> None:
     line.reject("p", 100.9)
     line.queue.happened(NODE_ADDED, 100.9)
     line.queue.flush(101.999)
-    assert queued.place is Place.BACKOFF
+    assert queued.sub_queue is SubQueue.BACKOFF
     line.queue.flush(102.0)
-    assert queued.place is Place.ACTIVE
+    assert queued.sub_queue is SubQueue.ACTIVE
 
 
 def test_maximum_of_zero_disables_backoff() -> None:
@@ -98,7 +98,7 @@ def test_maximum_of_zero_disables_backoff() -> None:
     line.pop(0.0)
     line.reject("p", 1.0)
     line.queue.happened(NODE_ADDED, 1.0)
-    assert queued.place is Place.ACTIVE
+    assert queued.sub_queue is SubQueue.ACTIVE
 
 
 def test_backoff_only_delays_while_others_wait_rule_3() -> None:
@@ -155,7 +155,7 @@ def test_event_moves_a_pod(rejectors: set[str], event: ClusterEvent, helps: bool
     line.pop(0.0)
     line.reject("p", 0.0, frozenset(rejectors))
     line.queue.happened(event, 0.0)
-    assert (queued.place is not Place.UNSCHEDULABLE) is moved
+    assert (queued.sub_queue is not SubQueue.UNSCHEDULABLE) is moved
 
 
 def test_event_for_lower_priorities_leaves_higher_ones_waiting() -> None:
@@ -165,7 +165,7 @@ def test_event_for_lower_priorities_leaves_higher_ones_waiting() -> None:
         line.pop(0.0)
         line.reject(name, 0.0)
     line.queue.happened(NODE_ADDED, 0.0, priority_max=5)
-    assert (high.place, low.place) == (Place.UNSCHEDULABLE, Place.BACKOFF)
+    assert (high.sub_queue, low.sub_queue) == (SubQueue.UNSCHEDULABLE, SubQueue.BACKOFF)
 
 
 def test_gated_pod_remembers_what_it_missed_rule_6() -> None:
@@ -179,9 +179,9 @@ def test_gated_pod_remembers_what_it_missed_rule_6() -> None:
     assert not queued.missed_event, "its gate did not ask for added nodes"
     line.gated.clear()
     line.queue.ungate("p", 0.0)
-    assert queued.place is Place.UNSCHEDULABLE
+    assert queued.sub_queue is SubQueue.UNSCHEDULABLE
     line.queue.happened(NODE_ADDED, 0.0)
-    assert queued.place is Place.BACKOFF
+    assert queued.sub_queue is SubQueue.BACKOFF
 
 
 def test_new_pod_with_a_shut_gate_waits_and_goes_on_when_it_opens_rule_6() -> None:
@@ -191,7 +191,7 @@ def test_new_pod_with_a_shut_gate_waits_and_goes_on_when_it_opens_rule_6() -> No
     assert line.pop(0.0) == ""
     line.gated.clear()
     line.queue.ungate("p", 1.0)
-    assert queued.place is Place.ACTIVE
+    assert queued.sub_queue is SubQueue.ACTIVE
 
 
 def test_pod_that_nothing_may_wake_is_tried_again_after_its_penalty_and_not_early() -> None:

@@ -8,7 +8,7 @@ from doorman.api.views.meta import to_view
 from doorman.api.views.storage.csi import CSI_DRIVERS, STORAGE_CAPACITIES, CsiDriver, CsiStorageCapacity
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.scheduler.config.scheduler_config import STORAGE_SHAPE
-from doorman.scheduler.cycle.resource_scores import ratio_table
+from doorman.scheduler.plugins.resource_scores import ratio_table
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings, StaticBinding
 from doorman.scheduler.volumes.storage_scores import storage_score
 from doorman.scheduler.volumes.volume_state import VolumeState

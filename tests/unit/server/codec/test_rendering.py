@@ -11,10 +11,9 @@ from doorman.api.kinds import builtin_kinds
 from doorman.api.views.meta import Object
 from doorman.base.errors import ApiError
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes
-from doorman.server.codec.list_bodies import PIECE_BYTES
+from doorman.server.codec.list_bodies import PIECE_BYTES, Page
 from doorman.server.codec.negotiation import Accepted
 from doorman.server.codec.rendering import Renderer
-from doorman.server.listing import Page
 from doorman.server.request import Response
 from doorman.store.store_contract import Entry
 

@@ -20,8 +20,7 @@ from doorman.api.views.storage.volume_classes import StorageClass
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
 from doorman.scheduler.cache.pod_shapes import Shape
-from doorman.scheduler.config.scheduler_config import BINDING_TIMEOUT_SECONDS, STORAGE_SHAPE
-from doorman.scheduler.cycle.resource_scores import ShapePoint, ratio_table
+from doorman.scheduler.config.scheduler_config import BINDING_TIMEOUT_SECONDS, STORAGE_SHAPE, ShapePoint
 from doorman.scheduler.framework import (
     FINAL,
     ActionType,
@@ -34,6 +33,7 @@ from doorman.scheduler.framework import (
     PreFilterReject,
     always,
 )
+from doorman.scheduler.plugins.resource_scores import ratio_table
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims, pod_volume_claims
 from doorman.scheduler.volumes.storage_scores import storage_score

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 
 from doorman.scheduler.cache.node_columns import Column
+from doorman.scheduler.config.scheduler_config import ShapePoint
 from doorman.scheduler.framework import SCORE_MAX
 
 C = TypeVar("C", int, Column)
@@ -34,12 +35,6 @@ class Share(msgspec.Struct, frozen=True):
     used: Any  # a Column or an int: msgspec checks nothing here and the functions below are generic
     cap: Any
     weight: int = 1
-
-
-class ShapePoint(msgspec.Struct, frozen=True):
-    utilization: int
-    score: int
-    """0 to 10, as written in the configuration."""
 
 
 def least_allocated(used: C, cap: C) -> C:

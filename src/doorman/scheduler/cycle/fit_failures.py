@@ -4,8 +4,7 @@ from typing import Final
 
 import msgspec
 
-from doorman.scheduler.cycle.attempts import FitError
-from doorman.scheduler.preemption.preemption_evaluator import PostFilterResult
+from doorman.scheduler.cycle.attempts import FitError, PostFilterResult
 from doorman.scheduler.queue.queued_pod import QueuedPod
 
 FAILURES_MAX: Final = 1024

@@ -6,7 +6,7 @@ from typing import Final
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.plan.plan_result import PendingPod
-from doorman.plan.pod_departures import OwnerOf
+from doorman.plan.trails.pod_departures import OwnerOf
 from doorman.plan.trails.pod_trail import PodTrail
 from doorman.scheduler.explain.explanation import Group
 from doorman.scheduler.scheduler import Scheduler

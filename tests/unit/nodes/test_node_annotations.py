@@ -2,7 +2,7 @@
 
 import pytest
 
-from doorman.nodes.status.node_annotations import (
+from doorman.nodes.node_annotations import (
     STARTUP,
     is_simulated,
     node_annotation_errors,

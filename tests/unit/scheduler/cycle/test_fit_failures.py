@@ -6,9 +6,9 @@ import pytest
 
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
+from doorman.scheduler.cycle import fit_failures
+from doorman.scheduler.cycle.fit_failures import FitFailure, FitFailures
 from doorman.scheduler.outcomes import Victim
-from doorman.scheduler.queue import fit_failures
-from doorman.scheduler.queue.fit_failures import FitFailure, FitFailures
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from support.scheduling import make_pod
 

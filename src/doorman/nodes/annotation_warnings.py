@@ -10,8 +10,8 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.client.actions import RecordEvent
 from doorman.nodes.devices.simulated_devices import device_annotation_errors
-from doorman.nodes.status.kubelet_writes import node_event, pod_event
-from doorman.nodes.status.node_annotations import PREFIX, node_annotation_errors, pod_annotation_errors
+from doorman.nodes.kubelet_writes import node_event, pod_event
+from doorman.nodes.node_annotations import PREFIX, node_annotation_errors, pod_annotation_errors
 
 REASON: Final = "InvalidSimulation"
 

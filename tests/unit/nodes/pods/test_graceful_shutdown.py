@@ -5,19 +5,18 @@ import pytest
 
 from doorman.api.views.meta import Condition
 from doorman.api.views.pods import Pod
-from doorman.nodes.pods.pod_admission import CRITICAL_PRIORITY
-from doorman.nodes.status.graceful_shutdown import (
+from doorman.nodes.node_annotations import ShutdownPeriods, parse_shutdown_periods
+from doorman.nodes.pods.graceful_shutdown import (
     BEGUN,
     CANCELLED,
-    Periods,
     Shutdowns,
     decide_plan,
-    parse_periods,
     terminated_body,
 )
+from doorman.nodes.pods.pod_admission import CRITICAL_PRIORITY
 from support.objects import pod
 
-PERIODS = Periods(total_seconds=30, critical_seconds=10)
+PERIODS = ShutdownPeriods(total_seconds=30, critical_seconds=10)
 
 
 def view(name: str, termination: str = "", *, critical: bool = False, grace: int = 30) -> Pod:
@@ -35,18 +34,18 @@ def view(name: str, termination: str = "", *, critical: bool = False, grace: int
     ("text", "expected"),
     [
         pytest.param("30s/10s", PERIODS, id="1-both"),
-        pytest.param("30s", Periods(total_seconds=30), id="1-none-for-critical-pods"),
-        pytest.param("0s", Periods(total_seconds=0), id="1-switched-off"),
+        pytest.param("30s", ShutdownPeriods(total_seconds=30), id="1-none-for-critical-pods"),
+        pytest.param("0s", ShutdownPeriods(total_seconds=0), id="1-switched-off"),
     ],
 )
-def test_periods(text: str, expected: Periods) -> None:
-    assert parse_periods(text) == expected
+def test_periods(text: str, expected: ShutdownPeriods) -> None:
+    assert parse_shutdown_periods(text) == expected
 
 
 @pytest.mark.parametrize("text", [pytest.param("soon", id="no-duration"), pytest.param("5s/10s", id="part-is-more")])
 def test_periods_that_make_no_sense(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        parse_periods(text)
+        parse_shutdown_periods(text)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ def test_plan(pods: list[Pod], ends: dict[str, float], off: float) -> None:
 
 
 def test_machine_that_is_switched_off_ends_nobody() -> None:
-    plan = decide_plan(Periods(total_seconds=0), [view("a")], 100.0)
+    plan = decide_plan(ShutdownPeriods(total_seconds=0), [view("a")], 100.0)
     assert (plan.ends, plan.off) == ({}, 100.0)
 
 

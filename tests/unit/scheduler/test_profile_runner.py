@@ -6,7 +6,7 @@ import pytest
 
 from doorman.scheduler.config.scheduler_config import DEFAULT_ORDER, Profile, SchedulerConfig
 from doorman.scheduler.cycle.attempts import AttemptedPod, FitError
-from doorman.scheduler.cycle.profile_runner import ProfileRunner
+from doorman.scheduler.profile_runner import ProfileRunner
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from support.scheduling import Desk, make_pod
 

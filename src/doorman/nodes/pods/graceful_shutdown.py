@@ -12,7 +12,6 @@ Rules
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -20,13 +19,13 @@ import msgspec
 from doorman.api.views.meta import Condition
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
-from doorman.base.durations import parse_duration
+from doorman.nodes.node_annotations import ShutdownPeriods
 from doorman.nodes.pods.kubelet_pod_status import disrupted_body
 from doorman.nodes.pods.pod_admission import CRITICAL_PRIORITY, PodRejection
 from doorman.nodes.pods.pod_lifecycle import life_of
+from doorman.nodes.status.simulated_health import NOT_READY_MESSAGE
 
 POWER_OFF_SECONDS: Final = 1.0
-NOT_READY_MESSAGE: Final = "node is shutting down"
 EVENT_REASON: Final = "Shutdown"
 BEGUN: Final = "Shutdown manager detected shutdown event"
 CANCELLED: Final = "Shutdown manager detected shutdown cancellation"
@@ -36,13 +35,6 @@ _REASON: Final = "Terminated"
 _MESSAGE: Final = "Pod was terminated in response to imminent node shutdown."
 
 
-class Periods(msgspec.Struct, frozen=True, kw_only=True):
-    """Rule 1. `critical_seconds` are part of `total_seconds`."""
-
-    total_seconds: float
-    critical_seconds: float = 0.0
-
-
 class ShutdownPlan(msgspec.Struct, frozen=True):
     """When each pod, by uid, has ended, and when the node is off."""
 
@@ -50,24 +42,7 @@ class ShutdownPlan(msgspec.Struct, frozen=True):
     off: Instant
 
 
-@lru_cache(maxsize=256)
-def parse_periods(text: str) -> Periods:
-    """Raises ValueError.
-
-    >>> parse_periods("30s/10s")
-    Periods(total_seconds=30.0, critical_seconds=10.0)
-    """
-    total, _, critical = text.partition("/")
-    periods = Periods(
-        total_seconds=parse_duration(total.strip()),
-        critical_seconds=parse_duration(critical.strip()) if critical else 0.0,
-    )
-    if not 0 <= periods.critical_seconds <= periods.total_seconds:
-        raise ValueError(f'"{text}": the time of critical pods is part of the whole time')
-    return periods
-
-
-def decide_plan(periods: Periods, pods: Iterable[Pod], now: Instant) -> ShutdownPlan:
+def decide_plan(periods: ShutdownPeriods, pods: Iterable[Pod], now: Instant) -> ShutdownPlan:
     """Rules 3 and 4, for the pods that run."""
     if periods.total_seconds <= 0:
         return ShutdownPlan({}, now)
@@ -99,7 +74,13 @@ class Shutdowns:
         self._plans: dict[str, ShutdownPlan] = {}
 
     def follow(
-        self, node: str, periods: Periods | None, pods: Sequence[Pod], now: Instant, *, ready: Condition | None = None
+        self,
+        node: str,
+        periods: ShutdownPeriods | None,
+        pods: Sequence[Pod],
+        now: Instant,
+        *,
+        ready: Condition | None = None,
     ) -> str:
         """Begin, go on with or end a shutdown as the node was told; gives what there is to tell of it, if anything.
 

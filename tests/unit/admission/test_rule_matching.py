@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from doorman.admission.plugin_contract import Operation
-from doorman.admission.webhooks.webhook_matching import is_hidden, matched_resource, rule_matches, selectors_match
+from doorman.admission.rule_matching import is_hidden, matched_resource, rule_matches, selectors_match
 from doorman.api.views.admissionregistration import Rule
 from doorman.api.views.meta import LabelSelector
 

@@ -28,7 +28,10 @@ On a Pod:
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from doorman.api.machinery.quantity import whole_value
 from doorman.base.durations import parse_duration
@@ -77,6 +80,13 @@ LIMIT_DIGITS_MAX: Final = 10
 
 class NodeAnnotationError(ValueError):
     """An annotation that cannot be obeyed; the text says which and why."""
+
+
+class ShutdownPeriods(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a node takes to shut down; `critical_seconds` are part of `total_seconds`."""
+
+    total_seconds: float
+    critical_seconds: float = 0.0
 
 
 def is_simulated(annotations: Mapping[str, str]) -> bool:
@@ -165,6 +175,23 @@ def parse_amount(text: str) -> int:
     if amount < 0:
         raise NodeAnnotationError(f'must not be negative: "{text}"')
     return amount
+
+
+@lru_cache(maxsize=256)
+def parse_shutdown_periods(text: str) -> ShutdownPeriods:
+    """Raises ValueError.
+
+    >>> parse_shutdown_periods("30s/10s")
+    ShutdownPeriods(total_seconds=30.0, critical_seconds=10.0)
+    """
+    total, _, critical = text.partition("/")
+    periods = ShutdownPeriods(
+        total_seconds=parse_duration(total.strip()),
+        critical_seconds=parse_duration(critical.strip()) if critical else 0.0,
+    )
+    if not 0 <= periods.critical_seconds <= periods.total_seconds:
+        raise ValueError(f'"{text}": the time of critical pods is part of the whole time')
+    return periods
 
 
 def seconds_or(annotations: Mapping[str, str], annotation: str, otherwise: float) -> float:

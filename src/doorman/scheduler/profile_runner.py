@@ -10,7 +10,7 @@ from doorman.scheduler.claim_states import ClaimStates
 from doorman.scheduler.config.scheduler_config import Profile
 from doorman.scheduler.cycle.attempts import Fit, FitError
 from doorman.scheduler.cycle.profile_plugins import ProfilePlugins
-from doorman.scheduler.cycle.scheduling_cycle import Cycle
+from doorman.scheduler.cycle.scheduling_cycle import SchedulingCycle
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.explain.explainer import Explainer
 from doorman.scheduler.framework import Plugin
@@ -19,9 +19,9 @@ from doorman.scheduler.plugins.default_preemption import DefaultPreemption
 from doorman.scheduler.plugins.dynamic_resources import DynamicResources
 from doorman.scheduler.plugins.volumes.volume_binding import VolumeBinding
 from doorman.scheduler.preemption.budgets import Budgets
-from doorman.scheduler.preemption.nominator import Nominator
 from doorman.scheduler.preemption.pending_preemptions import PendingPreemptions
 from doorman.scheduler.preemption.preemption_evaluator import PreemptionEvaluator
+from doorman.scheduler.queue.nominator import Nominator
 from doorman.scheduler.queue.queued_pod import QueuedPod
 from doorman.scheduler.volumes.pod_volume_bindings import PodVolumeBindings
 
@@ -41,7 +41,7 @@ class SharedState(msgspec.Struct, frozen=True, kw_only=True):
 class ProfileRunner(msgspec.Struct, frozen=True):
     profile: Profile
     plugins: ProfilePlugins
-    cycle: Cycle
+    cycle: SchedulingCycle
     preemption: PreemptionEvaluator | None
     explainer: Explainer
     devices: DynamicResources | None = None
@@ -65,7 +65,7 @@ class ProfileRunner(msgspec.Struct, frozen=True):
     def rejected_by(self, plugin: str, fit_error: FitError) -> Callable[[int], bool]:
         """Whether the plugin was the first to say no to a row."""
         index = next(at for at, each in enumerate(self.plugins.filters) if each.name == plugin)
-        return lambda row: Cycle.plugin_index(int(fit_error.verdicts[row])) == index
+        return lambda row: SchedulingCycle.plugin_index(int(fit_error.verdicts[row])) == index
 
 
 def make_runner(profile: Profile, others: Mapping[str, Plugin], state: SharedState) -> ProfileRunner:
@@ -83,7 +83,7 @@ def make_runner(profile: Profile, others: Mapping[str, Plugin], state: SharedSta
         )
     )
     plugins = ProfilePlugins(profile, {**own, **others})
-    cycle = Cycle(plugins, state.cluster, state.nominator)
+    cycle = SchedulingCycle(plugins, state.cluster, state.nominator)
     preemption = None
     if DefaultPreemption.name in profile.post_filters:
         preemption = PreemptionEvaluator(

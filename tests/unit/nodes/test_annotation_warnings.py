@@ -6,7 +6,7 @@ import msgspec
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
-from doorman.nodes.status.annotation_warnings import AnnotationWarnings
+from doorman.nodes.annotation_warnings import AnnotationWarnings
 from support.objects import pod
 
 

@@ -4,7 +4,7 @@ from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import CPU_INDEX, ResourceIds
-from doorman.scheduler.preemption.nominator import OVERLAYS_MAX, Nominator
+from doorman.scheduler.queue.nominator import OVERLAYS_MAX, Nominator
 from support.scheduling import make_node, make_pod
 
 

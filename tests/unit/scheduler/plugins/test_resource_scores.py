@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from doorman.scheduler.cycle.resource_scores import (
-    ShapePoint,
+from doorman.scheduler.config.scheduler_config import ShapePoint
+from doorman.scheduler.plugins.resource_scores import (
     Share,
     average,
     average_of_positive,

@@ -3,7 +3,8 @@
 import pytest
 
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
-from doorman.scheduler.extenders.extender import Extender, ExtenderRefused, ManagedResource, Opinion
+from doorman.scheduler.extenders.extender import Extender, ManagedResource
+from doorman.scheduler.extenders.extender_result import ExtenderRejection, ExtenderResult
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Outcome, Placed, Rejected
 from support.scheduling import Desk, make_pod
 
@@ -30,8 +31,8 @@ def begin(desk: Desk, name: str = "p") -> AskExtenders:
     return outcome
 
 
-def heard(desk: Desk, opinion: Opinion | str) -> Outcome | None:
-    return desk.scheduler.extender_decisions.heard(opinion, desk.now)
+def answered(desk: Desk, result: ExtenderResult | str) -> Outcome | None:
+    return desk.scheduler.extender_decisions.on_filter_result(result, desk.now)
 
 
 def test_extenders_are_asked_about_the_nodes_that_filters_leave(desk: Desk) -> None:
@@ -46,21 +47,21 @@ def test_nothing_else_is_decided_until_they_are_heard(desk: Desk) -> None:
     desk.pod("other")
     assert desk.run() == []
     assert desk.scheduler.next_wake() is None
-    heard(desk, Opinion(kept=frozenset({"a"})))
+    answered(desk, ExtenderResult(kept=frozenset({"a"})))
     (outcome,) = desk.run()
     assert outcome.pod.metadata.name == "other"
 
 
 def test_best_of_the_nodes_that_are_kept_by_all_scores(desk: Desk) -> None:
     begin(desk)
-    placed = heard(desk, Opinion(kept=frozenset({"b", "c"}), scores={"c": 100, "a": 1000}))
+    placed = answered(desk, ExtenderResult(kept=frozenset({"b", "c"}), scores={"c": 100, "a": 1000}))
     assert isinstance(placed, Placed)
     assert (placed.node, placed.feasible_nodes) == ("c", 2)
 
 
 def test_single_node_that_is_kept_is_not_scored(desk: Desk) -> None:
     begin(desk)
-    placed = heard(desk, Opinion(kept=frozenset({"b"})))
+    placed = answered(desk, ExtenderResult(kept=frozenset({"b"})))
     assert isinstance(placed, Placed)
     assert (placed.node, placed.score) == ("b", 0)
 
@@ -68,8 +69,8 @@ def test_single_node_that_is_kept_is_not_scored(desk: Desk) -> None:
 def test_reasons_of_extenders_are_counted_with_the_others(desk: Desk) -> None:
     desk.node("d", taints="k:NoSchedule")
     begin(desk)
-    refused = {"a": ExtenderRefused("no gpu left", False), "b": ExtenderRefused("no gpu left", False)}
-    rejected = heard(desk, Opinion(kept=frozenset(), refused=refused))
+    by_node = {"a": ExtenderRejection("no gpu left", False), "b": ExtenderRejection("no gpu left", False)}
+    rejected = answered(desk, ExtenderResult(kept=frozenset(), rejected=by_node))
     assert isinstance(rejected, Rejected)
     assert rejected.message.startswith("0/4 nodes are available: 1 node(s) had untolerated taint(s), 2 no gpu left. ")
     assert desk.scheduler.statistics.unschedulable() == {
@@ -80,7 +81,7 @@ def test_reasons_of_extenders_are_counted_with_the_others(desk: Desk) -> None:
 
 def test_pod_that_extenders_refused_is_tried_again_whatever_happens(desk: Desk) -> None:
     begin(desk)
-    heard(desk, Opinion(kept=frozenset(), refused={"a": ExtenderRefused("full", True)}))
+    answered(desk, ExtenderResult(kept=frozenset(), rejected={"a": ExtenderRejection("full", True)}))
     desk.now += 5
     assert desk.run() == []
     desk.node("a", labels={"any": "change"})
@@ -90,7 +91,7 @@ def test_pod_that_extenders_refused_is_tried_again_whatever_happens(desk: Desk) 
 
 def test_failure_of_an_extender_is_an_error(desk: Desk) -> None:
     begin(desk)
-    rejected = heard(desk, "cannot reach it")
+    rejected = answered(desk, "cannot reach it")
     assert isinstance(rejected, Rejected)
     assert (rejected.reason, rejected.message, rejected.nominated) == ("SchedulerError", "cannot reach it", "")
     assert desk.scheduler.statistics.pending()["backoff"] == 1
@@ -99,7 +100,7 @@ def test_failure_of_an_extender_is_an_error(desk: Desk) -> None:
 def test_pod_that_has_gone_is_not_decided_upon(desk: Desk) -> None:
     begin(desk)
     desk.remove_pod("p")
-    assert heard(desk, Opinion(kept=frozenset({"a"}))) is None
+    assert answered(desk, ExtenderResult(kept=frozenset({"a"}))) is None
     assert not desk.scheduler.extender_decisions.is_open
 
 
@@ -107,7 +108,7 @@ def test_node_that_has_filled_up_meanwhile_is_not_chosen(desk: Desk) -> None:
     desk.pod("p", requests={"cpu": "3"})
     desk.run()
     desk.put_pod(make_pod("squatter", node="a", requests={"cpu": "3"}))
-    placed = heard(desk, Opinion(kept=frozenset({"a", "b"}), scores={"a": 1000}))
+    placed = answered(desk, ExtenderResult(kept=frozenset({"a", "b"}), scores={"a": 1000}))
     assert isinstance(placed, Placed)
     assert placed.node == "b"
 
@@ -132,8 +133,8 @@ def test_nobody_leaves_for_a_pod_that_only_extenders_refuse(desk: Desk) -> None:
     desk.pod("low", node="a", requests={"cpu": "1"})
     desk.pod("p", priority=9)
     desk.run()
-    refused = {name: ExtenderRefused("no gpu left", False) for name in ("a", "b", "c")}
-    rejected = heard(desk, Opinion(kept=frozenset(), refused=refused))
+    by_node = {name: ExtenderRejection("no gpu left", False) for name in ("a", "b", "c")}
+    rejected = answered(desk, ExtenderResult(kept=frozenset(), rejected=by_node))
     assert isinstance(rejected, Rejected)
     assert rejected.message == (
         "0/3 nodes are available: 3 no gpu left. "
@@ -159,7 +160,7 @@ def test_extenders_are_asked_who_must_leave(desk: Desk) -> None:
 def test_only_candidates_that_extenders_leave_are_cleared(desk: Desk) -> None:
     ask_extenders = preempting(desk)
     left = [one for one in ask_extenders.candidates if one.node == "b"]
-    rejected = desk.scheduler.extender_decisions.heard_of_victims(left, desk.now)
+    rejected = desk.scheduler.extender_decisions.on_preemption_result(left, desk.now)
     assert isinstance(rejected, Rejected)
     assert (rejected.node, rejected.nominated) == ("b", "b")
     assert [victim.pod.metadata.name for victim in rejected.victims] == ["low-b"]
@@ -180,7 +181,7 @@ def test_only_candidates_that_extenders_leave_are_cleared(desk: Desk) -> None:
 )
 def test_nobody_leaves(desk: Desk, answer: list[NodeVictims] | str, message: str) -> None:
     preempting(desk)
-    rejected = desk.scheduler.extender_decisions.heard_of_victims(answer, desk.now)
+    rejected = desk.scheduler.extender_decisions.on_preemption_result(answer, desk.now)
     assert isinstance(rejected, Rejected)
     assert rejected.message.endswith(message)
     assert (rejected.victims, rejected.nominated) == ((), None)

@@ -25,7 +25,7 @@ _NO_CONTENT: Final = frozenset(("bindings", "events.events.k8s.io", "localsubjec
 """Namespaced, but nothing of theirs is stored under their own name."""
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
+class ControllerContext(msgspec.Struct, frozen=True, kw_only=True):
     """What controllers are built from."""
 
     informers: Informers
