@@ -17,8 +17,8 @@ from doorman.store.store_contract import ABSENT, Conflict, Store, StoreEvent, Wr
 
 TRIES_MAX: Final = 100
 
-Undo = Callable[[], Awaitable[None] | None]
-"""Gives back what a proposal took (an address, a port) and did not come to keep."""
+FollowUp = Callable[[], Awaitable[None] | None]
+"""Something that is done when it is known what became of a proposal."""
 
 SERVERS_FAULT: Final = 500
 
@@ -30,14 +30,17 @@ class Proposed(msgspec.Struct, frozen=True, gc=False):
     value: bytes | None
     """None: the object goes."""
     expected: int
-    undo: Undo | None = None
+    on_abort: FollowUp | None = None
+    """Gives back what the proposal took (an address, a port) and did not come to keep."""
     is_bounded: bool = False
     """Somebody has looked at the size of the value already."""
-    then: Undo | None = None
-    """Gives back, once it is written, what the object had and has no longer."""
+    after_commit: FollowUp | None = None
+    """Gives back what the object had and has no longer."""
+    shown_first: bytes | None = None
+    """Of an object that goes: how watchers see it before that."""
 
 
-class Committed(msgspec.Struct, frozen=True, gc=False):
+class CommitResult(msgspec.Struct, frozen=True, gc=False):
     proposed: Proposed
     event: StoreEvent | None
     """None: it was a dry run."""
@@ -47,12 +50,12 @@ R = TypeVar("R")
 Propose = Callable[[], Awaitable[Proposed | R]]
 """Reads what is there, and gives what is to become of it; or a result, when nothing is to be written."""
 
-Lost = Callable[[Conflict], None]
+OnConflict = Callable[[Conflict], None]
 """Told when somebody was faster; raises when it need not be tried again."""
 
 
-def _try_again(_conflict: Conflict) -> None:
-    """What is there now is proposed upon."""
+def _propose_again(_conflict: Conflict) -> None:
+    """Upon what is there now."""
 
 
 class Committer:
@@ -67,9 +70,9 @@ class Committer:
         caller: Caller,
         *,
         key: str = "",
-        lost: Lost = _try_again,
+        on_conflict: OnConflict = _propose_again,
         is_waited_for: bool = True,
-    ) -> Committed | R:
+    ) -> CommitResult | R:
         """Write what `propose` gives. Who does not wait for it writes something else afterwards, and waits for that.
 
         `key` is what is proposed upon, if anything: a refusal counts only when what was read is durable, and the newest
@@ -79,49 +82,50 @@ class Committer:
             try:
                 proposed = await propose()
             except ApiError:
-                if not (key and await self._was_behind(key)):
+                if not (key and await self._was_stale(key)):
                     raise
                 continue
             if not isinstance(proposed, Proposed):
                 return proposed
-            is_sent = False
             try:
-                if caller.dry_run:
-                    self._check(proposed)
-                    await _done(proposed.undo)
-                    return Committed(proposed, None)
-                value = proposed.value
-                if value is not None and len(value) > STORED_BYTES_MAX and not proposed.is_bounded:
-                    value = bounded(kind, value, is_apply=caller.is_apply)
-                write = Write(proposed.key, value, proposed.expected)
-                is_sent = True
-                is_taken = not is_waited_for and not self._store.is_shared
-                event = self._store.take(write) if is_taken else await self._store.commit(write)
-            except (ApiError, Conflict) as error:
-                if not (is_sent and _is_open(error)):
-                    await _done(proposed.undo)
-                if isinstance(error, ApiError):
-                    raise
+                return await self._write(kind, proposed, caller, is_waited_for=is_waited_for)
+            except Conflict as conflict:
                 try:
-                    lost(error)
+                    on_conflict(conflict)
                 except ApiError:
                     await self._store.refresh(proposed.key)
                     raise
-                continue
-            if proposed.then is not None:
-                await _done(proposed.then)
-            return Committed(proposed, event)
         raise stale(kind.named, name)
 
-    async def write_first(self, write: Write) -> int:
-        """Write what is proposed upon at once, and waited for with that. Its revision, or the one that was there before
-        when somebody else was faster: then what is proposed is proposed again.
-        """
+    async def _write(self, kind: Kind, proposed: Proposed, caller: Caller, *, is_waited_for: bool) -> CommitResult:
+        """Raises `Conflict`. What the proposal took is given back unless it is written, or may be."""
+        is_sent = False
         try:
-            event = await self._store.commit(write) if self._store.is_shared else self._store.take(write)
-        except Conflict:
-            return write.expected
-        return event.revision
+            if caller.dry_run:
+                self._check(proposed)
+                await _done(proposed.on_abort)
+                return CommitResult(proposed, None)
+            value, expected = proposed.value, proposed.expected
+            if value is not None and len(value) > STORED_BYTES_MAX and not proposed.is_bounded:
+                value = bounded(kind, value, is_apply=caller.is_apply)
+            is_sent = True
+            if proposed.shown_first is not None:
+                first = Write(proposed.key, proposed.shown_first, expected)
+                expected = (await self._stored(first, is_waited_for=False)).revision
+            event = await self._stored(Write(proposed.key, value, expected), is_waited_for=is_waited_for)
+        except (ApiError, Conflict) as error:
+            if not (is_sent and _is_outcome_unknown(error)):
+                await _done(proposed.on_abort)
+            raise
+        if proposed.after_commit is not None:
+            await _done(proposed.after_commit)
+        return CommitResult(proposed, event)
+
+    async def _stored(self, write: Write, *, is_waited_for: bool) -> StoreEvent:
+        """What others may write to, too, is always waited for."""
+        if is_waited_for or self._store.is_shared:
+            return await self._store.commit(write)
+        return self._store.take(write)
 
     async def commit_together(self, proposals: Sequence[Proposed]) -> list[StoreEvent | None]:
         """Write what was proposed in this very turn of the loop, upon what was read in it. None: somebody else, who
@@ -138,7 +142,7 @@ class Committer:
         except Conflict:
             return None
 
-    async def _was_behind(self, key: str) -> bool:
+    async def _was_stale(self, key: str) -> bool:
         """Whether somebody else wrote the key before it was read. Returns when what was read is durable."""
         before = self._store.peek(key)
         newest = await self._store.refresh(key)
@@ -151,11 +155,11 @@ class Committer:
             raise Conflict(proposed.key, proposed.expected, current)
 
 
-def _is_open(error: Exception) -> bool:
+def _is_outcome_unknown(error: Exception) -> bool:
     """Whether it may have been written all the same: then nothing of it is given to somebody else."""
     return isinstance(error, ApiError) and error.code >= SERVERS_FAULT
 
 
-async def _done(step: Undo | None) -> None:
+async def _done(step: FollowUp | None) -> None:
     if step is not None and (waiting := step()) is not None:
         await waiting

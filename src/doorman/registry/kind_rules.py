@@ -15,7 +15,7 @@ from doorman.registry.kinds.disabled_pod_fields import drop_disabled_fields
 from doorman.registry.kinds.pod_strategy import settle_addresses
 from doorman.registry.object_size import too_large_to_store
 from doorman.registry.strategies import strategy_of
-from doorman.registry.subresource_object import SubresourceObject
+from doorman.registry.write_target import SubresourceObject, WriteTarget
 from doorman.validation.apiextensions.structural import custom_validator
 from doorman.validation.context import distinct
 from doorman.validation.defaults import DEFAULTERS, WITH_STATUS_DEFAULTS
@@ -58,7 +58,7 @@ class KindRules:
         """Put in the members that are always written, in place."""
         self._schema.complete(doc, self._kinds.stored(kind).type_name, known=old)
 
-    def settle_create(self, kind: Kind, doc: Document, now: Instant) -> None:
+    def before_create(self, kind: Kind, doc: Document, now: Instant) -> None:
         """The last changes of a new object, which has its name now, and whether it is valid."""
         drop_disabled_fields(kind.storage, doc)
         strategy_of(kind).create(kind, doc, now)
@@ -67,10 +67,9 @@ class KindRules:
         if errors:
             raise invalid_object(kind.kind, self._kinds.stored(kind).group, doc["metadata"].get("name", ""), errors)
 
-    def settle_update(
-        self, kind: Kind, name: str, subresource: str, new: Document, old: Document, manager: Manager, now: Instant
-    ) -> None:
+    def before_update(self, target: WriteTarget, new: Document, old: Document, manager: Manager, now: Instant) -> None:
         """The same of an object that is changed. Raises `Unchanged` when it is not."""
+        kind, subresource = target.kind, target.subresource
         strategy = strategy_of(kind)
         seen = strategy.owned(kind, subresource, new, old)
         if seen is not None:
@@ -93,9 +92,9 @@ class KindRules:
         errors += self._validator(kind).update(new, old, self._context(subresource, kind))
         if errors:
             errors = distinct(errors)
-            raise invalid_object(kind.kind, self._kinds.stored(kind).group, name, errors)
+            raise invalid_object(kind.kind, self._kinds.stored(kind).group, target.name, errors)
 
-    def take_back(self, kind: Kind, obj: Document, part: SubresourceObject | None) -> None:
+    def clean_after_webhooks(self, kind: Kind, obj: Document, part: SubresourceObject | None) -> None:
         """What webhooks made of an object, in place: it is looked at as if a client had sent it."""
         try:
             type_name = self._kinds.stored(kind).type_name if part is None else part.type_name

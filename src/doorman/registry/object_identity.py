@@ -5,6 +5,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.storage_keys import storage_key
 from doorman.base.errors import ApiError, GroupResource, bad_request, conflict, invalid, invalid_object, stale
 from doorman.base.go_format import quote
+from doorman.registry.write_target import WriteTarget
 
 _TWICE = (
     ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may "
@@ -44,25 +45,19 @@ def check_place(kind: Kind, namespace: str, name: str, metadata: Document) -> No
 
 
 def check_identity(
-    kind: Kind,
-    namespace: str,
-    name: str,
-    metadata: Document,
-    before: Document,
-    *,
-    is_unconditional: bool,
-    is_patched: bool = False,
+    target: WriteTarget, metadata: Document, before: Document, *, is_unconditional: bool, is_patched: bool = False
 ) -> None:
     """Whether an update is about the object that is stored (`before` is its metadata), in the version that is stored.
 
     `is_unconditional`: it need not say which version it means. `is_patched`: that another object is meant is for
     validation to say, which finds its uid changed.
     """
-    check_place(kind, namespace, name, metadata)
+    kind, name = target.kind, target.name
+    check_place(kind, target.namespace, name, metadata)
     uid = metadata.get("uid", "")
     if uid and uid != before["uid"] and not is_patched:
         there = f"UID in precondition: {uid}, UID in object meta: {before['uid']}"
-        raise conflict(kind.named, name, precondition_failed(storage_key(kind, namespace, name), there))
+        raise conflict(kind.named, name, precondition_failed(storage_key(kind, target.namespace, name), there))
     version = metadata.get("resourceVersion", "")
     if version in ("", "0"):
         if kind.needs_resource_version and not is_unconditional:
@@ -77,13 +72,14 @@ def check_identity(
         raise stale(kind.named, name)
 
 
-def check_part_uid(kind: Kind, subresource: str, name: str, metadata: Document, before: Document) -> None:
+def check_part_uid(target: WriteTarget, metadata: Document, before: Document) -> None:
     """The same of a part of an object that is patched: who makes a whole of it again looks whether it is this one's."""
     uid = metadata.get("uid", "")
     if uid and uid != before["uid"]:
-        resource = GroupResource(kind.named.group, f"{kind.named.resource}/{subresource}")
+        named = target.kind.named
+        resource = GroupResource(named.group, f"{named.resource}/{target.endpoint}")
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {before['uid']}"
-        raise conflict(resource, name, why)
+        raise conflict(resource, target.name, why)
 
 
 def precondition_failed(key: str, why: str) -> str:

@@ -27,6 +27,7 @@ from doorman.registry.clean_documents import SCHEME, Body, kind_mismatch
 from doorman.registry.strategies import strategy_of
 
 JSON_PATCH: Final = "application/json-patch+json"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 _INTERNAL: Final = 'the internal version of group "{}" in scheme {}'

@@ -28,6 +28,7 @@ from doorman.registry.fastpath.object_bytes import ObjectBytes, read, written
 from doorman.registry.fastpath.pod_bytes import set_node
 from doorman.registry.object_identity import precondition_failed
 from doorman.registry.registry import Registry
+from doorman.registry.write_target import WriteTarget
 from doorman.validation.pods.binding import check_binding
 
 _BINDING = GroupResource("", "pods/binding")
@@ -53,13 +54,13 @@ class PodOperations:
         check_binding(binding)
         preview = RequestPreview(user=caller.user, operation=Operation.CREATE, subresource="binding")
         if not self._registry.shortcuts.may_skip_admission(self._pods, preview):
-            await self._registry.proposer.admit(self._pods, namespace, name, "binding", binding, caller)
+            await self._registry.proposer.admit(WriteTarget(self._pods, namespace, name, "binding"), binding, caller)
         now = self._clock.now()
 
         def change(pod: Stored, pod_bytes: ObjectBytes) -> None:
             bind_to(pod.view, pod_bytes, binding, now)
 
-        await self._registry.write_pod(self._pods, namespace, name, change, caller)
+        await self._registry.write_pod(WriteTarget(self._pods, namespace, name), change, caller)
         return success()
 
     async def evict(self, namespace: str, name: str, eviction: Document, caller: Caller) -> Document:
@@ -74,7 +75,7 @@ class PodOperations:
         pod = self._registry.get(self._pods, namespace, name).document()
         if caller.dry_run or options.dry_run:
             caller = msgspec.structs.replace(caller, dry_run=True)
-        await self._registry.proposer.admit(self._pods, namespace, name, "eviction", eviction, caller)
+        await self._registry.proposer.admit(WriteTarget(self._pods, namespace, name, "eviction"), eviction, caller)
         if not _ignores_budgets(pod):
             await self._take_from_budget(pod, namespace, caller)
         now = self._clock.now()
@@ -85,12 +86,13 @@ class PodOperations:
             check_preconditions(self._pods, name, {"metadata": found}, wanted)
             _mark_evicted(pod_bytes, now)
 
-        marked = await self._registry.write_pod(self._pods, namespace, name, mark, caller)
+        target = WriteTarget(self._pods, namespace, name)
+        marked = await self._registry.write_pod(target, mark, caller)
         if wanted.resource_version is not None:
             # It was so when the pod was marked, which made it another one.
             wanted = msgspec.structs.replace(wanted, resource_version=str(marked.revision))
             options = msgspec.structs.replace(options, preconditions=wanted)
-        await self._registry.delete(self._pods, namespace, name, options, caller)
+        await self._registry.delete(target, options, caller)
         return success()
 
     async def _take_from_budget(self, pod: Document, namespace: str, caller: Caller) -> None:
@@ -118,7 +120,7 @@ class PodOperations:
                 return budget
             return decremented(budget, pod["metadata"]["name"], now)
 
-        await self._registry.update(self._budgets, namespace, name, take, caller, subresource="status")
+        await self._registry.update(WriteTarget(self._budgets, namespace, name, "status"), take, caller)
 
 
 def check_streamed(pod: Document, subresource: str, container: str) -> None:

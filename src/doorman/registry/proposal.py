@@ -9,7 +9,8 @@ does not depend on the name, `named` the rest.
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Final
+from functools import partial
+from typing import Final, assert_never
 
 import msgspec
 
@@ -18,7 +19,6 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.raw_members import RAW_MEMBERS, to_written
-from doorman.api.well_known import JOBS
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, invalid_object
 from doorman.base.instants import to_time
@@ -27,14 +27,22 @@ from doorman.registry.admission.admission_phases import AdmissionPhases
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
-from doorman.registry.commit import Undo
-from doorman.registry.fastpath.create_cache import EVENTS, CachedClaim, CachedCreate, CreateCache, Reads
+from doorman.registry.commit import FollowUp
+from doorman.registry.deletion import is_finally_gone
+from doorman.registry.fastpath.create_cache import (
+    CachedClaim,
+    CachedEvent,
+    CachedObject,
+    CachedPod,
+    CreateCache,
+    RecordedReads,
+)
 from doorman.registry.kind_rules import KindRules, Unchanged
-from doorman.registry.kinds.job_strategy import forget_selector
-from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
 from doorman.registry.object_identity import check_identity, check_part_uid, drop_repeated_owners, settle_namespace
 from doorman.registry.object_size import kept_within_bounds
-from doorman.registry.subresource_object import SubresourceObject
+from doorman.registry.strategies import strategy_of
+from doorman.registry.strategy import KindAllocator
+from doorman.registry.write_target import SubresourceObject, WriteTarget
 from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.warnings import warnings_of
@@ -49,7 +57,7 @@ _OWNED_REVIEWS: Final = (
 """Of which the answer says who asked for which field."""
 
 
-class Prepared(msgspec.Struct, kw_only=True):
+class NewObject(msgspec.Struct, kw_only=True):
     """A new object, complete but for its name, its uid and what depends on them."""
 
     kind: Kind
@@ -58,31 +66,37 @@ class Prepared(msgspec.Struct, kw_only=True):
     name: str = ""
     """As the client chose it, or empty."""
     generate_name: str = ""
-    cached: CachedCreate | CachedClaim | None = None
-    """What became of another one that was the same but for its name."""
-    attributes: Attributes | None = None
-    cluster: ClusterReader | None = None
-    weight_bytes: int = 0
-    caller: Caller | None = None
-    key: Hashable | None = None
+
+
+class CachedNewObject(NewObject, kw_only=True):
+    """One of which it is known what becomes of it: another one was the same but for its name."""
+
+    cached: CachedObject
+
+
+class AdmittedNewObject(NewObject, kw_only=True):
+    """One that has gone through defaults and mutating admission."""
+
+    attributes: Attributes
+    cluster: ClusterReader
+    weight_bytes: int
+    caller: Caller
+    cache_key: Hashable | None
     """Under which it may be remembered, with what admission looked up."""
-    reads: Reads | None = None
-    warnings_before: int = 0
+    reads: RecordedReads | None
+    warnings_before: int
 
 
-class NewObject(msgspec.Struct, frozen=True, gc=False):
-    """The kept bytes of a new object, and how to give back what it took should it not be stored."""
+class ProposedObject(msgspec.Struct, frozen=True, gc=False):
+    """What is to be stored, and what follows when it is, or is not."""
 
     value: bytes
-    undo: Undo | None = None
-    is_bounded: bool = False
-
-
-class ChangedObject(msgspec.Struct, frozen=True, gc=False):
-    """What is to be stored in place of what was, and its kept bytes."""
-
-    doc: Document
-    value: bytes
+    """Its kept bytes."""
+    doc: Document = {}
+    on_abort: FollowUp | None = None
+    after_commit: FollowUp | None = None
+    is_bounded: bool = True
+    """It is known to be small enough."""
 
 
 class Proposer:
@@ -92,9 +106,10 @@ class Proposer:
         admission: AdmissionPhases,
         rules: KindRules,
         create_cache: CreateCache,
-        allocators: ServiceAllocators,
+        allocators: Mapping[str, KindAllocator],
         clock: Clock,
     ) -> None:
+        """`allocators` are by the storage of kinds."""
         self._cluster = cluster
         self._admission = admission
         self._rules = rules
@@ -102,15 +117,15 @@ class Proposer:
         self._allocators = allocators
         self._clock = clock
 
-    def prepared_before(self, kind: Kind, namespace: str, caller: Caller) -> Prepared | None:
+    def known(self, kind: Kind, namespace: str, caller: Caller) -> CachedNewObject | None:
         """What the caller has sent, if it was sent before in the same bytes: then it need not be read."""
-        found = self._create_cache.find_body(kind, namespace, caller)
+        found = self._create_cache.find_by_body(kind, namespace, caller)
         if found is None:
             return None
         cached, prefix = found
-        return Prepared(kind=kind, now=self._clock.now(), generate_name=prefix, cached=cached)
+        return CachedNewObject(kind=kind, now=self._clock.now(), generate_name=prefix, cached=cached)
 
-    async def prepare(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Prepared:
+    async def prepare(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> NewObject:
         """`doc` is structurally clean and belongs to what is given back from here on."""
         now = self._clock.now()
         metadata = doc.setdefault("metadata", {})
@@ -119,15 +134,15 @@ class Proposer:
         name, prefix = metadata.get("name", ""), metadata.get("generateName", "")
         key = self._create_cache.key(kind, namespace, doc, caller)
         if key is not None:
-            self._create_cache.note_body(kind, namespace, key, doc, caller)
+            self._create_cache.remember_body(kind, namespace, key, doc, caller)
             cached = self._create_cache.find(key)
             if cached is not None:
-                return Prepared(kind=kind, doc=doc, now=now, name=name, generate_name=prefix, cached=cached)
+                return CachedNewObject(kind=kind, doc=doc, now=now, name=name, generate_name=prefix, cached=cached)
         await in_turn(caller.weight_bytes, self._rules.default, kind, doc)
         # Before admission: what the server adds on the way in is nobody's.
         manager = _manager(caller, "", kind)
         await in_turn(caller.weight_bytes, self._rules.managed.track_create, kind, doc, manager, now)
-        attributes = self._admission.attributes(kind, namespace, caller, Operation.CREATE, doc, None)
+        attributes = self._admission.attributes(WriteTarget(kind, namespace, ""), caller, Operation.CREATE, doc, None)
         reads = self._create_cache.reads() if key is not None else None
         cluster: ClusterReader = reads if reads is not None else self._cluster
         warnings_before = len(attributes.warnings)
@@ -135,7 +150,7 @@ class Proposer:
         if self._admission.is_remote(attributes):
             reads = None
             await self._mutate_remotely(kind, attributes, now)
-        return Prepared(
+        return AdmittedNewObject(
             kind=kind,
             doc=doc,
             now=now,
@@ -145,59 +160,58 @@ class Proposer:
             cluster=cluster,
             weight_bytes=self._rules.weight(kind, caller.weight_bytes),
             caller=caller,
-            key=key,
+            cache_key=key,
             reads=reads,
             warnings_before=warnings_before,
         )
 
-    async def named(self, prepared: Prepared, name: str, uid: str) -> NewObject:
+    async def named(self, new: NewObject, name: str, uid: str) -> ProposedObject:
         """The object under this name. Raises the refusal."""
-        if prepared.cached is not None:
-            return self._named_from_cache(prepared, prepared.cached, name, uid)
-        kind, doc, now, attributes = prepared.kind, prepared.doc, prepared.now, prepared.attributes
-        assert attributes is not None, "what is not cached was looked at by admission"
-        assert prepared.caller is not None, "and somebody asked for it"
+        if isinstance(new, CachedNewObject):
+            return self._named_from_cache(new, name, uid)
+        assert isinstance(new, AdmittedNewObject), "what is not cached was looked at by admission"
+        kind, doc, now, attributes, caller = new.kind, new.doc, new.now, new.attributes, new.caller
         metadata = doc["metadata"]
         if name:
             metadata["name"] = name
         metadata["uid"] = uid
         metadata["creationTimestamp"] = to_time(now)
-        await in_turn(prepared.weight_bytes, self._rules.settle_create, kind, doc, now)
+        await in_turn(new.weight_bytes, self._rules.before_create, kind, doc, now)
         attributes.warnings.extend(_warned(kind, doc, None))
         attributes.obj, attributes.name = doc, metadata["name"]
         is_remote = self._admission.is_remote(attributes)
-        await self._admission.validate(attributes, now, is_remote=is_remote, cluster=prepared.cluster)
-        value = await self._kept(kind, doc, prepared.caller, prepared.weight_bytes)
-        self._admission.limit(attributes, now, prepared.cluster)
-        undo: Undo | None = None
-        if kind.storage == SERVICES:
-            undo = (await self._allocators.assign(doc, None, is_dry_run=prepared.caller.dry_run)).undo
-            value = to_kept_bytes(doc)
-        elif kind.storage == JOBS:
-            undo = lambda: forget_selector(doc)  # noqa: E731  it is said where it is needed
-        if prepared.key is not None and prepared.reads is not None:
-            warned = attributes.warnings[prepared.warnings_before :]
-            self._create_cache.remember(kind, prepared.key, doc, prepared.reads, attributes, warned)
-        return NewObject(value, undo, is_bounded=kind.storage != SERVICES)
+        await self._admission.validate(attributes, now, is_remote=is_remote, cluster=new.cluster)
+        value = await self._kept(kind, doc, caller, new.weight_bytes)
+        self._admission.limit(attributes, now, new.cluster)
+        if new.cache_key is not None and new.reads is not None:
+            warned = attributes.warnings[new.warnings_before :]
+            self._create_cache.remember(kind, new.cache_key, doc, new.reads, attributes, warned)
+        allocator = self._allocators.get(kind.storage)
+        if allocator is not None:
+            return await _allocated(allocator, doc, None, caller)
+        undo = strategy_of(kind).undo_create
+        return ProposedObject(value, doc, on_abort=None if undo is None else partial(undo, doc))
 
-    def _named_from_cache(
-        self, prepared: Prepared, cached: CachedCreate | CachedClaim, name: str, uid: str
-    ) -> NewObject:
-        kind, now = prepared.kind, prepared.now
-        if isinstance(cached, CachedClaim):
-            prepared.doc["metadata"]["name"] = name
-            if errors := validate_metadata(prepared.doc):
-                raise invalid_object(kind.kind, kind.group, name, errors)
-            return NewObject(cached.value(uid, to_time(now), prepared.doc["metadata"]))
-        if kind.storage == EVENTS:
-            # Admission and field owners are known; what an event says is its own.
-            self._rules.settle_create(kind, prepared.doc, now)
-            return NewObject(cached.value(name, uid, to_time(now), prepared.doc))
-        # A generated one is as good as what it was generated from, which the first of its kind had too.
-        if prepared.name and subdomain_faults(name):
-            raise invalid_object(kind.kind, kind.group, name, validate_metadata({"metadata": {"name": name}}))
-        # The first one had room, and the create cache keeps nothing that is large.
-        return NewObject(cached.value(name, uid, to_time(now)), is_bounded=True)
+    def _named_from_cache(self, new: CachedNewObject, name: str, uid: str) -> ProposedObject:
+        kind, doc, created = new.kind, new.doc, to_time(new.now)
+        match new.cached:
+            case CachedPod() as pod:
+                # A generated name is as good as what it was generated from, which the first of its kind had too.
+                if new.name and subdomain_faults(name):
+                    raise invalid_object(kind.kind, kind.group, name, validate_metadata({"metadata": {"name": name}}))
+                # The first one had room, and the create cache keeps nothing that is large.
+                return ProposedObject(pod.value(name, uid, created))
+            case CachedEvent() as event:
+                # Admission and field owners are known; what an event says is its own.
+                self._rules.before_create(kind, doc, new.now)
+                return ProposedObject(event.value(name, uid, created, doc), is_bounded=False)
+            case CachedClaim() as claim:
+                doc["metadata"]["name"] = name
+                if errors := validate_metadata(doc):
+                    raise invalid_object(kind.kind, kind.group, name, errors)
+                return ProposedObject(claim.value(uid, created, doc["metadata"]), is_bounded=False)
+            case other:
+                assert_never(other)
 
     def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
         """Who would own which field of a review, as a part of its metadata."""
@@ -209,27 +223,22 @@ class Proposer:
 
     async def update(
         self,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        subresource: str,
+        target: WriteTarget,
         new: Document,
         old: Document,
         caller: Caller,
-        is_unconditional: bool,
-        part: SubresourceObject | None = None,
+        *,
+        is_unconditional: bool = True,
         weight_bytes: int = 0,
-    ) -> ChangedObject:
+    ) -> ProposedObject:
         """What is to be stored in place of `old`. Raises `Unchanged` when that is the same."""
         now = self._clock.now()
-        asked_for = subresource if part is None else part.subresource
+        kind, subresource, part = target.kind, target.subresource, target.part
         metadata, before = new.setdefault("metadata", {}), old["metadata"]
         is_patched = (caller.options or {}).get("kind") == "PatchOptions"
         if part is not None and is_patched:
-            check_part_uid(kind, part.subresource, name, metadata, before)
-        check_identity(
-            kind, namespace, name, metadata, before, is_unconditional=is_unconditional, is_patched=is_patched
-        )
+            check_part_uid(target, metadata, before)
+        check_identity(target, metadata, before, is_unconditional=is_unconditional, is_patched=is_patched)
         drop_repeated_owners(metadata, caller.warnings, is_patched=is_patched)
         if subresource != "status":
             await in_turn(weight_bytes, self._rules.default, kind, new, old)
@@ -237,9 +246,7 @@ class Proposer:
             self._rules.default_status(kind, new, old)
         _keep_server_owned(metadata, before)
         seen = (new, old) if part is None else (part.show(new), part.show(old))
-        attributes = self._admission.attributes(
-            kind, namespace, caller, Operation.UPDATE, *seen, name=name, subresource=asked_for
-        )
+        attributes = self._admission.attributes(target, caller, Operation.UPDATE, *seen)
         self._admission.mutate(attributes, now)
         is_remote = self._admission.is_remote(attributes)
         if is_remote:
@@ -247,19 +254,21 @@ class Proposer:
         if part is not None:
             new = part.put(new, seen[0])
         weight = self._rules.weight(kind, weight_bytes)
-        manager = _manager(caller, asked_for, kind)
+        manager = _manager(caller, target.endpoint, kind)
         try:
-            await in_turn(weight, self._rules.settle_update, kind, name, subresource, new, old, manager, now)
+            await in_turn(weight, self._rules.before_update, target, new, old, manager, now)
         except Unchanged:
             attributes.warnings.extend(() if subresource else _warned(kind, new, old))
             raise
-        if not subresource:
-            attributes.warnings.extend(_warned(kind, new, old))
+        attributes.warnings.extend(() if subresource else _warned(kind, new, old))
         attributes.obj = new if part is None else part.show(new)
         await self._admission.validate(attributes, now, is_remote=is_remote)
         value = await self._kept(kind, new, caller, weight)
         self._admission.limit(attributes, now)
-        return ChangedObject(new, value)
+        allocator = self._allocators.get(kind.storage)
+        if allocator is not None and not subresource and not is_finally_gone(kind, new):
+            return await _allocated(allocator, new, old, caller)
+        return ProposedObject(value, new)
 
     async def _kept(self, kind: Kind, doc: Document, caller: Caller, weight_bytes: int) -> bytes:
         """The bytes to be stored. Before there is known to be room for them: nobody is waited for after that."""
@@ -269,17 +278,13 @@ class Proposer:
             return await in_turn(weight_bytes, to_kept_bytes, doc)
         return await in_turn(weight_bytes, kept_within_bounds, kind, doc, is_apply=caller.is_apply)
 
-    async def admit(
-        self, kind: Kind, namespace: str, name: str, subresource: str, obj: Document, caller: Caller
-    ) -> None:
+    async def admit(self, target: WriteTarget, obj: Document, caller: Caller) -> None:
         """Admission of an object that is posted to a subresource (a binding, an eviction): it may be changed."""
-        attributes = self._admission.attributes(
-            kind, namespace, caller, Operation.CREATE, obj, None, name=name, subresource=subresource
-        )
+        attributes = self._admission.attributes(target, caller, Operation.CREATE, obj, None)
         await self._admission.admit(attributes, self._clock.now())
 
-    async def admit_delete(self, kind: Kind, namespace: str, name: str, doc: Document, caller: Caller) -> None:
-        attributes = self._admission.attributes(kind, namespace, caller, Operation.DELETE, None, doc, name=name)
+    async def admit_delete(self, target: WriteTarget, doc: Document, caller: Caller) -> None:
+        attributes = self._admission.attributes(target, caller, Operation.DELETE, None, doc)
         await self._admission.admit(attributes, self._clock.now())
 
     async def _mutate_remotely(
@@ -288,8 +293,13 @@ class Proposer:
         """Let webhooks change the object, in place; what they made of it goes through admission again."""
         if not await self._admission.mutate_remotely(attributes) or attributes.obj is None:
             return
-        self._rules.take_back(kind, attributes.obj, part)
+        self._rules.clean_after_webhooks(kind, attributes.obj, part)
         self._admission.mutate(attributes, now)
+
+
+async def _allocated(allocator: KindAllocator, new: Document, old: Document | None, caller: Caller) -> ProposedObject:
+    assigned = await allocator.assign(new, old, is_dry_run=caller.dry_run)
+    return ProposedObject(to_kept_bytes(new), new, assigned.on_abort, assigned.after_commit, is_bounded=False)
 
 
 def _warned(kind: Kind, doc: Document, old: Document | None) -> list[str]:

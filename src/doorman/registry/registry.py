@@ -17,7 +17,6 @@ from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.raw_members import to_written
-from doorman.api.well_known import LIMIT_RANGES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
 from doorman.base.generated_names import NameGenerator
@@ -31,7 +30,7 @@ from doorman.registry.cache.object_reader import ObjectReader, object_key
 from doorman.registry.cache.stored_object import Stored, Unreadable, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
-from doorman.registry.commit import Committed, Committer, Proposed
+from doorman.registry.commit import CommitResult, Committer, FollowUp, Proposed
 from doorman.registry.custom.custom_versions import CustomVersions
 from doorman.registry.deletion import (
     DeleteOptions,
@@ -44,7 +43,7 @@ from doorman.registry.deletion import (
     decide_delete,
     is_finally_gone,
 )
-from doorman.registry.fastpath.create_cache import CreateCache
+from doorman.registry.fastpath.create_cache import PODS, CreateCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
 from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
 from doorman.registry.fastpath.pod_bytes import apply_deletion_summary, deletion_summary_of
@@ -53,27 +52,46 @@ from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceAllocators
 from doorman.registry.kinds.service_claims import ServiceClaims
-from doorman.registry.proposal import Prepared, Proposer
-from doorman.registry.subresource_object import SubresourceObject
-from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, Write
+from doorman.registry.proposal import NewObject, Proposer
+from doorman.registry.strategies import strategy_of
+from doorman.registry.strategy import KindAllocator
+from doorman.registry.write_target import WriteTarget
+from doorman.store.store_contract import ABSENT, Conflict, Entry, Store
 
 NAME_TRIES_MAX: Final = 8
-PODS: Final = "pods"
 
 Transform = Callable[[Document], Document]
 """From the stored document to the wished one. It may share members with it, and does not change them."""
 
 
-class Written(msgspec.Struct, frozen=True):
+class UpdateResult(msgspec.Struct, frozen=True):
     stored: Stored
     is_created: bool = False
 
 
-class Deleted(msgspec.Struct, frozen=True):
+class DeleteResult(msgspec.Struct, frozen=True):
     """`is_removed` tells a removal from a mark (a grace period or finalizers keep the object)."""
 
     stored: Stored
     is_removed: bool
+
+
+class _Deletion(msgspec.Struct, frozen=True, gc=False):
+    """An object that is to be deleted."""
+
+    entry: Entry
+    before: Stored
+    doc: Document
+    """As much of it as a deletion looks at."""
+    pod_bytes: ObjectBytes | None = None
+    """Of a pod: the rest is not read."""
+
+    def marked(self, kind: Kind, marked: Document) -> bytes:
+        """The kept bytes of what became of the document."""
+        if self.pod_bytes is None:
+            return to_kept_bytes(to_written(kind.storage, marked))
+        apply_deletion_summary(self.pod_bytes, marked)
+        return self.pod_bytes.kept()
 
 
 class Registry:
@@ -100,7 +118,8 @@ class Registry:
         self._names = names
         self.compaction = Compaction(clock)
         self._committer = Committer(store)
-        self._allocators = ServiceAllocators(cache.collection(SERVICES), cache.collection(RANGES))
+        self._service_allocators = ServiceAllocators(cache.collection(SERVICES), cache.collection(RANGES))
+        self._allocators: Mapping[str, KindAllocator] = {SERVICES: self._service_allocators}
         self.reader = ObjectReader(store, cache, kinds)
         self.versions = CustomVersions(schema, post, names.uid)
         self.cluster = AdmissionReader(self.reader, self.versions)
@@ -114,7 +133,7 @@ class Registry:
 
     def share_numbers(self, claims: ServiceClaims) -> None:
         """Addresses and ports of services are given out by others, too."""
-        self._allocators.share(claims, self._store.catch_up)
+        self._service_allocators.share(claims, self._store.catch_up)
 
     # Reading
 
@@ -139,104 +158,116 @@ class Registry:
     # Writing
 
     async def create(
-        self, kind: Kind, namespace: str, doc: Document | Prepared, caller: Caller, *, is_waited_for: bool = True
+        self, kind: Kind, namespace: str, doc: Document, caller: Caller, *, is_waited_for: bool = True
     ) -> Stored:
-        """Write a new object. `doc` is structurally clean and belongs to the registry from here on; or it is prepared.
+        """Write a new object. `doc` is structurally clean and belongs to the registry from here on.
 
         Who does not wait for it writes something else afterwards, and waits for that.
         """
-        prepared = doc if isinstance(doc, Prepared) else await self.proposer.prepare(kind, namespace, doc, caller)
-        name, prefix = prepared.name, prepared.generate_name
-        wants_name = not name and bool(prefix)
-        if kind.storage == LIMIT_RANGES and not name and not prefix:
-            name = self._names.uid()  # of this kind alone one need not be named, as upstream
+        new = await self.proposer.prepare(kind, namespace, doc, caller)
+        return await self._create(namespace, new, caller, is_waited_for=is_waited_for)
+
+    async def create_again(self, kind: Kind, namespace: str, caller: Caller) -> Stored | None:
+        """Write what the caller has sent, unread, if it was sent before in the same bytes; None when it was not."""
+        known = self.proposer.known(kind, namespace, caller)
+        return await self._create(namespace, known, caller) if known is not None else None
+
+    async def _create(self, namespace: str, new: NewObject, caller: Caller, *, is_waited_for: bool = True) -> Stored:
+        kind, name, prefix = new.kind, new.name, new.generate_name
+        is_generated = not name and bool(prefix)
+        if not name and not prefix and strategy_of(kind).is_named_by_server:
+            name = self._names.uid()
         tries = 0
 
         async def propose() -> Proposed:
             nonlocal name
-            if wants_name:
+            if is_generated:
                 name = self._names.generate(prefix)
-            new = await self.proposer.named(prepared, name, self._names.uid())
-            key = kind.store_key(namespace, name)
+            proposed = await self.proposer.named(new, name, self._names.uid())
+            key, value, is_bounded = kind.store_key(namespace, name), proposed.value, proposed.is_bounded
             if kind.stored_version:
-                value = to_kept_bytes(await self.versions.to_write(kind, unstored(new.value, "", 0).document()))
-                return Proposed(key, value, ABSENT, new.undo)
-            return Proposed(key, new.value, ABSENT, new.undo, new.is_bounded)
+                # Of another document: this one is wanted again should the name be taken.
+                doc = unstored(value, "", 0).document()
+                value, is_bounded = await self._in_stored_version(kind, doc), False
+            return Proposed(key, value, ABSENT, proposed.on_abort, is_bounded)
 
-        def lost(conflict: Conflict) -> None:
+        def on_conflict(conflict: Conflict) -> None:
             nonlocal tries
             tries += 1
-            if not wants_name:
+            if not is_generated:
                 raise self._exists(kind, name, conflict.current) from conflict
             if tries == NAME_TRIES_MAX:
                 raise name_not_generated(kind.named, name) from conflict
 
-        committed = await self._committer.commit(kind, name, propose, caller, lost=lost, is_waited_for=is_waited_for)
-        return self._written(committed, kind, namespace, name)
+        result = await self._committer.commit(
+            kind, name, propose, caller, on_conflict=on_conflict, is_waited_for=is_waited_for
+        )
+        return self._stored_by(result, WriteTarget(kind, namespace, name))
 
     async def update(
         self,
-        kind: Kind,
-        namespace: str,
-        name: str,
+        target: WriteTarget,
         transform: Transform,
         caller: Caller,
         *,
-        subresource: str = "",
         create: Callable[[], Awaitable[Document]] | None = None,
         is_unconditional: bool = True,
-        part: SubresourceObject | None = None,
         is_pure: bool = False,
-    ) -> Written:
+    ) -> UpdateResult:
         """Change an object by `transform`, again and again until nobody else was faster.
 
         `create` gives the document to create when the object does not exist. `is_unconditional` says whether the new
-        document may come without a resourceVersion: true for patches, which are made upon what is stored. `part` is the
-        subresource that is written, if it is an object of its own. `is_pure` says that `transform` looks at nothing but
-        what it is given, so that it may be done beside the loop when it is heavy.
+        document may come without a resourceVersion: true for patches, which are made upon what is stored. `is_pure`
+        says that `transform` looks at nothing but what it is given, so that it may be done beside the loop when it is
+        heavy.
         """
-        last_words: Document = {}
+        kind = target.kind
+        last: Document = {}
 
-        async def propose() -> Proposed | Written:
-            entry = self._store.peek(kind.store_key(namespace, name))
+        async def propose() -> Proposed | UpdateResult:
+            nonlocal last
+            entry = self._store.peek(target.store_key)
             if entry is None:
                 if create is None:
-                    raise not_found(kind.named, name)
-                return Written(await self.create(kind, namespace, await create(), caller), is_created=True)
+                    raise not_found(kind.named, target.name)
+                return UpdateResult(await self.create(kind, target.namespace, await create(), caller), is_created=True)
             weight = caller.weight_bytes + len(entry.value)
-            new, old = await self._transformed(entry, kind, transform, subresource, is_pure * weight)
+            new, old = await self._transformed(entry, target, transform, weight if is_pure else 0)
             try:
-                changed = await self.proposer.update(
-                    kind, namespace, name, subresource, new, old, caller, is_unconditional, part, weight
+                proposed = await self.proposer.update(
+                    target, new, old, caller, is_unconditional=is_unconditional, weight_bytes=weight
                 )
             except Unchanged:
-                return Written(self.cache.stored(entry))
-            doc = await self.versions.to_write(kind, changed.doc) if kind.stored_version else changed.doc
-            if is_finally_gone(kind, doc) and not caller.dry_run:
-                last_words.clear()
-                last_words.update(doc)
-                return Proposed(entry.key, None, entry.revision, then=self._allocators.release(kind.storage, old))
-            if kind.storage == SERVICES and not subresource:
-                given = await self._allocators.assign(doc, old, is_dry_run=caller.dry_run)
-                return Proposed(entry.key, to_kept_bytes(doc), entry.revision, given.undo, then=given.then)
+                return UpdateResult(self.cache.stored(entry))
+            if is_finally_gone(kind, proposed.doc) and not caller.dry_run:
+                last = proposed.doc
+                return Proposed(entry.key, None, entry.revision, after_commit=self._release(kind, old))
+            value, is_bounded = proposed.value, proposed.is_bounded
             if kind.stored_version:
-                return Proposed(entry.key, to_kept_bytes(doc), entry.revision)
-            return Proposed(entry.key, changed.value, entry.revision, is_bounded=True)
+                value, is_bounded = await self._in_stored_version(kind, proposed.doc), False
+            return Proposed(entry.key, value, entry.revision, proposed.on_abort, is_bounded, proposed.after_commit)
 
-        committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
-        if isinstance(committed, Written):
-            return committed
-        return Written(self._written(committed, kind, namespace, name, last_words))
+        result = await self._committer.commit(kind, target.name, propose, caller, key=target.store_key)
+        return result if isinstance(result, UpdateResult) else UpdateResult(self._stored_by(result, target, last))
+
+    async def _in_stored_version(self, kind: Kind, doc: Document) -> bytes:
+        return to_kept_bytes(await self.versions.to_write(kind, doc))
+
+    def _release(self, kind: Kind, doc: Document) -> FollowUp | None:
+        """What follows when an object is gone: what it was given is given back."""
+        allocator = self._allocators.get(kind.storage)
+        return allocator.release(doc) if allocator is not None else None
 
     async def _transformed(
-        self, entry: Entry, kind: Kind, transform: Transform, subresource: str, weight_bytes: int
+        self, entry: Entry, target: WriteTarget, transform: Transform, weight_bytes: int
     ) -> tuple[Document, Document]:
-        """What is wished in the place of what is stored, and what is stored."""
+        """What is wanted in the place of what is stored, and what is stored."""
+        kind = target.kind
         old = self.reader.document(entry, kind)
         is_different = self.versions.is_different(kind, entry.revision)
         if is_different:
             (old,) = await self.versions.read(kind, [old])
-        if subresource == "status":
+        if target.subresource == "status":
             # Nothing later changes a member in place that a patch of status has left alone.
             new = dict(await in_turn(weight_bytes, transform, old))
             new["metadata"] = dict(new.get("metadata", {}))
@@ -245,7 +276,7 @@ class Registry:
         return await in_turn(weight_bytes, transform, given), old
 
     async def write_pod(
-        self, kind: Kind, namespace: str, name: str, change: Callable[[Stored, ObjectBytes], None], caller: Caller
+        self, target: WriteTarget, change: Callable[[Stored, ObjectBytes], None], caller: Caller
     ) -> Stored:
         """Change a pod as the server itself does (a binding, an eviction's mark): no defaults, no field owners.
 
@@ -253,92 +284,93 @@ class Registry:
         """
 
         async def propose() -> Proposed:
-            entry = self._store.peek(kind.store_key(namespace, name))
+            entry = self._store.peek(target.store_key)
             if entry is None:
-                raise not_found(kind.named, name)
+                raise not_found(target.kind.named, target.name)
             before = self.cache.stored(entry)
             pod_bytes = object_bytes_of(before)
             change(before, pod_bytes)
             return Proposed(entry.key, pod_bytes.kept(), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
-        return self._written(committed, kind, namespace, name)
+        result = await self._committer.commit(target.kind, target.name, propose, caller, key=target.store_key)
+        return self._stored_by(result, target)
 
     async def delete(
-        self,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        options: DeleteOptions,
-        caller: Caller,
-        *,
-        is_marked_first: bool = True,
-    ) -> Deleted:
+        self, target: WriteTarget, options: DeleteOptions, caller: Caller, *, is_marked_first: bool = True
+    ) -> DeleteResult:
         """`is_marked_first`: watchers see a pod that goes at once marked, and then gone, as upstream. Components in
         process remove thousands of pods that are marked already, and save that.
         """
         check_options(options)
-        check_deletable(kind, name)
+        check_deletable(target.kind, target.name)
         if options.dry_run and not caller.dry_run:
             caller = msgspec.structs.replace(caller, dry_run=True)
-        before: Stored
+        last: Stored
 
-        async def propose() -> Proposed | Deleted:
-            nonlocal before
-            entry = self._store.peek(kind.store_key(namespace, name))
-            if entry is None:
-                raise not_found(kind.named, name)
-            before = self.cache.stored(entry)
-            if self.cache.is_aside(entry.key) and not _is_readable(before):
-                before = _stand_in(kind, namespace, name, entry.revision)
-            pod_bytes = object_bytes_of(before) if kind.storage == PODS else None
-            doc = deletion_summary_of(pod_bytes) if pod_bytes is not None else self.reader.document_of(before, kind)
-            check_preconditions(kind, name, doc, options.preconditions)
+        async def propose() -> Proposed | DeleteResult:
+            nonlocal last
+            deletion = self._deletion_of(target)
+            kind, entry, doc = target.kind, deletion.entry, deletion.doc
+            last = deletion.before
+            check_preconditions(kind, target.name, doc, options.preconditions)
             now = self._clock.now()
-            preview = RequestPreview(user=caller.user, operation=Operation.DELETE)
-            if not self.shortcuts.may_skip_admission(kind, preview):
-                shown = before.document()
-                if self.versions.is_different(kind, entry.revision):
-                    (shown,) = await self.versions.read(kind, [shown])
-                await self.proposer.admit_delete(kind, namespace, name, shown, caller)
+            await self._admit_delete(target, deletion, caller)
             match decide_delete(kind, doc, options, now, is_shown=is_marked_first or caller.dry_run):
                 case Keep():
-                    return Deleted(before, is_removed=False)
-                case Remove(last):
-                    revision = entry.revision
-                    if last is not None:
-                        key, value = object_key(kind, namespace, name), _marked_bytes(kind, last, pod_bytes)
-                        before = unstored(value, key, revision)
-                        if not caller.dry_run:
-                            revision = await self._committer.write_first(Write(entry.key, value, revision))
-                    then = self._allocators.release(kind.storage, doc)
-                    return Proposed(entry.key, None, revision, then=then)
+                    return DeleteResult(last, is_removed=False)
+                case Remove(marked):
+                    shown = deletion.marked(kind, marked) if marked is not None else None
+                    if shown is not None:
+                        last = unstored(shown, object_key(kind, target.namespace, target.name), entry.revision)
+                    return Proposed(
+                        entry.key, None, entry.revision, after_commit=self._release(kind, doc), shown_first=shown
+                    )
                 case Mark(marked):
-                    return Proposed(entry.key, _marked_bytes(kind, marked, pod_bytes), entry.revision)
+                    return Proposed(entry.key, deletion.marked(kind, marked), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller, key=kind.store_key(namespace, name))
-        if isinstance(committed, Deleted):
-            return committed
-        if committed.proposed.value is None:
-            event = committed.event
-            return Deleted(before if event is None else before.at_revision(event.revision), is_removed=True)
-        return Deleted(self._written(committed, kind, namespace, name), is_removed=False)
+        result = await self._committer.commit(target.kind, target.name, propose, caller, key=target.store_key)
+        if isinstance(result, DeleteResult):
+            return result
+        if result.proposed.value is None:
+            event = result.event
+            return DeleteResult(last if event is None else last.at_revision(event.revision), is_removed=True)
+        return DeleteResult(self._stored_by(result, target), is_removed=False)
 
-    def _written(
+    def _deletion_of(self, target: WriteTarget) -> "_Deletion":
+        kind = target.kind
+        entry = self._store.peek(target.store_key)
+        if entry is None:
+            raise not_found(kind.named, target.name)
+        before = self.cache.stored(entry)
+        if self.cache.is_aside(entry.key) and not _is_readable(before):
+            before = _stand_in(target, entry.revision)
+        if kind.storage != PODS:
+            return _Deletion(entry, before, self.reader.document_of(before, kind))
+        pod_bytes = object_bytes_of(before)
+        return _Deletion(entry, before, deletion_summary_of(pod_bytes), pod_bytes)
+
+    async def _admit_delete(self, target: WriteTarget, deletion: "_Deletion", caller: Caller) -> None:
+        preview = RequestPreview(user=caller.user, operation=Operation.DELETE)
+        if self.shortcuts.may_skip_admission(target.kind, preview):
+            return
+        shown = deletion.before.document()
+        if self.versions.is_different(target.kind, deletion.entry.revision):
+            (shown,) = await self.versions.read(target.kind, [shown])
+        await self.proposer.admit_delete(target, shown, caller)
+
+    def _stored_by(
         self,
-        committed: Committed,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        last_words: Mapping[str, Any] | None = None,  # a document
+        result: CommitResult,
+        target: WriteTarget,
+        last: Mapping[str, Any] | None = None,  # a document
     ) -> Stored:
         """The object as it is now; of a dry run, as it would be; of one that has gone, as it last was."""
-        proposed, event = committed.proposed, committed.event
+        proposed, event = result.proposed, result.event
         if event is not None and event.entry is not None:
             return self.cache.stored(event.entry)
-        value = proposed.value if proposed.value is not None else to_kept_bytes(dict(last_words or {}))
+        value = proposed.value if proposed.value is not None else to_kept_bytes(dict(last or {}))
         revision = event.revision if event is not None else max(proposed.expected, 0)
-        return unstored(value, object_key(kind, namespace, name), revision)
+        return unstored(value, object_key(target.kind, target.namespace, target.name), revision)
 
     def _exists(self, kind: Kind, name: str, current: Entry | None) -> ApiError:
         prefix = ""
@@ -356,16 +388,10 @@ def _is_readable(stored: Stored) -> bool:
     return True
 
 
-def _stand_in(kind: Kind, namespace: str, name: str, revision: int) -> Stored:
+def _stand_in(target: WriteTarget, revision: int) -> Stored:
     """In the place of an object that cannot be read, for whoever deletes it: it has a name, and nothing holds it."""
-    metadata: Document = {"name": name, "uid": ""}
-    if namespace:
-        metadata["namespace"] = namespace
-    return unstored(to_kept_bytes({"metadata": metadata}), object_key(kind, namespace, name), revision)
-
-
-def _marked_bytes(kind: Kind, marked: Document, pod_bytes: ObjectBytes | None) -> bytes:
-    if pod_bytes is None:
-        return to_kept_bytes(to_written(kind.storage, marked))
-    apply_deletion_summary(pod_bytes, marked)
-    return pod_bytes.kept()
+    metadata: Document = {"name": target.name, "uid": ""}
+    if target.namespace:
+        metadata["namespace"] = target.namespace
+    key = object_key(target.kind, target.namespace, target.name)
+    return unstored(to_kept_bytes({"metadata": metadata}), key, revision)

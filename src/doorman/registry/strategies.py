@@ -5,17 +5,17 @@ changes of spec. A kind that differs has a `Strategy` with its own functions in 
 all others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
-from doorman.api.well_known import JOBS, TEMPLATE_GENERATION_ANNOTATION
+from doorman.api.well_known import JOBS, LIMIT_RANGES, TEMPLATE_GENERATION_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.kinds import resource_strategy
-from doorman.registry.kinds.job_strategy import generate_selector
+from doorman.registry.kinds.job_strategy import forget_selector, generate_selector
 from doorman.registry.kinds.pod_strategy import create_pod, ephemeral_containers, pod_status, resize, update_pod
 from doorman.registry.kinds.service_strategy import carry_over, complete_service
 from doorman.registry.kinds.volume_strategy import create_claim, create_volume, update_claim, volume_status
@@ -313,6 +313,8 @@ def _strategy(
     status: PrepareUpdate = prepare_status,
     subresources: Mapping[str, PrepareUpdate] | None = None,
     status_metadata: tuple[str, ...] = (),
+    undo_create: Callable[[Document], None] | None = None,
+    is_named_by_server: bool = False,
 ) -> Strategy:
     return Strategy(
         create=create,
@@ -320,6 +322,8 @@ def _strategy(
         status=status,
         subresources=subresources or {},
         status_metadata=status_metadata,
+        undo_create=undo_create,
+        is_named_by_server=is_named_by_server,
     )
 
 
@@ -346,7 +350,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
     "persistentvolumeclaims": _strategy(create=create_claim, update=update_claim),
     "events": _strategy(create=_create_event, update=_update_event),
     "deployments.apps": _strategy(update=_update_deployment, status=_deployment_status, status_metadata=("labels",)),
-    JOBS: _strategy(create=_create_job),
+    JOBS: _strategy(create=_create_job, undo_create=forget_selector),
+    LIMIT_RANGES: _strategy(is_named_by_server=True),
     "daemonsets.apps": _strategy(create=_create_daemonset, update=_update_daemonset, status=_daemonset_status),
     "certificatesigningrequests.certificates.k8s.io": _strategy(
         update=_update_certificate_request,

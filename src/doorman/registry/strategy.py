@@ -1,17 +1,18 @@
-"""What is done with a document before it is validated and written: the rules all kinds share.
+"""What a kind may have of its own when it is written (`Strategy`, `KindAllocator`), and the rules all kinds share.
 
 Status belongs to the status subresource; generation counts changes of everything else outside metadata.
 """
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
+from doorman.registry.commit import FollowUp
 
 Prepare = Callable[[Kind, Document, Instant], None]
 PrepareUpdate = Callable[[Kind, Document, Document, Instant], None]
@@ -29,6 +30,10 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     subresources: Mapping[str, PrepareUpdate] = {}
     status_metadata: tuple[str, ...] = ()
     """Members of metadata that a write of the status leaves as they are."""
+    undo_create: Callable[[Document], None] | None = None
+    """Takes back, in place, what `create` made of the name and the uid: the object gets others."""
+    is_named_by_server: bool = False
+    """It need not be named: it is given a uid for a name."""
 
     def for_update(self, subresource: str) -> PrepareUpdate:
         if not subresource:
@@ -62,6 +67,25 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
             rest = {name: value for name, value in metadata.items() if name not in self.status_metadata}
             seen["metadata"] = {**rest, **kept_metadata}
         return seen
+
+
+class Assigned(msgspec.Struct, frozen=True):
+    """What follows when an object was given something that nobody else may have: an address, a port."""
+
+    on_abort: FollowUp | None = None
+    """It is not stored."""
+    after_commit: FollowUp | None = None
+    """It is: what it had before and has no longer is given back."""
+
+
+class KindAllocator(Protocol):
+    async def assign(self, new: Document, old: Document | None, *, is_dry_run: bool) -> Assigned:
+        """Give a valid document what it lacks, in place."""
+        ...
+
+    def release(self, doc: Document) -> FollowUp | None:
+        """What follows when the object is gone."""
+        ...
 
 
 def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001  the shape of Prepare

@@ -21,10 +21,12 @@ from doorman.base.loop_turns import in_turn
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body
+from doorman.registry.kinds.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.registry.object_identity import check_name, check_place, drop_repeated_owners, settle_namespace
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, tell_duplicates, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry, Transform
+from doorman.registry.write_target import WriteTarget
 from doorman.server.auth_services import ACCESS_GROUPS, AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
 from doorman.server.codec.list_bodies import Page
@@ -42,7 +44,6 @@ from doorman.server.request_context import (
 )
 from doorman.server.subresources.container_streams import CONTAINER_SUBRESOURCES, ContainerStreams
 from doorman.server.subresources.pod_logs import LogsOf
-from doorman.server.subresources.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
 from doorman.server.watching import Watch
 
 _OBJECT_SUBRESOURCES: Final = ("status", "finalize", "ephemeralcontainers", "resize", "approval")
@@ -144,9 +145,9 @@ class ResourceHandlers:
         caller = caller_of(call, "CreateOptions")
         if kind.resource == "bindings":
             return await self._bind(call, renderer)
-        prepared = self._registry.proposer.prepared_before(kind, info.namespace, caller)
-        if prepared is not None:
-            return renderer.one(kind, await self._registry.create(kind, info.namespace, prepared, caller), status=201)
+        known = await self._registry.create_again(kind, info.namespace, caller)
+        if known is not None:
+            return renderer.one(kind, known, status=201)
         doc = await self._decode(call, "CreateOptions")
         if kind.group in ACCESS_GROUPS:
             if self._access.reviews.is_about(kind):
@@ -168,12 +169,9 @@ class ResourceHandlers:
         doc = await self._decode(call, "UpdateOptions")
         check_place(kind, info.namespace, info.name, doc.setdefault("metadata", {}))
         written = await self._registry.update(
-            kind,
-            info.namespace,
-            info.name,
+            WriteTarget(kind, info.namespace, info.name, subresource),
             self._access.guard.on(kind, info.namespace, lambda _: doc, call.user),
             caller,
-            subresource=subresource,
             create=self._created(call, lambda: doc) if kind.creates_on_update and not subresource else None,
             is_unconditional=False,
         )
@@ -186,15 +184,13 @@ class ResourceHandlers:
         patch = await in_turn(weight, read_patch, kind, call.request.body, content_type)
         caller = caller_of(call, "PatchOptions", patch_type=patch.type)
         is_pure = not self._access.guard.is_about(kind)
+        target = WriteTarget(kind, info.namespace, info.name, subresource)
         if patch.is_apply:
             plan = await in_turn(weight, self._plan, call, patch, caller, subresource)
             written = await self._registry.update(
-                kind,
-                info.namespace,
-                info.name,
+                target,
                 self._access.guard.on(kind, info.namespace, plan, call.user),
                 caller,
-                subresource=subresource,
                 create=None if subresource else self._created(call, lambda: plan(None)),
                 is_pure=is_pure,
             )
@@ -202,10 +198,7 @@ class ResourceHandlers:
             validation = field_validation(query, "PatchOptions")
             transform = transform_of(self._registry.schema, kind, patch, validation, call.warnings)
             transform = self._access.guard.on(kind, info.namespace, transform, call.user)
-            place = (kind, info.namespace, info.name)
-            written = await self._registry.update(
-                *place, transform, caller, subresource=subresource, is_pure=is_pure, is_unconditional=False
-            )
+            written = await self._registry.update(target, transform, caller, is_pure=is_pure, is_unconditional=False)
         return await self._one(kind, written.stored, renderer, 201 if written.is_created else 200)
 
     def _plan(
@@ -246,7 +239,7 @@ class ResourceHandlers:
         info, kind = call.info, call.kind
         options = await in_turn(weight_of(call.request), delete_options_of, call, self._registry.schema)
         caller = caller_of(call, "DeleteOptions", given=options)
-        deleted = await self._registry.delete(kind, info.namespace, info.name, options, caller)
+        deleted = await self._registry.delete(WriteTarget(kind, info.namespace, info.name), options, caller)
         if kind.returns_deleted or not deleted.is_removed:
             return await self._one(kind, deleted.stored, renderer)
         metadata = deleted.stored.document()["metadata"]
@@ -268,7 +261,7 @@ class ResourceHandlers:
         caller = caller_of(call, "DeleteOptions", given=options)
         for stored in page.items:
             try:
-                await self._registry.delete(kind, stored.namespace, stored.name, options, caller)
+                await self._registry.delete(WriteTarget(kind, stored.namespace, stored.name), options, caller)
             except ApiError as error:
                 if error.code != 404:
                     raise
@@ -329,7 +322,8 @@ class ResourceHandlers:
             return await self._scale_of(kind, self._registry.get(kind, info.namespace, info.name), renderer)
         scaled = self._scaled_by_update if info.verb == "update" else self._scaled_by_patch
         caller, transform = await scaled(call)
-        written = await self._registry.update(kind, info.namespace, info.name, transform, caller, part=scale_part(kind))
+        target = WriteTarget(kind, info.namespace, info.name, part=scale_part(kind))
+        written = await self._registry.update(target, transform, caller)
         return await self._scale_of(kind, written.stored, renderer)
 
     async def _scaled_by_update(self, call: RequestContext) -> tuple[Caller, Transform]:

@@ -6,7 +6,7 @@ from doorman.api.identity import User
 from doorman.api.kinds import builtin_kinds
 from doorman.base.errors import ApiError
 from doorman.registry.caller import Caller
-from doorman.registry.commit import TRIES_MAX, Committed, Committer, Proposed
+from doorman.registry.commit import TRIES_MAX, CommitResult, Committer, Proposed
 from doorman.store.memory_store import MemoryStore
 from doorman.store.store_contract import ABSENT, Conflict, Entry, StoreEvent, Write
 
@@ -75,7 +75,7 @@ async def test_loser_may_give_up() -> None:
         raise ApiError(409, "AlreadyExists", "there") from conflict
 
     with pytest.raises(ApiError, match="there"):
-        await Committer(store).commit(KIND, "a", propose, CALLER, lost=lost)
+        await Committer(store).commit(KIND, "a", propose, CALLER, on_conflict=lost)
 
 
 async def test_dry_run_writes_nothing_and_gives_back_what_it_took() -> None:
@@ -86,7 +86,7 @@ async def test_dry_run_writes_nothing_and_gives_back_what_it_took() -> None:
         return Proposed(KEY, b"x", ABSENT, lambda: undone.append(True))
 
     committed = await Committer(store).commit(KIND, "a", propose, DRY)
-    assert isinstance(committed, Committed)
+    assert isinstance(committed, CommitResult)
     assert (committed.event, undone, store.peek(KEY)) == (None, [True], None)
 
 
@@ -101,7 +101,7 @@ async def test_dry_run_meets_the_conflict_too() -> None:
         raise ApiError(409, "AlreadyExists", "there") from conflict
 
     with pytest.raises(ApiError, match="there"):
-        await Committer(store).commit(KIND, "a", propose, DRY, lost=lost)
+        await Committer(store).commit(KIND, "a", propose, DRY, on_conflict=lost)
 
 
 async def test_result_in_the_place_of_a_proposal_ends_it() -> None:
@@ -152,7 +152,7 @@ async def test_nobody_is_refused_before_what_it_rests_on_is_durable() -> None:
         await Committer(store).commit(KIND, "a", refuse, CALLER, key=KEY)
     assert store.settled == [KEY]
     with pytest.raises(ApiError, match="there"):
-        await Committer(store).commit(KIND, "a", propose, CALLER, lost=lost)
+        await Committer(store).commit(KIND, "a", propose, CALLER, on_conflict=lost)
     assert store.settled == [KEY, KEY]
 
 
@@ -180,7 +180,7 @@ async def test_what_is_no_longer_needed_is_given_back_when_it_is_written() -> No
         steps.append(store.peek(KEY) is not None)
 
     async def propose() -> Proposed:
-        return Proposed(KEY, b"x", ABSENT, then=then)
+        return Proposed(KEY, b"x", ABSENT, after_commit=then)
 
     await Committer(store).commit(KIND, "a", propose, CALLER)
     assert steps == [True]

@@ -7,6 +7,7 @@ from doorman.api.machinery.schema import Schema
 from doorman.api.patch.managed_fields import Manager
 from doorman.base.errors import ApiError
 from doorman.registry.kind_rules import KindRules, Unchanged
+from doorman.registry.write_target import WriteTarget
 
 KINDS = builtin_kinds()
 RULES = KindRules(Schema(type_table()), KINDS, comparison_operators=True)
@@ -23,7 +24,7 @@ def test_default_fills_in_and_completes() -> None:
 def test_invalid_object_is_refused_by_its_name() -> None:
     doc = {"metadata": {"name": "c", "uid": "u"}, "data": {"bad key": "v"}}
     with pytest.raises(ApiError) as refused:
-        RULES.settle_create(KINDS.named("configmaps"), doc, 0.0)
+        RULES.before_create(KINDS.named("configmaps"), doc, 0.0)
     assert (refused.value.code, refused.value.causes[0].field) == (422, "data[bad key]")
 
 
@@ -32,17 +33,17 @@ def test_update_that_changes_nothing_says_so() -> None:
     old = {"metadata": {"name": "c", "namespace": "n", "uid": "u", "resourceVersion": "7"}, "data": {"k": "v"}}
     new = {"metadata": dict(old["metadata"]), "data": {"k": "v"}}
     with pytest.raises(Unchanged):
-        RULES.settle_update(kind, "c", "", new, old, MANAGER, 0.0)
+        RULES.before_update(WriteTarget(kind, "", "c"), new, old, MANAGER, 0.0)
 
 
 def test_what_a_webhook_made_is_looked_at_as_if_a_client_had_sent_it() -> None:
     kind = KINDS.named("services")
     doc = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}, "nonsense": 1}
-    RULES.take_back(kind, doc, None)
+    RULES.clean_after_webhooks(kind, doc, None)
     assert "nonsense" not in doc
     assert doc["spec"]["type"] == "ClusterIP"
     with pytest.raises(ApiError, match="a webhook made no Service"):
-        RULES.take_back(kind, {"metadata": {"name": "s"}, "spec": 7}, None)
+        RULES.clean_after_webhooks(kind, {"metadata": {"name": "s"}, "spec": 7}, None)
 
 
 def test_built_in_kinds_weigh_what_they_weigh() -> None:

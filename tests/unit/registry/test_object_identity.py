@@ -7,6 +7,7 @@ import pytest
 from doorman.api.kinds import builtin_kinds
 from doorman.base.errors import ApiError
 from doorman.registry.object_identity import check_identity, check_name, drop_repeated_owners, settle_namespace
+from doorman.registry.write_target import WriteTarget
 
 PODS = builtin_kinds().named("pods")
 NODES = builtin_kinds().named("nodes")
@@ -53,17 +54,17 @@ def test_namespace_is_the_paths_and_nodes_have_none() -> None:
 def test_update_is_of_the_version_that_is_stored(metadata: dict[str, Any], code: int, words: str) -> None:
     given = {"name": "a", **metadata}
     if not code:
-        check_identity(PODS, "d", "a", given, STORED, is_unconditional=False)
+        check_identity(WriteTarget(PODS, "d", "a"), given, STORED, is_unconditional=False)
         return
     with pytest.raises(ApiError) as refused:
-        check_identity(PODS, "d", "a", given, STORED, is_unconditional=False)
+        check_identity(WriteTarget(PODS, "d", "a"), given, STORED, is_unconditional=False)
     assert (refused.value.code, words in refused.value.message) == (code, True), refused.value.message
 
 
 def test_some_kinds_want_to_be_told_the_version() -> None:
     with pytest.raises(ApiError, match="must be specified for an update"):
-        check_identity(LEASES, "d", "a", {"name": "a"}, STORED, is_unconditional=False)
-    check_identity(LEASES, "d", "a", {"name": "a"}, STORED, is_unconditional=True)
+        check_identity(WriteTarget(LEASES, "d", "a"), {"name": "a"}, STORED, is_unconditional=False)
+    check_identity(WriteTarget(LEASES, "d", "a"), {"name": "a"}, STORED, is_unconditional=True)
 
 
 @pytest.mark.parametrize(("is_patched", "words"), [(False, "duplicate entries;"), (True, "after mutating admission")])

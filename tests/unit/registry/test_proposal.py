@@ -11,6 +11,7 @@ from doorman.registry.cache.stored_object import unstored
 from doorman.registry.caller import Caller
 from doorman.registry.kind_rules import Unchanged
 from doorman.registry.proposal import Proposer
+from doorman.registry.write_target import WriteTarget
 from support.api import Api, running_api
 
 CALLER = Caller(user=User(name="u", groups=("system:masters",)), manager="m")
@@ -37,8 +38,8 @@ async def proposed(api: Api, doc: dict[str, Any], resource: str = "configmaps", 
 
 async def changed(api: Api, new: dict[str, Any], **more: Any) -> Any:
     proposer, kind = parts(api)
-    how = {"subresource": "", "is_unconditional": True, "caller": CALLER, **more}
-    return (await proposer.update(kind, "default", "a", new=new, old=OLD, **how)).doc
+    target = WriteTarget(kind, "default", "a", more.pop("subresource", ""))
+    return (await proposer.update(target, new, OLD, more.pop("caller", CALLER), **more)).doc
 
 
 async def test_what_a_client_cannot_choose_is_the_server_s() -> None:

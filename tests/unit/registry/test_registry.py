@@ -9,6 +9,7 @@ from doorman.base.errors import ApiError
 from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions, Preconditions
 from doorman.registry.registry import NAME_TRIES_MAX
+from doorman.registry.write_target import WriteTarget
 from support.api import Api, running_api
 
 CALLER = Caller(user=User(name="u", groups=("system:masters",)), manager="m")
@@ -77,7 +78,7 @@ async def test_update_is_made_upon_what_is_there() -> None:
             seen.append(doc["data"])
             return {**doc, "data": {**doc["data"], "l": "2"}}
 
-        written = await desk.registry.update(desk.kind, "default", "a", transform, CALLER)
+        written = await desk.registry.update(WriteTarget(desk.kind, "default", "a"), transform, CALLER)
         assert seen == [{"k": "1"}]
         assert written.stored.document()["data"] == {"k": "1", "l": "2"}
         assert not written.is_created
@@ -88,7 +89,7 @@ async def test_update_that_changes_nothing_writes_nothing() -> None:
         desk = Desk(api)
         await desk.create(config("a", data={"k": "1"}))
         before = api.revision
-        await desk.registry.update(desk.kind, "default", "a", lambda doc: doc, CALLER)
+        await desk.registry.update(WriteTarget(desk.kind, "default", "a"), lambda doc: doc, CALLER)
         assert api.revision == before
 
 
@@ -96,13 +97,15 @@ async def test_update_of_what_is_not_there() -> None:
     async with running_api() as api:
         desk = Desk(api)
         with pytest.raises(ApiError) as caught:
-            await desk.registry.update(desk.kind, "default", "a", lambda doc: doc, CALLER)
+            await desk.registry.update(WriteTarget(desk.kind, "default", "a"), lambda doc: doc, CALLER)
         assert caught.value.code == 404
 
         async def made() -> dict[str, Any]:
             return config("a", data={"k": "1"})
 
-        written = await desk.registry.update(desk.kind, "default", "a", lambda doc: doc, CALLER, create=made)
+        written = await desk.registry.update(
+            WriteTarget(desk.kind, "default", "a"), lambda doc: doc, CALLER, create=made
+        )
         assert written.is_created
 
 
@@ -113,9 +116,13 @@ async def test_dry_run_leaves_everything_as_it_was() -> None:
         before = api.revision
         made = await desk.create(config("b"), DRY)
         assert made["metadata"]["uid"]
-        changed = await desk.registry.update(desk.kind, "default", "a", lambda doc: {**doc, "data": {"k": "2"}}, DRY)
+        changed = await desk.registry.update(
+            WriteTarget(desk.kind, "default", "a"), lambda doc: {**doc, "data": {"k": "2"}}, DRY
+        )
         assert changed.stored.document()["data"] == {"k": "2"}
-        gone = await desk.registry.delete(desk.kind, "default", "a", DeleteOptions(dry_run=("All",)), CALLER)
+        gone = await desk.registry.delete(
+            WriteTarget(desk.kind, "default", "a"), DeleteOptions(dry_run=("All",)), CALLER
+        )
         assert gone.is_removed
         assert (desk.names(), api.revision) == (["a"], before)
 
@@ -124,7 +131,7 @@ async def test_object_with_finalizers_is_marked_and_goes_with_the_last_of_them()
     async with running_api() as api:
         desk = Desk(api)
         await desk.create(config("a", metadata={"finalizers": ["example.com/x"]}))
-        marked = await desk.registry.delete(desk.kind, "default", "a", DeleteOptions(), CALLER)
+        marked = await desk.registry.delete(WriteTarget(desk.kind, "default", "a"), DeleteOptions(), CALLER)
         assert not marked.is_removed
         assert desk.names() == ["a"]
 
@@ -132,7 +139,7 @@ async def test_object_with_finalizers_is_marked_and_goes_with_the_last_of_them()
             metadata = {name: value for name, value in doc["metadata"].items() if name != "finalizers"}
             return {**doc, "metadata": metadata}
 
-        last = await desk.registry.update(desk.kind, "default", "a", released, CALLER)
+        last = await desk.registry.update(WriteTarget(desk.kind, "default", "a"), released, CALLER)
         assert last.stored.document()["metadata"]["name"] == "a"
         assert desk.names() == []
 
@@ -149,6 +156,6 @@ async def test_delete_that_is_refused(name: str, options: DeleteOptions, code: i
         desk = Desk(api)
         await desk.create(config("a"))
         with pytest.raises(ApiError) as caught:
-            await desk.registry.delete(desk.kind, "default", name, options, CALLER)
+            await desk.registry.delete(WriteTarget(desk.kind, "default", name), options, CALLER)
         assert caught.value.code == code
         assert desk.names() == ["a"]

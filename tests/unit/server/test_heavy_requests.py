@@ -64,7 +64,7 @@ async def test_large_yaml_is_read_defaulted_tracked_and_checked_beside_the_loop(
         "decode_object",
         "KindRules.default",
         "ManagedFields.track_create",
-        "KindRules.settle_create",
+        "KindRules.before_create",
         "kept_within_bounds",
     ]
 
@@ -77,7 +77,7 @@ async def test_many_keys_are_applied_beside_the_loop(heavy: _Recording) -> None:
         assert any("<lambda>" in work for work in heavy.done)
         heavy.done.clear()
         assert await sent(api, "PATCH", path, yaml_map("a", 5001), content_type) == 200
-        assert "KindRules.settle_update" in heavy.done
+        assert "KindRules.before_update" in heavy.done
 
 
 async def test_patches_that_copy_are_followed_beside_the_loop(heavy: _Recording) -> None:
@@ -115,7 +115,7 @@ def test_rules_in_cel_are_evaluated_beside_the_loop(monkeypatch: pytest.MonkeyPa
             await cluster.client.create(Create(resource=resource, body=definition))
             await cluster.settle()
             await cluster.client.create(Create(resource="widgets.example.com", namespace="default", body=widget("w")))
-            assert weights["KindRules.settle_create"] == weight
+            assert weights["KindRules.before_create"] == weight
             await cluster.client.delete(Delete(resource=resource, name="widgets.example.com"))
             await cluster.advance(5)
 

@@ -5,7 +5,6 @@ from doorman.admission.plugin_contract import Attributes, ClusterReader, Operati
 from doorman.admission.policies.policy_params import prepare_all_params
 from doorman.admission.request_versions import prepare
 from doorman.admission.webhooks.webhook_dispatch import Webhooks
-from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import BINDINGS
 from doorman.base.clock import Instant
@@ -13,6 +12,7 @@ from doorman.base.loop_turns import in_slices
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.admission.admission_versions import EquivalentResourceMapper
 from doorman.registry.caller import Caller
+from doorman.registry.write_target import WriteTarget
 
 
 class AdmissionPhases:
@@ -26,16 +26,13 @@ class AdmissionPhases:
 
     def attributes(
         self,
-        kind: Kind,
-        namespace: str,
+        target: WriteTarget,
         caller: Caller,
         operation: Operation,
         obj: Document | None,
         old: Document | None,
-        *,
-        name: str = "",
-        subresource: str = "",
     ) -> Attributes:
+        kind, subresource = target.kind, target.endpoint
         named = self._mapper.of(kind, subresource)
         return Attributes(
             operation=operation,
@@ -46,8 +43,8 @@ class AdmissionPhases:
             equivalents=named.equivalents,
             resource=kind.resource,
             subresource=subresource,
-            namespace=namespace,
-            name=name or (obj or {}).get("metadata", {}).get("name", ""),
+            namespace=target.namespace,
+            name=target.name or (obj or {}).get("metadata", {}).get("name", ""),
             user=caller.user,
             manager=caller.manager,
             dry_run=caller.dry_run,

@@ -49,10 +49,10 @@ PODS: Final = "pods"
 EVENTS: Final = "events"
 OWN_METADATA: Final = frozenset({"name", "generateName", "ownerReferences"})
 """Of a claim: what another one has otherwise."""
-PATTERNS_MAX: Final = 256
+ENTRIES_MAX: Final = 256
 UID_CHARACTERS_MIN: Final = 16
 """A shorter one might occur in a field's name by chance."""
-WISH_BYTES_MAX: Final = 64 * 1024
+CACHED_BYTES_MAX: Final = 64 * 1024
 """Of longer ones nothing is kept: nobody fills the memory with large pods."""
 
 _GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
@@ -62,7 +62,7 @@ _last_change: Final = attrgetter("last_change")
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Reads:
+class RecordedReads:
     """A cluster that notes what is looked up, and of which age it was."""
 
     def __init__(self, cluster: AdmissionReader) -> None:
@@ -111,35 +111,57 @@ class Reads:
         self._objects.setdefault(key, self._cluster.newest_entry(key))
 
 
-class CachedCreate:
-    """Everything of an object but its name, uid and times, as kept bytes."""
+class CachedPod:
+    """Everything of a pod but its name, uid and times, as kept bytes."""
 
-    __slots__ = ("_drawn", "_managed", "_metadata", "_suffix", "_tail", "reads")
+    __slots__ = ("_generated", "_metadata", "_suffix", "_tail", "reads")
 
-    def __init__(self, doc: Document, reads: Reads, drawn: Sequence[str], suffix: Callable[[], str]) -> None:
-        metadata = doc["metadata"]
-        rest = {name: value for name, value in metadata.items() if name not in _GIVEN_LATER}
-        self._metadata = _encode(rest)[1:-1]
-        self._managed = _entries_of(metadata)
+    def __init__(
+        self, doc: Document, reads: RecordedReads, generated: Sequence[str], suffix: Callable[[], str]
+    ) -> None:
+        self._metadata = _CachedMetadata(doc["metadata"])
         kept = _tail_of(doc)
-        self._drawn = drawn[0].rpartition("-")[0] + "-" if drawn else ""
-        self._tail = kept.split(b'"%s"' % drawn[0].encode()) if drawn else [kept]
-        """In pieces: between them goes the name that is drawn."""
+        self._generated = generated[0].rpartition("-")[0] + "-" if generated else ""
+        self._tail = kept.split(b'"%s"' % generated[0].encode()) if generated else [kept]
+        """In pieces: between them goes the name that admission generates."""
         self._suffix = suffix
         self.reads = reads
 
-    def value(self, name: str, uid: str, time: str, doc: Document | None = None) -> bytes:
-        """The kept bytes (see `doorman.registry.cache.stored_object`). The name is well formed: it needs no escapes.
+    def value(self, name: str, uid: str, time: str) -> bytes:
+        """The kept bytes (see `doorman.registry.cache.stored_object`). The name is well formed: it needs no escapes."""
+        tail = self._tail[0]
+        if self._generated:
+            tail = f'"{self._generated}{self._suffix()}"'.encode().join(self._tail)
+        return self._metadata.value(name, uid, time) + tail
 
-        `doc` is the object itself, when only its metadata is the same.
-        """
+
+class CachedEvent:
+    """The metadata of an event but its name, uid and times, as kept bytes."""
+
+    __slots__ = ("_metadata", "reads")
+
+    def __init__(self, doc: Document, reads: RecordedReads) -> None:
+        self._metadata = _CachedMetadata(doc["metadata"])
+        self.reads = reads
+
+    def value(self, name: str, uid: str, time: str, doc: Document) -> bytes:
+        """The kept bytes of the event that says this."""
+        return self._metadata.value(name, uid, time) + _tail_of(doc)
+
+
+class _CachedMetadata:
+    __slots__ = ("_managed", "_rest")
+
+    def __init__(self, metadata: Document) -> None:
+        rest = {name: value for name, value in metadata.items() if name not in _GIVEN_LATER}
+        self._rest = _encode(rest)[1:-1]
+        self._managed = _entries_of(metadata)
+
+    def value(self, name: str, uid: str, time: str) -> bytes:
         head = f'"name":"{name}","uid":"{uid}","creationTimestamp":"{time}",'.encode()
         stamp = b'{"time":"%s",' % time.encode()
         managed = b",".join([stamp + entry for entry in self._managed])
-        tail = self._tail[0] if doc is None else _tail_of(doc)
-        if self._drawn:
-            tail = f'"{self._drawn}{self._suffix()}"'.encode().join(self._tail)
-        return b"".join((head, self._metadata, b',"managedFields":[', managed, b"]}", tail))
+        return b"".join((head, self._rest, b',"managedFields":[', managed, b"]}"))
 
 
 class CachedClaim:
@@ -147,7 +169,7 @@ class CachedClaim:
 
     __slots__ = ("_managed", "_metadata", "_owner", "_tail", "reads")
 
-    def __init__(self, doc: Document, reads: Reads) -> None:
+    def __init__(self, doc: Document, reads: RecordedReads) -> None:
         metadata = doc["metadata"]
         (self._owner,) = metadata["ownerReferences"]
         rest = {name: value for name, value in metadata.items() if name not in (*_GIVEN_LATER, *OWN_METADATA)}
@@ -168,6 +190,9 @@ class CachedClaim:
         managed = b",".join([stamp + given["uid"].encode().join(pieces) for pieces in self._managed])
         rest = (b",", self._metadata) if self._metadata else ()
         return b"".join((_encode(own)[1:-1], *rest, b',"managedFields":[', managed, b"]}", self._tail))
+
+
+CachedObject = CachedPod | CachedEvent | CachedClaim
 
 
 def _entries_of(metadata: Document) -> list[bytes]:
@@ -202,8 +227,8 @@ def _claim_key(kind: Kind, namespace: str, doc: Document, user: User, manager: s
     alike = {name: value for name, value in owner.items() if name not in _OWNER}
     given = tuple(sorted(OWN_METADATA & metadata.keys()))
     rest = {name: value for name, value in metadata.items() if name not in OWN_METADATA}
-    wish = to_written(CLAIMS, {**doc, "metadata": rest})
-    key = _encode((kind.group_version, namespace, user, manager, given, alike, wish))
+    sent = to_written(CLAIMS, {**doc, "metadata": rest})
+    key = _encode((kind.group_version, namespace, user, manager, given, alike, sent))
     return None if uid.encode() in key else key
 
 
@@ -214,18 +239,18 @@ def _body_key(namespace: str, caller: Caller) -> bytes:
 
 
 class CreateCache:
-    """Patterns by what was sent, the most recently used ones. Switched off, it knows none."""
+    """What became of new objects, by what was sent, the most recently used ones. Switched off, it knows none."""
 
     def __init__(self, cluster: AdmissionReader, suffix: Callable[[], str], *, is_on: bool = True) -> None:
         self._cluster = cluster
         self._suffix = suffix
         self._is_on = is_on
-        self._patterns: OrderedDict[Hashable, CachedCreate | CachedClaim] = OrderedDict()
+        self._entries: OrderedDict[Hashable, CachedObject] = OrderedDict()
         self._bodies: OrderedDict[bytes, tuple[Hashable, str]] = OrderedDict()
         """Keys, and prefixes of names, by the bytes that were sent."""
 
     def key(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Hashable | None:
-        """The same for wishes that are alike; None when none ever are."""
+        """The same for objects that are alike; None when none ever are."""
         if not self._is_on or caller.is_apply:
             return None
         metadata, user, manager = doc["metadata"], caller.user, caller.manager
@@ -241,60 +266,70 @@ class CreateCache:
             metadata = {name: value for name, value in metadata.items() if name != "name"}
         return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
 
-    def note_body(self, kind: Kind, namespace: str, key: Hashable, doc: Document, caller: Caller) -> None:
+    def remember_body(self, kind: Kind, namespace: str, key: Hashable, doc: Document, caller: Caller) -> None:
         """What has this key, read from what the caller sent. A name is not sent again, a warning is said again, and a
         dry run is let to do what others are not.
         """
         metadata = doc["metadata"]
         if kind.storage != PODS or caller.sent is None or caller.warnings or caller.dry_run:
             return
-        if metadata.get("name") or not metadata.get("generateName") or len(caller.sent[-1]) > WISH_BYTES_MAX:
+        if metadata.get("name") or not metadata.get("generateName") or len(caller.sent[-1]) > CACHED_BYTES_MAX:
             return
         self._bodies[_body_key(namespace, caller)] = (key, metadata["generateName"])
-        if len(self._bodies) > PATTERNS_MAX:
+        if len(self._bodies) > ENTRIES_MAX:
             self._bodies.popitem(last=False)
 
-    def find_body(self, kind: Kind, namespace: str, caller: Caller) -> tuple[CachedCreate, str] | None:
+    def find_by_body(self, kind: Kind, namespace: str, caller: Caller) -> tuple[CachedPod, str] | None:
         """What became of what was sent before in the same bytes, and the prefix of its name."""
         found = self._bodies.get(_body_key(namespace, caller)) if kind.storage == PODS else None
         if found is None:
             return None
         key, prefix = found
-        pattern = self.find(key)
-        return (pattern, prefix) if isinstance(pattern, CachedCreate) else None
+        entry = self.find(key)
+        return (entry, prefix) if isinstance(entry, CachedPod) else None
 
-    def find(self, key: Hashable) -> CachedCreate | CachedClaim | None:
+    def find(self, key: Hashable) -> CachedObject | None:
         """What became of one with this key, if all that admission looked up for it is as it was."""
-        pattern = self._patterns.get(key)
-        if pattern is None:
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        if not pattern.reads.are_current():
-            del self._patterns[key]
+        if not entry.reads.are_current():
+            del self._entries[key]
             return None
-        self._patterns.move_to_end(key)
-        return pattern
+        self._entries.move_to_end(key)
+        return entry
 
-    def reads(self) -> Reads:
+    def reads(self) -> RecordedReads:
         """For admission of a new object: notes what is looked up, beginning with who else would be asked."""
-        reads = Reads(self._cluster)
+        reads = RecordedReads(self._cluster)
         for resource in WEBHOOKS:
             reads.list(resource)
         return reads
 
     def remember(
-        self, kind: Kind, key: Hashable, doc: Document, reads: Reads, attributes: Attributes, warned: Sequence[str]
+        self,
+        kind: Kind,
+        key: Hashable,
+        doc: Document,
+        reads: RecordedReads,
+        attributes: Attributes,
+        warned: Sequence[str],
     ) -> None:
-        """Keep what became of a wish, unless it says when that was, or somebody decided by more than the key says, or
-        had to warn.
+        """Keep what became of an object, unless it says when that was, or somebody decided by more than the key says,
+        or had to warn.
         """
-        drawn = attributes.generated_names
+        generated = attributes.generated_names
         if not attributes.is_cacheable or warned:
             return
         if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):
             return
-        if (isinstance(key, bytes) and len(key) > WISH_BYTES_MAX) or len(drawn) > 1:
+        if (isinstance(key, bytes) and len(key) > CACHED_BYTES_MAX) or len(generated) > 1:
             return
-        is_claim = kind.storage == CLAIMS
-        self._patterns[key] = CachedClaim(doc, reads) if is_claim else CachedCreate(doc, reads, drawn, self._suffix)
-        if len(self._patterns) > PATTERNS_MAX:
-            self._patterns.popitem(last=False)
+        self._entries[key] = self._entry(kind, doc, reads, generated)
+        if len(self._entries) > ENTRIES_MAX:
+            self._entries.popitem(last=False)
+
+    def _entry(self, kind: Kind, doc: Document, reads: RecordedReads, generated: Sequence[str]) -> CachedObject:
+        if kind.storage == CLAIMS:
+            return CachedClaim(doc, reads)
+        return CachedEvent(doc, reads) if kind.storage == EVENTS else CachedPod(doc, reads, generated, self._suffix)

@@ -3,25 +3,35 @@
 What is not so simple is left for the long way, and so is everything that admission wants to see.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from doorman.admission.plugin_contract import Operation, RequestPreview
-from doorman.api.kinds import Kind
+from doorman.api.machinery.schema import Document
 from doorman.api.patch.field_paths import FieldWalker
+from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.base.clock import Clock
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
-from doorman.registry.commit import Committed, Committer, Proposed
-from doorman.registry.fastpath.claim_patch import ClaimPatch, ClaimPatches
+from doorman.registry.commit import CommitResult, Committer, Proposed
+from doorman.registry.fastpath.claim_patch import ClaimPatch, ClaimPatches, claim_patch_of
+from doorman.registry.fastpath.create_cache import PODS
 from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
-from doorman.registry.fastpath.pod_status import StatusPatch, StatusPatches
+from doorman.registry.fastpath.pod_status import StatusPatch, StatusPatches, applied_status_of, status_patch_of
 from doorman.registry.fastpath.shortcuts import Shortcuts
+from doorman.registry.patch_transforms import APPLY_PATCH, STRATEGIC_PATCH
+from doorman.registry.write_target import WriteTarget
 from doorman.store.store_contract import Store
 
 PreviewOf = Callable[[Stored], RequestPreview]
-Write = Callable[[Stored, ObjectBytes], bool | None]
+ChangeBytes = Callable[[Stored, ObjectBytes], bool | None]
 """Changes the bytes. Whether they are changed; None when it takes the long way to say."""
+
+_READ_STATUS: Final[Mapping[str, Callable[[Document], StatusPatch | None]]] = {
+    STRATEGIC_PATCH: status_patch_of,
+    APPLY_PATCH: applied_status_of,
+}
 
 
 class ShortPatches:
@@ -42,21 +52,24 @@ class ShortPatches:
         self._statuses = StatusPatches(walker)
         self._claims = ClaimPatches(walker)
 
-    async def pod_status(
-        self,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        patch: StatusPatch,
-        caller: Caller,
-        *,
-        is_waited_for: bool = True,
+    async def write(
+        self, target: WriteTarget, patch_type: str, body: Document, caller: Caller, *, is_waited_for: bool = True
     ) -> Stored | None:
-        """None, and nothing is done, when it takes the long way.
+        """Write a patch of a component. None, and nothing is done, when it takes the long way.
 
         Who does not wait for it writes something else afterwards, and waits for that.
         """
+        if target.kind.storage == PODS and target.subresource == "status":
+            status_patch = _READ_STATUS[patch_type](body) if patch_type in _READ_STATUS else None
+            return await self._pod_status(target, status_patch, caller, is_waited_for) if status_patch else None
+        if target.kind.storage == CLAIMS and patch_type == STRATEGIC_PATCH:
+            claim_patch = claim_patch_of(body, target.subresource)
+            return await self._claim(target, claim_patch, caller, is_waited_for) if claim_patch else None
+        return None
 
+    async def _pod_status(
+        self, target: WriteTarget, patch: StatusPatch, caller: Caller, is_waited_for: bool
+    ) -> Stored | None:
         def preview(before: Stored) -> RequestPreview:
             return RequestPreview(
                 user=caller.user,
@@ -66,22 +79,14 @@ class ShortPatches:
                 names_claims=patch.names_claims,
             )
 
-        def write(before: Stored, pod_bytes: ObjectBytes) -> bool | None:
+        def change(before: Stored, pod_bytes: ObjectBytes) -> bool | None:
             return self._statuses.write(pod_bytes, before.view, patch, caller.manager, self._clock.now())
 
-        return await self._write(kind, namespace, name, preview, write, caller, is_waited_for=is_waited_for)
+        return await self._write(target, preview, change, caller, is_waited_for=is_waited_for)
 
-    async def claim(
-        self,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        patch: ClaimPatch,
-        caller: Caller,
-        *,
-        is_waited_for: bool = True,
+    async def _claim(
+        self, target: WriteTarget, patch: ClaimPatch, caller: Caller, is_waited_for: bool
     ) -> Stored | None:
-        """As above."""
         asked = RequestPreview(
             user=caller.user,
             operation=Operation.UPDATE,
@@ -89,23 +94,15 @@ class ShortPatches:
             allocates=patch.status is not None,
         )
 
-        def write(_: Stored, claim_bytes: ObjectBytes) -> bool | None:
+        def change(_: Stored, claim_bytes: ObjectBytes) -> bool | None:
             return self._claims.write(claim_bytes, patch, caller.manager, self._clock.now())
 
-        return await self._write(kind, namespace, name, lambda _: asked, write, caller, is_waited_for=is_waited_for)
+        return await self._write(target, lambda _: asked, change, caller, is_waited_for=is_waited_for)
 
     async def _write(
-        self,
-        kind: Kind,
-        namespace: str,
-        name: str,
-        preview: PreviewOf,
-        write: Write,
-        caller: Caller,
-        *,
-        is_waited_for: bool = True,
+        self, target: WriteTarget, preview: PreviewOf, change: ChangeBytes, caller: Caller, *, is_waited_for: bool
     ) -> Stored | None:
-        key = kind.store_key(namespace, name)
+        kind, key = target.kind, target.store_key
 
         async def propose() -> Proposed | Stored | None:
             entry = self._store.peek(key)
@@ -115,15 +112,15 @@ class ShortPatches:
             if not self._shortcuts.may_skip_admission(kind, preview(before)):
                 return None
             object_bytes = object_bytes_of(before)
-            is_changed = write(before, object_bytes)
+            is_changed = change(before, object_bytes)
             if not is_changed:
                 return None if is_changed is None else before
             return Proposed(entry.key, object_bytes.kept(), entry.revision)
 
-        committed = await self._committer.commit(kind, name, propose, caller, key=key, is_waited_for=is_waited_for)
-        if not isinstance(committed, Committed):
-            return committed
-        event = committed.event
+        result = await self._committer.commit(kind, target.name, propose, caller, key=key, is_waited_for=is_waited_for)
+        if not isinstance(result, CommitResult):
+            return result
+        event = result.event
         assert event is not None, "components make no dry runs"
         assert event.entry is not None, "and what they patch stays"
         return self._cache.stored(event.entry)

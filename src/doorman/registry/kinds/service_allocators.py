@@ -11,15 +11,15 @@ from collections.abc import Collection as Container
 from ipaddress import IPv4Network
 from typing import Any, Final
 
-import msgspec
-
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import SERVICE_CIDRS
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
+from doorman.registry.commit import FollowUp
 from doorman.registry.kinds.service_claims import Number, ServiceClaims
+from doorman.registry.strategy import Assigned
 from doorman.semantics.service_ranges import (
     HEADLESS,
     NODE_PORTS,
@@ -34,17 +34,7 @@ SERVICES: Final = "services"
 RANGES: Final = SERVICE_CIDRS
 _WITH_PORTS: Final = ("NodePort", "LoadBalancer")
 
-Step = Callable[[], Awaitable[None] | None]
 _Spec = dict[str, Any]  # the spec of a service, changed in place
-
-
-class Assigned(msgspec.Struct, frozen=True):
-    """What follows from numbers that were given out."""
-
-    undo: Step | None = None
-    """When the service is not stored."""
-    then: Step | None = None
-    """When it is: what it had before and has no longer is given back."""
 
 
 class ServiceAllocators:
@@ -65,9 +55,7 @@ class ServiceAllocators:
         self._catch_up = catch_up
 
     async def assign(self, new: Document, old: Document | None, *, is_dry_run: bool) -> Assigned:
-        """Give the document the numbers it lacks, in place. Called when it is valid. Nobody is waited for where nobody
-        else gives out numbers.
-        """
+        """Nobody is waited for where nobody else gives out numbers."""
         claims = self._claims
         if claims is None or is_dry_run:
             return Assigned(self._chosen(new, old)[1])
@@ -93,10 +81,9 @@ class ServiceAllocators:
             (lambda: claims.release(namespace, name, gone)) if gone else None,
         )
 
-    def release(self, storage: str, doc: Document) -> Step | None:
-        """What follows when an object is gone."""
+    def release(self, doc: Document) -> FollowUp | None:
         claims = self._claims
-        if claims is None or storage != SERVICES:
+        if claims is None:
             return None
         numbers = tuple(numbers_of(doc.get("spec") or {}))
         namespace, name = _name_of(doc)

@@ -19,6 +19,7 @@ from doorman.base.errors import ApiError, internal
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions, Preconditions
+from doorman.registry.write_target import WriteTarget
 from doorman.semantics.node_port_bitmap import PortBitmap, parse_bitmap
 from doorman.semantics.service_addresses import MANAGED_BY, MANAGER, address_manifest
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, Write
@@ -45,7 +46,7 @@ class Objects(Protocol):
     def create(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Awaitable[Any]: ...  # what is stored
 
     def delete(
-        self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller
+        self, target: WriteTarget, options: DeleteOptions, caller: Caller
     ) -> Awaitable[Any]: ...  # what was stored
 
 
@@ -143,7 +144,7 @@ class ServiceClaims:
         parent = (found.get("spec") or {}).get("parentRef") or {}
         if (parent.get("namespace"), parent.get("name")) == (namespace, name):
             options = DeleteOptions(preconditions=Preconditions(uid=found["metadata"]["uid"]))
-            await self._objects.delete(self._addresses, "", address, options, self._caller)
+            await self._objects.delete(WriteTarget(self._addresses, "", address), options, self._caller)
 
     async def _claim_ports(self, ports: set[int]) -> set[int]:
         """Those that others have; if there are none, all are claimed."""

@@ -6,7 +6,7 @@ from doorman.api.views.autoscaling.horizontal_pod_autoscalers import ScaleTarget
 from doorman.base.errors import ApiError, no_such_resource
 from doorman.controllers.autoscaling.scale_targets import CustomScales, ScaleTarget
 from doorman.registry.cache.watch_cache import WatchCache
-from doorman.server.subresources.scale import to_scale
+from doorman.registry.kinds.scale import to_scale
 
 
 def custom_scales(kinds: Kinds, cache: WatchCache) -> CustomScales:

@@ -13,7 +13,6 @@ from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.raw_members import RAW_MEMBERS, canonical, replaced
-from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, timeout
@@ -22,16 +21,15 @@ from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body, clean_object
 from doorman.registry.deletion import DeleteOptions, Preconditions
-from doorman.registry.fastpath.claim_patch import claim_patch_of
-from doorman.registry.fastpath.pod_status import applied_status_of, status_patch_of
+from doorman.registry.kinds.scale import scale_part, with_scale
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
+from doorman.registry.write_target import WriteTarget
 from doorman.server.auth.authorization import Authorizer, refusal
 from doorman.server.auth.escalation import EscalationGuard
 from doorman.server.request import RequestInfo
 from doorman.server.request_metrics import RequestMetrics
-from doorman.server.subresources.scale import scale_part, with_scale
 
 T = TypeVar("T")
 
@@ -132,16 +130,10 @@ class LoopbackClient:
 
     async def _update(self, kind: Kind, action: Update) -> Stored:
         doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
-        written = await self._registry.update(
-            kind,
-            action.namespace,
-            action.name,
-            self._guard.on(kind, action.namespace, lambda _: doc, self._caller.user),
-            self._caller,
-            subresource=action.subresource,
-            is_unconditional=bool(action.subresource),
-        )
-        return written.stored
+        transform = self._guard.on(kind, action.namespace, lambda _: doc, self._caller.user)
+        target = WriteTarget(kind, action.namespace, action.name, action.subresource)
+        is_unconditional = bool(action.subresource)
+        return (await self._registry.update(target, transform, self._caller, is_unconditional=is_unconditional)).stored
 
     async def patch(self, action: Patch) -> Stored:
         kind = self._registry.kinds.named(action.resource)
@@ -151,76 +143,33 @@ class LoopbackClient:
     async def _patch(self, kind: Kind, action: Patch) -> Stored:
         if action.subresource == "scale":
             return await self._scale(kind, action)
-        if kind.storage == "pods" and action.subresource == "status":
-            stored = await self._patch_pod_status(kind, action)
-        elif kind.storage == CLAIMS and action.type is PatchType.STRATEGIC:
-            stored = await self._patch_claim(kind, action)
-        else:
-            stored = None
+        is_apply = action.type is PatchType.APPLY
+        caller = self._applying(action.manager) if is_apply else self._caller
+        target = WriteTarget(kind, action.namespace, action.name, action.subresource)
+        stored = await self._registry.short_patches.write(
+            target, action.type, action.body, caller, is_waited_for=action.is_waited_for
+        )
         if stored is not None:
             return stored
         patch = PatchBody(type=str(action.type), body=Body(action.body))
-        if patch.is_apply:
-            return await self._apply(kind, action, patch)
+        if is_apply:
+            plan = self._apply_plan(kind, patch, caller.manager, action.name, subresource=action.subresource)
+            return (await self._registry.update(target, lambda live: plan.on(live, self._clock.now()), caller)).stored
         transform = transform_of(self._registry.schema, kind, patch, "Ignore", [], is_components=True)
-        transform = self._guard.on(kind, action.namespace, transform, self._caller.user)
-        written = await self._registry.update(
-            kind, action.namespace, action.name, transform, self._caller, subresource=action.subresource
-        )
-        return written.stored
-
-    async def _patch_claim(self, kind: Kind, action: Patch) -> Stored | None:
-        """None, and nothing is done, when the patch takes the long way."""
-        patch = claim_patch_of(action.body, action.subresource)
-        if patch is None:
-            return None
-        return await self._registry.short_patches.claim(
-            kind, action.namespace, action.name, patch, self._caller, is_waited_for=action.is_waited_for
-        )
-
-    async def _patch_pod_status(self, kind: Kind, action: Patch) -> Stored | None:
-        """As above."""
-        caller = self._caller
-        if action.type is PatchType.STRATEGIC:
-            status_patch = status_patch_of(action.body)
-        elif action.type is PatchType.APPLY:
-            status_patch = applied_status_of(action.body)
-            caller = self._applying(action.manager)
-        else:
-            return None
-        if status_patch is None:
-            return None
-        return await self._registry.short_patches.pod_status(
-            kind, action.namespace, action.name, status_patch, caller, is_waited_for=action.is_waited_for
-        )
+        transform = self._guard.on(kind, action.namespace, transform, caller.user)
+        return (await self._registry.update(target, transform, caller)).stored
 
     def _applying(self, manager: str) -> Caller:
         return msgspec.structs.replace(self._caller, is_apply=True, manager=manager or self._caller.manager)
 
     async def _scale(self, kind: Kind, action: Patch) -> Stored:
         """The replicas of a workload, and nothing else of it."""
-        written = await self._registry.update(
-            kind,
-            action.namespace,
-            action.name,
-            lambda workload: with_scale(workload, action.body, kind.scale),
-            self._caller,
-            part=scale_part(kind),
-        )
-        return written.stored
+        target = WriteTarget(kind, action.namespace, action.name, part=scale_part(kind))
 
-    async def _apply(self, kind: Kind, action: Patch, patch: PatchBody) -> Stored:
-        caller = self._applying(action.manager)
-        plan = self._apply_plan(kind, patch, caller.manager, action.name, subresource=action.subresource)
-        written = await self._registry.update(
-            kind,
-            action.namespace,
-            action.name,
-            lambda live: plan.on(live, self._clock.now()),
-            caller,
-            subresource=action.subresource,
-        )
-        return written.stored
+        def scaled(workload: Document) -> Document:
+            return with_scale(workload, action.body, kind.scale)
+
+        return (await self._registry.update(target, scaled, self._caller)).stored
 
     async def apply(self, kind: Kind, namespace: str, doc: Document, now: Instant) -> Stored:
         """Server-side apply that takes fields over from other managers; what is not there is created."""
@@ -238,7 +187,7 @@ class LoopbackClient:
 
         caller = msgspec.structs.replace(self._caller, is_apply=True)
         transform = self._guard.on(kind, namespace, merged, caller.user)
-        work = self._registry.update(kind, namespace, name, transform, caller, create=created)
+        work = self._registry.update(WriteTarget(kind, namespace, name), transform, caller, create=created)
         return (await self._counted(info, 200, work)).stored
 
     def _apply_plan(
@@ -278,7 +227,8 @@ class LoopbackClient:
             preconditions=preconditions,
             propagation_policy=action.propagation or None,
         )
-        work = self._registry.delete(kind, action.namespace, action.name, options, self._caller, is_marked_first=False)
+        target = WriteTarget(kind, action.namespace, action.name)
+        work = self._registry.delete(target, options, self._caller, is_marked_first=False)
         await self._counted(info, 200, work)
 
     async def bind(self, action: Bind) -> None:

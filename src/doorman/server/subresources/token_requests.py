@@ -10,6 +10,7 @@ from doorman.base.instants import to_time
 from doorman.registry.caller import Caller
 from doorman.registry.object_identity import check_namespace
 from doorman.registry.registry import Registry
+from doorman.registry.write_target import WriteTarget
 from doorman.server.auth.service_account_tokens import ServiceAccountTokens
 
 SECONDS_DEFAULT: Final = 3600
@@ -37,7 +38,7 @@ class TokenRequests:
         check_namespace(metadata, namespace)
         accounts = self._registry.kinds.named("serviceaccounts")
         # A kubelet gets tokens for the pods it runs and no others: admission knows.
-        await self._registry.proposer.admit(accounts, namespace, name, "token", request, caller)
+        await self._registry.proposer.admit(WriteTarget(accounts, namespace, name, "token"), request, caller)
         account = self._registry.get(accounts, namespace, name).view.metadata
         spec = request.get("spec") or {}
         given = spec.get("expirationSeconds")

@@ -31,8 +31,8 @@ async def make(story: Story, **metadata: Any) -> Stored:
     return await story.client.create(Create(resource="pods", namespace="default", body=body))
 
 
-def patterns(story: Story) -> list[bytes]:
-    return list(story.cluster.registry.proposer._create_cache._patterns)
+def entries(story: Story) -> list[bytes]:
+    return list(story.cluster.registry.proposer._create_cache._entries)
 
 
 def without_names(stored: Stored) -> Document:
@@ -58,10 +58,10 @@ def without_names(stored: Stored) -> Document:
 def test_second_pod_is_what_the_first_one_is(metadata: Document) -> None:
     async def story(cluster: Story) -> None:
         first = await make(cluster, **metadata)
-        kept = patterns(cluster)
+        kept = entries(cluster)
         second = await make(cluster, **metadata)
         assert kept
-        assert patterns(cluster) == kept, "the second one took the pattern of the first"
+        assert entries(cluster) == kept, "the second one took the pattern of the first"
         assert without_names(second) == without_names(first)
         assert (first.name, first.view.metadata.uid) != (second.name, second.view.metadata.uid)
 
@@ -76,7 +76,7 @@ def test_each_pod_draws_the_name_of_its_token_volume() -> None:
             (volume,) = spec["volumes"]
             assert [mount["name"] for mount in spec["containers"][0]["volumeMounts"]] == [volume["name"]]
             drawn.append(volume["name"])
-        assert len(patterns(cluster)) == 1
+        assert len(entries(cluster)) == 1
         assert len(set(drawn)) == 3
 
     run_story(story, nodes=0)
@@ -99,7 +99,7 @@ def test_own_names_share_a_pattern_and_are_checked_each() -> None:
     async def story(cluster: Story) -> None:
         await make(cluster, name="a")
         assert (await make(cluster, name="b")).name == "b"
-        assert len(patterns(cluster)) == 1
+        assert len(entries(cluster)) == 1
         with pytest.raises(ApiError, match="Invalid value"):
             await make(cluster, name="Not_A_Name")
         with pytest.raises(ApiError, match="already exists"):
@@ -181,7 +181,7 @@ def test_expression_that_reads_the_name_is_asked_every_time() -> None:
         await cluster.client.create(Create(resource=f"validatingadmissionpolicies.{group}", body=policy))
         await cluster.client.create(Create(resource=f"validatingadmissionpolicybindings.{group}", body=binding))
         await make(cluster, name="good")
-        assert not patterns(cluster)
+        assert not entries(cluster)
         with pytest.raises(ApiError, match="denied request"):
             await make(cluster, name="bad")
 
@@ -204,7 +204,7 @@ def test_gated_pod_says_when_it_was_gated() -> None:
 def test_nothing_is_kept_of_a_very_large_pod() -> None:
     async def story(cluster: Story) -> None:
         await make(cluster, generateName="web-", annotations={"note": "x" * 100_000})
-        assert not patterns(cluster)
+        assert not entries(cluster)
 
     run_story(story, nodes=0)
 
@@ -221,10 +221,10 @@ async def tell(story: Story, name: str, *, namespace: str = "default", **members
 def test_event_of_the_same_shape_says_its_own() -> None:
     async def story(cluster: Story) -> None:
         first = await tell(cluster, "a")
-        kept = patterns(cluster)
+        kept = entries(cluster)
         await cluster.advance(60)
         second = await tell(cluster, "b", message='quoted "words"')
-        assert patterns(cluster) == kept, "the second one took the pattern of the first"
+        assert entries(cluster) == kept, "the second one took the pattern of the first"
         assert (second["metadata"]["name"], second["message"]) == ("b", 'quoted "words"')
         assert second["involvedObject"]["name"] == "b"
         assert set(second) == set(first)
@@ -279,10 +279,10 @@ async def claim(story: Story, pod: str, uid: str, **metadata: Any) -> Document:
 def test_claim_of_the_next_pod_has_its_own_owner() -> None:
     async def story(cluster: Story) -> None:
         first = await claim(cluster, "a", OWNER_UIDS[0])
-        kept = patterns(cluster)
+        kept = entries(cluster)
         await cluster.advance(60)
         second = await claim(cluster, "b", OWNER_UIDS[1])
-        assert patterns(cluster) == kept, "the second one took the pattern of the first"
+        assert entries(cluster) == kept, "the second one took the pattern of the first"
         assert (second["spec"], second["status"]) == (first["spec"], first["status"])
         metadata = second["metadata"]
         assert metadata["name"].startswith("b-")
@@ -311,7 +311,7 @@ def test_claim_whose_owner_is_not_told_apart_is_like_no_other() -> None:
     async def story(cluster: Story) -> None:
         await claim(cluster, "a", "f")
         await claim(cluster, "a", OWNER_UIDS[0], labels={OWNER_UIDS[0]: "x"})
-        assert not patterns(cluster)
+        assert not entries(cluster)
 
     run_story(story, nodes=0)
 

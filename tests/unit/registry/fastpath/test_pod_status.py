@@ -8,6 +8,8 @@ from doorman.api.identity import User
 from doorman.client.actions import Bind
 from doorman.registry.caller import Caller
 from doorman.registry.fastpath.pod_status import status_patch_of
+from doorman.registry.patch_transforms import STRATEGIC_PATCH
+from doorman.registry.write_target import WriteTarget
 from support.api import Api, running_api
 
 CONDITION = {"type": "DisruptionTarget", "status": "True", "reason": "Because", "lastProbeTime": None}
@@ -52,11 +54,14 @@ async def _bound_pod(api: Api) -> None:
     await api.admin.bind(Bind(namespace="default", name="p", uid="", node="n"))
 
 
-async def _set(api: Api, caller: Caller = ADMIN, **metadata: str) -> Any:
-    patch = status_patch_of({"metadata": metadata, "status": {"conditions": [CONDITION]}})
-    assert patch is not None
+async def _patch(api: Api, body: dict[str, Any], caller: Caller = ADMIN, *, is_waited_for: bool = True) -> Any:
     registry = api.cluster.registry
-    return await registry.short_patches.pod_status(registry.kinds.named("pods"), "default", "p", patch, caller)
+    target = WriteTarget(registry.kinds.named("pods"), "default", "p", "status")
+    return await registry.short_patches.write(target, STRATEGIC_PATCH, body, caller, is_waited_for=is_waited_for)
+
+
+async def _set(api: Api, caller: Caller = ADMIN, **metadata: str) -> Any:
+    return await _patch(api, {"metadata": metadata, "status": {"conditions": [CONDITION]}}, caller)
 
 
 async def test_condition_is_set_once() -> None:
@@ -73,13 +78,10 @@ async def test_condition_is_set_once() -> None:
 async def test_report_that_is_not_waited_for_is_there_for_the_next_write() -> None:
     async with running_api() as api:
         await _bound_pod(api)
-        registry = api.cluster.registry
-        pods = registry.kinds.named("pods")
-        report = status_patch_of({"status": {"conditions": [CONDITION]}})
-        assert report is not None
-        told = await registry.short_patches.pod_status(pods, "default", "p", report, ADMIN, is_waited_for=False)
+        told = await _patch(api, {"status": {"conditions": [CONDITION]}}, is_waited_for=False)
         assert told is not None
-        assert registry.newest(pods, "default", "p") == told.document()
+        registry = api.cluster.registry
+        assert registry.newest(registry.kinds.named("pods"), "default", "p") == told.document()
 
 
 async def test_kubelet_reports_of_its_own_pod() -> None:
@@ -105,10 +107,6 @@ async def test_long_way_is_taken(why: str) -> None:
             await api.given(kind, {"metadata": {"name": "b"}, "spec": spec})
             assert await _set(api) is None
         else:
-            patch = status_patch_of({"status": {"conditions": [CONDITION], "nominatedNodeName": "n2"}})
-            assert patch is not None
-            registry = api.cluster.registry
-            assert (
-                await registry.short_patches.pod_status(registry.kinds.named("pods"), "default", "p", patch, ADMIN)
-                is None
-            )
+            body = {"status": {"conditions": [CONDITION], "nominatedNodeName": "n2"}}
+            assert status_patch_of(body) is not None
+            assert await _patch(api, body) is None

@@ -7,7 +7,8 @@ import pytest
 from doorman.api.identity import User
 from doorman.api.views.resource.resource_claims import CLAIMS, FINALIZER
 from doorman.registry.caller import Caller
-from doorman.registry.fastpath.claim_patch import ClaimPatch, claim_patch_of
+from doorman.registry.patch_transforms import STRATEGIC_PATCH
+from doorman.registry.write_target import WriteTarget
 from support.api import Api, running_api
 
 SCHEDULER = Caller(user=User(name="system:kube-scheduler"), manager="kube-scheduler")
@@ -19,18 +20,23 @@ STATUS: dict[str, Any] = {
 }
 
 
-async def _write(api: Api, patch: ClaimPatch | None, caller: Caller = SCHEDULER) -> Any:
-    assert patch is not None
+Patch = tuple[str, dict[str, Any]]
+"""To which subresource, and its body."""
+
+
+async def _write(api: Api, patch: Patch, caller: Caller = SCHEDULER) -> Any:
     registry = api.cluster.registry
-    return await registry.short_patches.claim(registry.kinds.named(CLAIMS), "default", "c", patch, caller)
+    subresource, body = patch
+    target = WriteTarget(registry.kinds.named(CLAIMS), "default", "c", subresource)
+    return await registry.short_patches.write(target, STRATEGIC_PATCH, body, caller)
 
 
-def _finalizer(uid: str = "") -> ClaimPatch | None:
-    return claim_patch_of({"metadata": {"uid": uid, "finalizers": [FINALIZER]}}, "")
+def _finalizer(uid: str = "") -> Patch:
+    return "", {"metadata": {"uid": uid, "finalizers": [FINALIZER]}}
 
 
-def _allocation(**metadata: str) -> ClaimPatch | None:
-    return claim_patch_of({"metadata": metadata, "status": STATUS}, "status")
+def _allocation(**metadata: str) -> Patch:
+    return "status", {"metadata": metadata, "status": STATUS}
 
 
 async def _given_claim(api: Api) -> None:
@@ -56,7 +62,7 @@ async def test_claim_gets_its_finalizer_and_its_devices() -> None:
         pytest.param(_allocation(), NOBODY, id="no-right-to-allocate"),
     ],
 )
-async def test_long_way_is_taken(patch: ClaimPatch, caller: Caller) -> None:
+async def test_long_way_is_taken(patch: Patch, caller: Caller) -> None:
     async with running_api() as api:
         assert await _write(api, patch, caller) is None
         await _given_claim(api)

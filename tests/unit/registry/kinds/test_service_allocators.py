@@ -69,8 +69,8 @@ async def test_number_is_free_again_when_the_service_is_not_stored(desk: Desk) -
     address = doc["spec"]["clusterIP"]
     with pytest.raises(ApiError, match="already allocated"):
         await desk.assign("b", clusterIP=address)
-    assert given.undo is not None
-    given.undo()
+    assert given.on_abort is not None
+    given.on_abort()
     assert (await desk.assign("b", clusterIP=address))["spec"]["clusterIP"] == address
 
 

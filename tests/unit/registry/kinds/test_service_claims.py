@@ -11,6 +11,7 @@ from doorman.base.errors import ApiError, already_exists, not_found, timeout
 from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.kinds.service_claims import NODE_PORTS_KEY, NodePortAllocation, ServiceClaims, bitmap_of
+from doorman.registry.write_target import WriteTarget
 from doorman.semantics.node_port_bitmap import PortBitmap
 from doorman.store.memory_store import MemoryStore
 from doorman.store.store_contract import StoreEvent, Write
@@ -35,11 +36,12 @@ class Addresses:
             raise already_exists(kind.named, name)
         self.docs[name] = {**doc, "metadata": {**doc["metadata"], "uid": f"uid-{name}"}}
 
-    async def delete(self, kind: Kind, namespace: str, name: str, options: DeleteOptions, caller: Caller) -> None:
+    async def delete(self, target: WriteTarget, options: DeleteOptions, caller: Caller) -> None:
+        name = target.name
         if self.is_away:
             raise timeout("away")
         if name not in self.docs:
-            raise not_found(kind.named, name)
+            raise not_found(target.kind.named, name)
         assert options.preconditions.uid == self.docs[name]["metadata"]["uid"]
         del self.docs[name]
 

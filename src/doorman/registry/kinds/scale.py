@@ -9,7 +9,7 @@ from doorman.api.views.meta import LabelSelector, to_view
 from doorman.base.errors import internal, invalid, invalid_object
 from doorman.base.go_format import quote
 from doorman.registry.object_identity import check_name, check_namespace
-from doorman.registry.subresource_object import SubresourceObject
+from doorman.registry.write_target import SubresourceObject
 
 SCALE: Final = Kind(
     group="autoscaling",

@@ -6,7 +6,7 @@ import pytest
 
 from doorman.api.kinds import ScalePaths, builtin_kinds
 from doorman.base.errors import ApiError
-from doorman.server.subresources.scale import applied_replicas, scale_part, to_scale, with_scale
+from doorman.registry.kinds.scale import applied_replicas, scale_part, to_scale, with_scale
 
 META = {"name": "w", "namespace": "ns", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"}}
 PATHS = ScalePaths(replicas=("spec", "size"), status_replicas=("status", "size"), selector=("status", "selector"))
