@@ -18,7 +18,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.raw_members import RAW_MEMBERS, to_written
-from doorman.api.well_known import JOBS
+from doorman.api.well_known import EVENTS, JOBS, SERVICES
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, invalid_object
 from doorman.base.instants import to_time
@@ -28,10 +28,10 @@ from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
 from doorman.registry.commit import Undo
-from doorman.registry.fastpath.create_cache import EVENTS, CachedClaim, CachedCreate, CreateCache, Reads
+from doorman.registry.fastpath.create_cache import CachedClaim, CachedCreate, CreateCache, Reads
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.job_strategy import forget_selector
-from doorman.registry.kinds.service_allocators import SERVICES, ServiceAllocators
+from doorman.registry.kinds.service_allocators import ServiceAllocators
 from doorman.registry.object_identity import check_identity, check_part_uid, drop_repeated_owners, settle_namespace
 from doorman.registry.object_size import kept_within_bounds
 from doorman.registry.subresource_object import SubresourceObject

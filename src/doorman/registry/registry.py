@@ -17,7 +17,7 @@ from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.raw_members import to_written
-from doorman.api.well_known import LIMIT_RANGES
+from doorman.api.well_known import LIMIT_RANGES, PODS, SERVICES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
 from doorman.base.generated_names import NameGenerator
@@ -51,14 +51,13 @@ from doorman.registry.fastpath.pod_bytes import apply_deletion_summary, deletion
 from doorman.registry.fastpath.short_patches import ShortPatches
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
-from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceAllocators
+from doorman.registry.kinds.service_allocators import RANGES, ServiceAllocators
 from doorman.registry.kinds.service_claims import ServiceClaims
 from doorman.registry.proposal import Prepared, Proposer
 from doorman.registry.subresource_object import SubresourceObject
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, Write
 
 NAME_TRIES_MAX: Final = 8
-PODS: Final = "pods"
 
 Transform = Callable[[Document], Document]
 """From the stored document to the wished one. It may share members with it, and does not change them."""

@@ -17,7 +17,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.patch.server_side_apply import Applier
 from doorman.api.scheme import Scheme, builtin_scheme
 from doorman.api.views.view_types import VIEWS
-from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP
+from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP, SERVICES
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
 from doorman.base.reader_faults import ReaderFaults
@@ -28,7 +28,6 @@ from doorman.registry.caller import Caller
 from doorman.registry.custom.custom_kinds import CustomKinds
 from doorman.registry.fastpath.create_cache import WEBHOOKS
 from doorman.registry.kinds.node_port_repair import NodePortRepair
-from doorman.registry.kinds.service_allocators import SERVICES
 from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceClaims
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry

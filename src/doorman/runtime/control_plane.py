@@ -23,7 +23,7 @@ from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
-from doorman.nodes.fleet import fleet_manifests
+from doorman.nodes.fleet import NODES_DEFAULT, fleet_manifests
 from doorman.nodes.node_annotations import is_simulated
 from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log, unreachable
 from doorman.nodes.profile import simulated_node
@@ -65,7 +65,6 @@ from doorman.store.store_contract import Store
 HOST: Final = "doorman"
 T = TypeVar("T")
 
-NODES_DEFAULT: Final = 3
 NODES_AT_ONCE: Final = 100
 """Simulated nodes that are made together when a cluster starts: they share the way to the disk."""
 

@@ -12,6 +12,7 @@ from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES, S
 from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Alarm, Clock, SteadyClock
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
@@ -291,7 +292,7 @@ class SchedulerRunner:
         """What went wrong, if anything did."""
         preemptor = rejected.pod
         condition = {
-            "type": "DisruptionTarget",
+            "type": DISRUPTION_TARGET,
             "status": "True",
             "reason": "PreemptionByScheduler",
             "message": f"{rejected.profile}: preempting to accommodate a higher priority pod",

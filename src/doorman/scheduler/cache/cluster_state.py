@@ -19,6 +19,7 @@ import numpy as np
 
 from doorman.api.taints import Taint
 from doorman.api.views.nodes import Node
+from doorman.api.well_known import PODS
 from doorman.scheduler.cache.image_table import ImageTable
 from doorman.scheduler.cache.node_columns import Column, Mask, RowArray, ValueColumn
 from doorman.scheduler.cache.node_order import NodeOrder, is_same_for_scheduling
@@ -28,7 +29,7 @@ from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 from doorman.scheduler.cache.port_table import PortTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.row_changes import RowChanges
-from doorman.semantics.pods.pod_resources import PODS, counted_quantities
+from doorman.semantics.pods.pod_resources import counted_quantities
 
 CAPACITY_MIN: Final = 64
 LOG_ENTRIES_MAX: Final = 65_536
