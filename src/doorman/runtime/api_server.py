@@ -32,10 +32,10 @@ from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceCla
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.runtime.access.credentials import Credentials
-from doorman.runtime.components.loopback_client import LoopbackClient
 from doorman.runtime.defaults.default_objects import api_service, bootstrap, until_answered
 from doorman.runtime.defaults.default_roles import ensure_roles
 from doorman.runtime.defaults.role_table import node_rules
+from doorman.runtime.in_process.loopback_client import LoopbackClient
 from doorman.runtime.presence.advertised_address import advertised_address
 from doorman.runtime.presence.endpoint_reconciler import MASTER_LEASES, EndpointReconciler
 from doorman.runtime.presence.identity_lease import IdentityLease

@@ -33,26 +33,26 @@ from doorman.runtime.api_server import ApiServer
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
-from doorman.runtime.components.custom_scales import custom_scales
-from doorman.runtime.components.extender_client import ExtenderCaller
-from doorman.runtime.components.kubelet_client import KubeletClient
-from doorman.runtime.components.loopback_client import LoopbackClient
-from doorman.runtime.components.pod_explainer import (
+from doorman.runtime.controller_context import ControllerContext
+from doorman.runtime.controller_manager import ControllerManager
+from doorman.runtime.controller_registry import Account, enabled_controllers
+from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
+from doorman.runtime.in_process.custom_scales import custom_scales
+from doorman.runtime.in_process.kubelet_client import KubeletClient
+from doorman.runtime.in_process.loopback_client import LoopbackClient
+from doorman.runtime.in_process.pod_explainer import (
     EXPLANATIONS,
     PodExplainer,
     forecasts_device_evictions,
     forecasts_evictions,
 )
-from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
-from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
-from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
-from doorman.runtime.controller_context import ControllerContext
-from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, enabled_controllers
-from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
+from doorman.runtime.in_process.watch_cache_informers import WatchCacheInformers
+from doorman.runtime.in_process.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.metrics.component_metrics import controller_source, scheduler_source
 from doorman.runtime.metrics.resource_metrics import NODE_METRICS, POD_METRICS, ResourceMetrics
 from doorman.runtime.metrics.usage_readers import simulated_usage
+from doorman.runtime.scheduling.extender_client import ExtenderCaller
+from doorman.runtime.scheduling.scheduler_runner import SCHEDULED_BY, SchedulerRunner
 from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins

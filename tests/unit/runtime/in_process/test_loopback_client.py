@@ -6,7 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
-from doorman.runtime.components.loopback_client import LED_SECONDS_MAX
+from doorman.runtime.in_process.loopback_client import LED_SECONDS_MAX
 from support.cluster import Story, run_story
 
 

@@ -12,7 +12,7 @@ from doorman.nodes.kubelet_actions import node_of_changed, node_of_created
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
-from doorman.runtime.components.loopback_client import LoopbackClient
+from doorman.runtime.in_process.loopback_client import LoopbackClient
 
 GONE_MIN: Final = 64
 """Fewer nodes that are gone are not worth looking for."""

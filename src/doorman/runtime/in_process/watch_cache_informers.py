@@ -13,7 +13,7 @@ from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import WatchCache
-from doorman.runtime.components.informer_indexes import COMMON_INDEXERS, indexed_cache
+from doorman.runtime.informer_indexes import COMMON_INDEXERS, indexed_cache
 
 
 def newest_of(events: list[StreamEvent]) -> list[StreamEvent]:

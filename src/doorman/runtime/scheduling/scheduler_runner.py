@@ -19,9 +19,9 @@ from doorman.base.instants import to_time
 from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordEvent
 from doorman.client.client import Client, Recorder
 from doorman.client.controller_contract import ObjectChange
-from doorman.runtime.components.claim_binder import ClaimBinder
-from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError
-from doorman.runtime.components.volume_binder import VolumeBinder
+from doorman.runtime.scheduling.claim_binder import ClaimBinder
+from doorman.runtime.scheduling.extender_client import ExtenderCaller, ExtenderError
+from doorman.runtime.scheduling.volume_binder import VolumeBinder
 from doorman.scheduler.claim_states import CLAIM_KINDS
 from doorman.scheduler.extenders.extender import Extender
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, Outcome, Placed, Rejected, Skipped

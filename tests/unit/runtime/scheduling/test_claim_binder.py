@@ -10,7 +10,7 @@ from doorman.api.views.resource.resource_claims import FINALIZER, ResourceClaim
 from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch
-from doorman.runtime.components.claim_binder import ClaimBinder
+from doorman.runtime.scheduling.claim_binder import ClaimBinder
 from doorman.runtime.virtual_time import run_virtual
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.outcomes import Placed
