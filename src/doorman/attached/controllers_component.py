@@ -122,7 +122,7 @@ class ControllersComponent(ManagedComponent):
         if self._uses_accounts:
             name = account.user.rpartition(":")[2]
             own = own.variant(credentials=AccountCredentials(base.variant(qps=0.0), name, self._around.clock))
-        return RemoteClient(own.while_(may_act), self._scheme, KUBE_CONTROLLER_MANAGER, self.informers.document)
+        return RemoteClient(own.only_while(may_act), self._scheme, KUBE_CONTROLLER_MANAGER, self.informers.document)
 
     def _definition_changed(self, change: ObjectChange) -> None:
         row = row_of(change.new) if change.new is not None else None

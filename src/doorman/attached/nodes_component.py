@@ -115,7 +115,7 @@ class NodesComponent(ManagedComponent):
         yield Needed("nodes", requests, in_order(rights))
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
-        requests = self._around.requests.while_(may_act)
+        requests = self._around.requests.only_while(may_act)
         own = RemoteClient(requests, self._scheme, KUBELET)
         client_of = impersonating(own, requests) if self._identity is NodeIdentity.IMPERSONATE else lambda _: own
         kubelets = RemoteKubelets(client_of, self.informers)

@@ -96,7 +96,7 @@ class SchedulerComponent:
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
         around = self._around
-        client = RemoteClient(around.requests.while_(may_act), self._scheme, KUBE_SCHEDULER)
+        client = RemoteClient(around.requests.only_while(may_act), self._scheme, KUBE_SCHEDULER)
         host = socket.gethostname()
         scheduler = Scheduler(
             self._config,

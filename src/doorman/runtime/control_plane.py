@@ -97,7 +97,7 @@ class ControlPlane:
         self._is_new = not any(True for _ in store.entries())
         self._kubelets = KubeletClient(
             self.cache,
-            lambda node: self.api.kubelet_client(node).while_(self._while_leading("controllers")),
+            lambda node: self.api.kubelet_client(node).only_while(self._while_leading("controllers")),
             self.registry.lease_renewals,
         )
         self._metrics = ResourceMetrics(simulated_usage(self.informers.live), self.informers.live("nodes"), clock)
@@ -259,7 +259,7 @@ class ControlPlane:
             faults=self.cache.faults,
             device_gates=DeviceGates(taints=gates.device_taints, rules=gates.device_taint_rules),
         )
-        client = self.client_as("system:kube-scheduler", "kube-scheduler").while_(self._while_leading("scheduler"))
+        client = self.client_as("system:kube-scheduler", "kube-scheduler").only_while(self._while_leading("scheduler"))
         recorder = self._recorder or EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         extenders = settings.extenders
         self._extenders = ExtenderCaller(self.api.newest, scheduler.pod_on) if extenders else None
@@ -274,7 +274,7 @@ class ControlPlane:
         if account.is_api_server:
             return self.api.system_client(), None
         client = self.client_as(account.user, "kube-controller-manager")
-        return client.while_(self._while_leading("controllers")), None
+        return client.only_while(self._while_leading("controllers")), None
 
     def _while_leading(self, component: str) -> Callable[[], bool] | None:
         """Says whether the component may act, where there is a lease to hold."""

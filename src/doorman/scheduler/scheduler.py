@@ -20,7 +20,6 @@ from doorman.base.reader_faults import ReaderFaults
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_cache import PodCache, on_node
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import CONTROLLERS, WorkloadSelectors
 from doorman.scheduler.claim_states import CLAIM_KINDS, ClaimStates
@@ -80,10 +79,9 @@ class Scheduler:
         self._faults = faults or ReaderFaults()
         self._stopwatch = stopwatch
         self.hostname = hostname
-        resources = ResourceIds()
         others = {profile.name: listed_plugins(profile, plugins or {}) for profile in config.profiles}
-        self._shapes = ShapeTable(resources, signatures_of(others))
-        self._cluster = ClusterState(resources, self._shapes, shows_pods=any(others.values()))
+        self._cluster = ClusterState(ResourceIds(), signatures_of(others), shows_pods=any(others.values()))
+        self._shapes = self._cluster.shapes
         self._workloads = WorkloadSelectors()
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
