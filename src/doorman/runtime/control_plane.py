@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeGuard, TypeVar
+from typing import Final, TypeGuard, TypeVar, assert_never
 
 from doorman.admission.plugins.quota_admission import total_in_scope
 from doorman.api.identity import MASTERS
@@ -16,7 +16,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH
+from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH, KUBE_CONTROLLER_MANAGER
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
@@ -35,7 +35,7 @@ from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.controller_context import ControllerContext
 from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, enabled_controllers
+from doorman.runtime.controller_registry import Account, BuiltinAccount, ServiceAccountUser, enabled_controllers
 from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
 from doorman.runtime.in_process.custom_scales import custom_scales
 from doorman.runtime.in_process.kubelet_client import KubeletClient
@@ -124,7 +124,7 @@ class ControlPlane:
         )
         self._context = context
         for controller, account in enabled_controllers(context):
-            if not self._elects or account.is_api_server:
+            if not self._elects or account is BuiltinAccount.API_SERVER:
                 self._controllers.add(controller, *self._client_of(account))
 
     def start(self) -> None:
@@ -150,7 +150,7 @@ class ControlPlane:
         assert self._context is not None, "it is prepared"
         self._may_act["controllers"] = may_act
         for controller, account in enabled_controllers(self._context):
-            if not account.is_api_server:
+            if account is not BuiltinAccount.API_SERVER:
                 self._controllers.join(controller, *self._client_of(account))
                 self._elected.append(self.runners[-1])
 
@@ -269,12 +269,16 @@ class ControlPlane:
 
     def _client_of(self, account: Account) -> tuple[Client, Renewer | None]:
         """The client of who a controller acts as."""
-        if account.is_kubelets:
-            return self._kubelets, self._kubelets
-        if account.is_api_server:
-            return self.api.system_client(), None
-        client = self.client_as(account.user, "kube-controller-manager")
-        return client.only_while(self._while_leading("controllers")), None
+        match account:
+            case BuiltinAccount.KUBELETS:
+                return self._kubelets, self._kubelets
+            case BuiltinAccount.API_SERVER:
+                return self.api.system_client(), None
+            case ServiceAccountUser(user):
+                client = self.client_as(user, KUBE_CONTROLLER_MANAGER)
+                return client.only_while(self._while_leading("controllers")), None
+            case _:
+                assert_never(account)
 
     def _while_leading(self, component: str) -> Callable[[], bool] | None:
         """Says whether the component may act, where there is a lease to hold."""
