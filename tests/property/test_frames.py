@@ -1,12 +1,12 @@
-"""What is told is heard, however the stream between two processes is cut."""
+"""What is sent is received, however the stream between two processes is cut."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from doorman.front.frames import (
+    FrameHandler,
     FrameReader,
-    Heard,
-    Word,
+    FrameType,
     frame,
     pack_certificates,
     pack_headers,
@@ -16,44 +16,44 @@ from doorman.front.frames import (
 )
 
 SMALL = st.binary(max_size=40)
-SAID = st.tuples(st.sampled_from(list(Word)), st.integers(0, 2**64 - 1), st.lists(SMALL, max_size=5))
+SENT = st.tuples(st.sampled_from(list(FrameType)), st.integers(0, 2**64 - 1), st.lists(SMALL, max_size=5))
 HEADER = st.text(st.characters(max_codepoint=255, exclude_characters="\0\n"), max_size=10)
 
 
-def joined(told: list[tuple[Word, int, bytes]]) -> list[tuple[Word, int, bytes]]:
+def joined(sent: list[tuple[FrameType, int, bytes]]) -> list[tuple[FrameType, int, bytes]]:
     """Neighbouring pieces of a connection as one, empty ones as none: pieces are heard as they arrive."""
-    found: list[tuple[Word, int, bytes]] = []
-    for word, number, payload in told:
-        if word is not Word.PIECE:
-            found.append((word, number, payload))
-        elif found and found[-1][:2] == (word, number):
-            found[-1] = (word, number, found[-1][2] + payload)
+    found: list[tuple[FrameType, int, bytes]] = []
+    for frame_type, number, payload in sent:
+        if frame_type is not FrameType.BODY_CHUNK:
+            found.append((frame_type, number, payload))
+        elif found and found[-1][:2] == (frame_type, number):
+            found[-1] = (frame_type, number, found[-1][2] + payload)
         elif payload:
-            found.append((word, number, payload))
+            found.append((frame_type, number, payload))
     return found
 
 
-@given(st.lists(SAID, max_size=10), st.lists(st.integers(1, 50), min_size=1, max_size=20))
-def test_frames_arrive_whole_and_in_order(said: list[tuple[Word, int, list[bytes]]], cuts: list[int]) -> None:
-    heard: list[tuple[Word, int, bytes]] = []
+@given(st.lists(SENT, max_size=10), st.lists(st.integers(1, 50), min_size=1, max_size=20))
+def test_frames_arrive_whole_and_in_order(sent: list[tuple[FrameType, int, list[bytes]]], cuts: list[int]) -> None:
+    received: list[tuple[FrameType, int, bytes]] = []
 
-    def hear(word: Word) -> Heard:
-        return lambda number, payload: heard.append((word, number, bytes(payload)))
+    def handler(frame_type: FrameType) -> FrameHandler:
+        return lambda number, payload: received.append((frame_type, number, bytes(payload)))
 
-    reader = FrameReader({word: hear(word) for word in Word}, lambda *fault: heard.clear())
-    stream = b"".join(frame(word, number, *parts) for word, number, parts in said)
+    reader = FrameReader({each: handler(each) for each in FrameType}, lambda *fault: received.clear())
+    stream = b"".join(frame(frame_type, number, *parts) for frame_type, number, parts in sent)
     at = turn = 0
     while at < len(stream):
         step = cuts[turn % len(cuts)]
         reader.feed(stream[at : at + step])
         at, turn = at + step, turn + 1
-    told = [(word, number, frame(word, number, *parts)[13:]) for word, number, parts in said]
-    assert joined(heard) == joined(told)
+    expected = [(frame_type, number, frame(frame_type, number, *parts)[13:]) for frame_type, number, parts in sent]
+    assert joined(received) == joined(expected)
 
 
 @given(st.lists(SMALL, min_size=1, max_size=5))
 def test_parts_come_back(parts: list[bytes]) -> None:
-    payload = memoryview(frame(Word.ASKED, 1, *parts))[13:]
+    payload = memoryview(frame(FrameType.REQUEST, 1, *parts))[13:]
     assert [bytes(part) for part in parts_of(payload, len(parts))] == parts
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.connections import Connections
-from doorman.front.frames import Word, frame, pack_headers
+from doorman.front.frames import FrameType, frame, pack_headers
 from doorman.server.front_link import FrontLink
 from doorman.server.pipeline import Pipeline
 from support.api import running_api
@@ -68,16 +68,16 @@ class _Wire(asyncio.Transport):
     def abort(self) -> None: ...
 
 
-def linked(hall: Connections, gate: FrontLink) -> tuple[_Wire, _Wire]:
-    to_gate, to_hall = _Wire(), _Wire()
-    to_gate.hear, to_hall.hear = gate.data_received, hall.data_received
-    hall.connection_made(to_gate)
-    gate.connection_made(to_hall)
-    return to_gate, to_hall
+def linked(connections: Connections, front_link: FrontLink) -> tuple[_Wire, _Wire]:
+    to_server, to_front = _Wire(), _Wire()
+    to_server.hear, to_front.hear = front_link.data_received, connections.data_received
+    connections.connection_made(to_server)
+    front_link.connection_made(to_front)
+    return to_server, to_front
 
 
-def client(hall: Connections) -> tuple[Connection, _Wire]:
-    connection, wire = Connection(hall), _Wire()
+def client(connections: Connections) -> tuple[Connection, _Wire]:
+    connection, wire = Connection(connections), _Wire()
     connection.connection_made(wire)
     return connection, wire
 
@@ -106,17 +106,17 @@ async def rest() -> None:
 
 def survives(api: _Api, sent: bytes) -> None:
     async def story() -> None:
-        hall, gate = Connections(None, ConnectionLimits()), FrontLink(api.pipeline)  # type: ignore[arg-type]  # nobody connects
-        wires = linked(hall, gate)
-        bad, _ = client(hall)
+        connections, front_link = Connections(None, ConnectionLimits()), FrontLink(api.pipeline)  # type: ignore[arg-type]  # nobody connects
+        wires = linked(connections, front_link)
+        bad, _ = client(connections)
         bad.data_received(sent)
         await rest()
-        good, got = client(hall)
+        good, got = client(connections)
         good.data_received(GOOD)
         await rest()
         assert got.written.startswith(b"HTTP/1.1 200 ")
         assert not any(wire.is_cut for wire in wires)
-        await gate.stop()
+        await front_link.stop()
 
     api.loop.run_until_complete(story())
 
@@ -146,24 +146,24 @@ def test_no_frame_ends_the_link(
     """Whatever the front lets through."""
 
     async def story() -> None:
-        gate, wire = FrontLink(api.pipeline), _Wire()
-        gate.connection_made(wire)
-        gate.data_received(frame(Word.OPENED, 1, b"192.0.2.1", b""))
-        gate.data_received(frame(Word.ASKED, 1, method, path, query, pack_headers(headers), body))
+        front_link, wire = FrontLink(api.pipeline), _Wire()
+        front_link.connection_made(wire)
+        front_link.data_received(frame(FrameType.OPENED, 1, b"192.0.2.1", b""))
+        front_link.data_received(frame(FrameType.REQUEST, 1, method, path, query, pack_headers(headers), body))
         await rest()
-        assert wire.written[4] in (Word.ANSWER, Word.START)
-        await gate.stop()
+        assert wire.written[4] in (FrameType.RESPONSE, FrameType.RESPONSE_HEAD)
+        await front_link.stop()
 
     api.loop.run_until_complete(story())
 
 
 def test_answer_with_a_code_nobody_knows_is_written() -> None:
     async def story() -> None:
-        hall, wire = Connections(None, ConnectionLimits()), _Wire()  # type: ignore[arg-type]  # nobody connects
-        hall.connection_made(wire)
-        asking, got = client(hall)
+        connections, wire = Connections(None, ConnectionLimits()), _Wire()  # type: ignore[arg-type]  # nobody connects
+        connections.connection_made(wire)
+        asking, got = client(connections)
         asking.data_received(GOOD)
-        hall.data_received(frame(Word.ANSWER, asking.number, b"599", b"", b"{}"))
+        connections.data_received(frame(FrameType.RESPONSE, asking.number, b"599", b"", b"{}"))
         assert got.written.startswith(b"HTTP/1.1 599 ")
 
     asyncio.run(story())

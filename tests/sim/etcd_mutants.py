@@ -76,9 +76,8 @@ def _serializable(real: Any) -> Any:
 
 def _fragments_dropped(real: Any) -> Any:
     async def watch(self: EtcdClient, *arguments: Any) -> Any:
-        async for answer in real(self, *arguments):
-            if not answer.fragment:
-                yield answer
+        async for answers in real(self, *arguments):
+            yield [answer for answer in answers if not answer.fragment]
 
     return watch
 
@@ -87,11 +86,12 @@ def _goes_on_after_compaction(real: Any) -> Any:
     """What was compacted under a watch is passed over."""
 
     async def watch(self: EtcdClient, *arguments: Any) -> Any:
-        async for answer in real(self, *arguments):
-            if answer.canceled:
-                yield MESSAGES["WatchResponse"](header=answer.header)
-                return
-            yield answer
+        async for answers in real(self, *arguments):
+            for answer in answers:
+                if answer.canceled:
+                    yield [MESSAGES["WatchResponse"](header=answer.header)]
+                    return
+            yield answers
 
     return watch
 

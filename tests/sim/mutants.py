@@ -167,11 +167,11 @@ def _dirty(_real: Any) -> Any:
 
 def _another(self: Connections, number: int, payload: memoryview) -> None:
     """What one client asked is answered to another."""
-    others = [other for other, connection in self._connections.items() if other != number and connection._asked]
-    _REAL_ANSWER(self, others[0] if others else number, payload)
+    others = [other for other, connection in self._connections.items() if other != number and connection._current]
+    _REAL_RESPONSE(self, others[0] if others else number, payload)
 
 
-_REAL_ANSWER = Connections._hear_answer
+_REAL_RESPONSE = Connections._on_response
 
 MUTANTS: dict[str, Patch] = {
     "acknowledged-before-the-sync": replacing(sim_cluster, "_real_connect", _unsynced),
@@ -189,7 +189,7 @@ MUTANTS: dict[str, Patch] = {
     "deletion-not-written": replacing(_Group, "encode", _without_deletions),
     "live-row-deleted-as-garbage": replacing(SqliteStore, "_join", _live_row_as_garbage),
     "write-done-twice": replacing(SqliteStore, "commit", _twice),
-    "answer-to-another-client": replacing(Connections, "_hear_answer", every(50, _another)),
+    "answer-to-another-client": replacing(Connections, "_on_response", every(50, _another)),
     "eviction-before-its-time": replacing(
         taint_eviction,
         "decide_eviction",

@@ -25,7 +25,7 @@ import doorman.front.__main__ as front_main
 from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
 from doorman.front.connections import Connections
-from doorman.front.frames import Word
+from doorman.front.frames import FrameType
 from doorman.runtime import serve
 from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.front_process import Front
@@ -284,17 +284,17 @@ class SimCluster:
         class SimConnections(Connections):
             """Accepts connections of the simulated network."""
 
-            async def _begin(self, folder: Path) -> None:
+            async def _listen(self, folder: Path) -> None:
                 # One whose server is gone may hear this late: nobody finds the socket that it listens on any more.
                 if self._loop is cluster.front:
                     cluster.accepting = self
                 self._sweep()
-                self.tell(Word.READY, 0)
+                self.send(FrameType.READY, 0)
 
-            async def _end(self) -> None:
+            async def _shut_down(self) -> None:
                 if cluster.accepting is self:
                     cluster.accepting = None
-                await super()._end()
+                await super()._shut_down()
 
         return SimConnections(listener, limits)
 

@@ -208,15 +208,16 @@ class SimStream:
             self._link.expect_keepalive()
         self._link.carry(lambda: member.do(lambda: self._hear(told)) if member.is_alive else self.lose(NOBODY))
 
-    async def read(self) -> bytes:
+    async def read(self) -> list[bytes]:
         while not self._arrived:
             self._wakes.clear()
             await self._wakes.wait()
-        found = self._arrived.popleft()
-        if isinstance(found, Refused):
-            raise error_of(found)
-        data: bytes = found
-        return data
+        messages: list[bytes] = []
+        while self._arrived and not isinstance(self._arrived[0], Refused):
+            messages.append(self._arrived.popleft())
+        if not messages:
+            raise error_of(self._arrived.popleft())
+        return messages
 
     def cancel(self) -> None:
         self._is_over = True

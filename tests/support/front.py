@@ -1,4 +1,4 @@
-"""A front and a gate in the test's own process, over real sockets: what `doorman up` runs as two processes."""
+"""A front and its link to the server in the test's own process, over real sockets: `doorman up` runs two processes."""
 
 import asyncio
 import socket
@@ -25,13 +25,13 @@ async def listening(
     write_private(folder / AUTHORITY, credentials.ca_certificate)
     loop = asyncio.get_running_loop()
     listener = listen("127.0.0.1", 0)
-    connections, gate = Connections(listener, limits or ConnectionLimits()), FrontLink(pipeline)
-    for end, protocol in zip(socket.socketpair(), (connections, gate), strict=True):
+    connections, front_link = Connections(listener, limits or ConnectionLimits()), FrontLink(pipeline)
+    for end, protocol in zip(socket.socketpair(), (connections, front_link), strict=True):
         await loop.create_connection(lambda protocol=protocol: protocol, sock=end)  # type: ignore[misc]  # bound now
-    gate.begin(str(folder))
-    await gate.is_ready.wait()
+    front_link.listen(str(folder))
+    await front_link.is_ready.wait()
     try:
         yield listener.getsockname()[1]
     finally:
-        await gate.stop()
+        await front_link.stop()
         await connections.is_over.wait()

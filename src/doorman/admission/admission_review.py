@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from doorman.admission.plugin_contract import Attributes, GroupVersionForm
+from doorman.admission.plugin_contract import Attributes, VersionedResource
 from doorman.api.identity import User
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.json_patch import json_patch
@@ -48,20 +48,20 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def review_of(attributes: Attributes, uid: str) -> Document:
-    form = attributes.form
-    requested = attributes.requested or form
+    resource = attributes.versioned_resource
+    requested = attributes.requested or resource
     user = attributes.user
     request: Document = {
         "uid": uid,
-        "kind": _kind(form),
-        "resource": _resource(form),
+        "kind": _kind(resource),
+        "resource": _resource(resource),
         "requestKind": _kind(requested),
         "requestResource": _resource(requested),
         "name": attributes.name,
         "operation": str(attributes.operation),
         "userInfo": _user_info(user),
-        "object": _typed(attributes.obj, form),
-        "oldObject": _typed(attributes.old, form),
+        "object": _typed(attributes.obj, resource),
+        "oldObject": _typed(attributes.old, resource),
         "dryRun": attributes.dry_run,
         "options": dict(attributes.options) if attributes.options else None,
     }
@@ -146,14 +146,14 @@ def _user_info(user: User) -> Document:
     return found
 
 
-def _kind(form: GroupVersionForm) -> Document:
-    group, _, version = form.kind_version.rpartition("/")
-    return {"group": group, "version": version, "kind": form.kind}
+def _kind(resource: VersionedResource) -> Document:
+    group, _, version = resource.kind_version.rpartition("/")
+    return {"group": group, "version": version, "kind": resource.kind}
 
 
-def _resource(form: GroupVersionForm) -> Document:
-    return {"group": form.group, "version": form.version, "resource": form.resource}
+def _resource(resource: VersionedResource) -> Document:
+    return {"group": resource.group, "version": resource.version, "resource": resource.resource}
 
 
-def _typed(doc: Document | None, form: GroupVersionForm) -> Document | None:
-    return {"kind": form.kind, "apiVersion": form.kind_version, **doc} if doc is not None else None
+def _typed(doc: Document | None, resource: VersionedResource) -> Document | None:
+    return {"kind": resource.kind, "apiVersion": resource.kind_version, **doc} if doc is not None else None

@@ -10,14 +10,14 @@ from doorman.admission.class_defaults import DefaultIngressClass, DefaultStorage
 from doorman.admission.plugin_contract import (
     AdmissionPlugin,
     Attributes,
-    Checker,
     ClusterReader,
     Docs,
-    Limiter,
-    Mutator,
+    MutatingPlugin,
     Operation,
-    Passes,
+    PreviewPredicate,
+    QuotaPlugin,
     RequestPreview,
+    ValidatingPlugin,
     Weigh,
 )
 from doorman.admission.plugins.limit_ranger import LimitRanger
@@ -128,10 +128,10 @@ class Chain:
 
     def __init__(self, plugins: Iterable[AdmissionPlugin]) -> None:
         self._plugins = tuple(plugins)
-        self._mutators = _Interested([plugin for plugin in self._plugins if isinstance(plugin, Mutator)])
-        self._checkers = _Interested([plugin for plugin in self._plugins if isinstance(plugin, Checker)])
-        self._limiters = _Interested([plugin for plugin in self._plugins if isinstance(plugin, Limiter)])
-        self._passes: dict[tuple[str, str, Operation], tuple[Passes, ...] | None] = {}
+        self._mutating = _Interested([plugin for plugin in self._plugins if isinstance(plugin, MutatingPlugin)])
+        self._validating = _Interested([plugin for plugin in self._plugins if isinstance(plugin, ValidatingPlugin)])
+        self._quota = _Interested([plugin for plugin in self._plugins if isinstance(plugin, QuotaPlugin)])
+        self._passes: dict[tuple[str, str, Operation], tuple[PreviewPredicate, ...] | None] = {}
         """What says whether it has an opinion, of each that wants to see it; None: somebody always has."""
 
     @property
@@ -140,23 +140,23 @@ class Chain:
 
     def admit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin change the object, in order. Raises the first refusal."""
-        mutators = self._mutators.of(attributes)
-        if mutators:
+        plugins = self._mutating.of(attributes)
+        if plugins:
             remembered = _Remembered(cluster)
-            for plugin in mutators:
+            for plugin in plugins:
                 plugin.admit(attributes, remembered, now)
 
     def validate(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin look at the object as it would be stored."""
-        checkers = self._checkers.of(attributes)
-        if checkers:
+        plugins = self._validating.of(attributes)
+        if plugins:
             remembered = _Remembered(cluster)
-            for plugin in checkers:
+            for plugin in plugins:
                 plugin.validate(attributes, remembered, now)
 
     def limit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Let every plugin that counts say whether there is room. What it lets in is written in the same turn."""
-        for plugin in self._limiters.of(attributes):
+        for plugin in self._quota.of(attributes):
             plugin.limit(attributes, cluster, now)
 
     def is_idle(self, resource: str, preview: RequestPreview, cluster: ClusterReader) -> bool:
@@ -220,8 +220,8 @@ class _Remembered:
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         return self._cluster.find_kind(api_version, kind)
 
-    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
-        return self._cluster.shown(api_version, kind, docs)
+    def converted(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        return self._cluster.converted(api_version, kind, docs)
 
-    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
-        await self._cluster.ask_to_show(api_version, kind, docs)
+    async def convert_ahead(self, api_version: str, kind: str, docs: Docs) -> None:
+        await self._cluster.convert_ahead(api_version, kind, docs)

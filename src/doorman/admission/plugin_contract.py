@@ -25,7 +25,7 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
-class GroupVersionForm(msgspec.Struct, frozen=True, kw_only=True):
+class VersionedResource(msgspec.Struct, frozen=True, kw_only=True):
     """A resource, or a subresource, and its kind as one version of the API names them."""
 
     group: str
@@ -40,30 +40,30 @@ class Unconvertible(Exception):
     """It takes a webhook to convert the object, and whoever asks cannot wait for one."""
 
 
-class RequestForms(Protocol):
-    """In which other versions the objects of a request can be shown."""
+class EquivalentVersions(Protocol):
+    """The other versions of a request's resource, and how its objects are converted to them."""
 
     @property
-    def others(self) -> Sequence[GroupVersionForm]: ...
+    def others(self) -> Sequence[VersionedResource]: ...
 
     @property
     def needs_webhook(self) -> bool:
-        """Whether nothing can be shown at once."""
+        """Whether nothing can be converted at once."""
         ...
 
-    def show(self, doc: Document, form: GroupVersionForm) -> Document:
-        """The object in that form. Raises Unconvertible. `doc` is not changed."""
+    def convert_to(self, doc: Document, target: VersionedResource) -> Document:
+        """The object in that version. Raises Unconvertible. `doc` is not changed."""
         ...
 
-    def take(self, doc: Document, form: GroupVersionForm) -> Document:
-        """An object in that form as `Attributes.obj` has it. Raises Unconvertible."""
+    def convert_from(self, doc: Document, source: VersionedResource) -> Document:
+        """An object in that version as `Attributes.obj` has it. Raises Unconvertible."""
         ...
 
-    async def ask_to_show(self, doc: Document, form: GroupVersionForm) -> Document:
+    async def convert_to_async(self, doc: Document, target: VersionedResource) -> Document:
         """The same for whoever may wait."""
         ...
 
-    async def ask_to_take(self, doc: Document, form: GroupVersionForm) -> Document: ...
+    async def convert_from_async(self, doc: Document, source: VersionedResource) -> Document: ...
 
 
 class Attributes(msgspec.Struct, kw_only=True):
@@ -86,25 +86,25 @@ class Attributes(msgspec.Struct, kw_only=True):
     options: Mapping[str, Any] | None = None  # the create, update or delete options as JSON
     warnings: list[str] = []
     """What whoever asks is to be told besides the answer."""
-    drawn: list[str] = []
-    """Names in the object that were drawn at random: another one that is alike gets others."""
+    generated_names: list[str] = []
+    """Names in the object that were generated at random: another one that is alike gets others."""
     is_cacheable: bool = True
     """Taken back by whoever decides by more than what the object, its name aside, and the cluster say."""
     annotations: dict[str, str] = {}
     """What the audit log is to be told."""
     kind_version: str = ""
     """The group version of the kind, when it is not that of the resource."""
-    forms: RequestForms | None = None
+    equivalents: EquivalentVersions | None = None
     """None: the resource has no other versions."""
-    requested: GroupVersionForm | None = None
+    requested: VersionedResource | None = None
     """What was asked for, when this shows it in another version."""
-    prepared: dict[GroupVersionForm, "Attributes"] = {}
-    """The same request in other forms, for those who cannot wait for a conversion."""
+    prepared: dict[VersionedResource, "Attributes"] = {}
+    """The same request in other versions, for those who cannot wait for a conversion."""
 
     @property
-    def form(self) -> GroupVersionForm:
+    def versioned_resource(self) -> VersionedResource:
         version = self.kind_version or (f"{self.group}/{self.version}" if self.group else self.version)
-        return GroupVersionForm(
+        return VersionedResource(
             group=self.group, version=self.version, resource=self.resource, kind=self.kind, kind_version=version
         )
 
@@ -139,12 +139,12 @@ class ClusterReader(Protocol):
         """The resource of a kind that is served, and whether it is namespaced."""
         ...
 
-    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
-        """Documents that were looked up as that version of their kind shows them. Raises Unconvertible."""
+    def converted(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        """Documents that were looked up, in that version of their kind. Raises Unconvertible."""
         ...
 
-    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
-        """Have them converted, where it takes a webhook: `shown` has them from then on. Raises its failure."""
+    async def convert_ahead(self, api_version: str, kind: str, docs: Docs) -> None:
+        """Have them converted, where it takes a webhook: `converted` has them from then on. Raises its failure."""
         ...
 
 
@@ -165,7 +165,7 @@ class RequestPreview(msgspec.Struct, frozen=True, kw_only=True):
     """Whether all it says is what a claim was given, without an administrator's access, and for whom it is reserved."""
 
 
-Passes = Callable[[RequestPreview, ClusterReader], bool]
+PreviewPredicate = Callable[[RequestPreview, ClusterReader], bool]
 """Whether such a request is certain to pass unchanged, whatever its object is."""
 
 
@@ -175,7 +175,7 @@ class Interest(msgspec.Struct, frozen=True, kw_only=True):
     resource: str
     subresource: str = ""
     operations: frozenset[Operation]
-    passes: Passes | None = None
+    passes: PreviewPredicate | None = None
     """Asked about requests that are covered; None: each of them is looked at."""
 
     def covers(self, resource: str, subresource: str, operation: Operation) -> bool:
@@ -193,7 +193,7 @@ WRITES: Final = CREATE_AND_UPDATE | {Operation.DELETE}
 
 
 class AdmissionPlugin(Protocol):
-    """Every plugin; it is also a `Mutator`, a `Checker`, a `Limiter` or several of them."""
+    """Every plugin; it is also a `MutatingPlugin`, a `ValidatingPlugin`, a `QuotaPlugin` or several of them."""
 
     @property
     def name(self) -> str: ...
@@ -203,21 +203,21 @@ class AdmissionPlugin(Protocol):
 
 
 @runtime_checkable
-class Mutator(Protocol):
+class MutatingPlugin(Protocol):
     def admit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Change `attributes.obj`, or refuse. Runs before validation, perhaps more than once."""
         ...
 
 
 @runtime_checkable
-class Checker(Protocol):
+class ValidatingPlugin(Protocol):
     def validate(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Refuse or not. Runs on the final, valid object."""
         ...
 
 
 @runtime_checkable
-class Limiter(Protocol):
+class QuotaPlugin(Protocol):
     def limit(self, attributes: Attributes, cluster: ClusterReader, now: Instant) -> None:
         """Refuse what would be one too many. Runs last, when nobody is waited for any more before the write."""
         ...

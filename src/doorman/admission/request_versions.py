@@ -7,49 +7,53 @@ that look the same: nothing is converted then.
 
 import msgspec
 
-from doorman.admission.plugin_contract import Attributes, GroupVersionForm
+from doorman.admission.plugin_contract import Attributes, VersionedResource
 from doorman.api.machinery.schema import Document
 
 
-def in_form(attributes: Attributes, form: GroupVersionForm) -> Attributes:
-    """The request in that form. Raises `Unconvertible` when it takes a webhook to convert it, and none was asked."""
-    forms = attributes.forms
-    if forms is None:
+def versioned_attributes(attributes: Attributes, target: VersionedResource) -> Attributes:
+    """The request in that version. Raises `Unconvertible` when it takes a webhook to convert it, and none was asked."""
+    equivalents = attributes.equivalents
+    if equivalents is None:
         return attributes
-    if form in attributes.prepared:
-        return attributes.prepared[form]
-    obj, old = (forms.show(doc, form) if doc is not None else None for doc in (attributes.obj, attributes.old))
-    return _named(attributes, form, obj, old)
+    if target in attributes.prepared:
+        return attributes.prepared[target]
+    obj, old = (
+        equivalents.convert_to(doc, target) if doc is not None else None for doc in (attributes.obj, attributes.old)
+    )
+    return _named(attributes, target, obj, old)
 
 
-async def in_form_by_all_means(attributes: Attributes, form: GroupVersionForm) -> Attributes:
+async def versioned_attributes_async(attributes: Attributes, target: VersionedResource) -> Attributes:
     """The same for whoever may wait."""
-    forms = attributes.forms
-    if forms is None:
+    equivalents = attributes.equivalents
+    if equivalents is None:
         return attributes
-    obj = await forms.ask_to_show(attributes.obj, form) if attributes.obj is not None else None
-    old = await forms.ask_to_show(attributes.old, form) if attributes.old is not None else None
-    return _named(attributes, form, obj, old)
+    obj = await equivalents.convert_to_async(attributes.obj, target) if attributes.obj is not None else None
+    old = await equivalents.convert_to_async(attributes.old, target) if attributes.old is not None else None
+    return _named(attributes, target, obj, old)
 
 
 async def prepare(attributes: Attributes) -> None:
     """Convert the objects, as they are now, for those who cannot wait: where it takes a webhook."""
-    forms = attributes.forms
-    if forms is not None and forms.needs_webhook:
-        attributes.prepared = {form: await in_form_by_all_means(attributes, form) for form in forms.others}
+    equivalents = attributes.equivalents
+    if equivalents is not None and equivalents.needs_webhook:
+        attributes.prepared = {
+            target: await versioned_attributes_async(attributes, target) for target in equivalents.others
+        }
 
 
-def _named(attributes: Attributes, form: GroupVersionForm, obj: Document | None, old: Document | None) -> Attributes:
+def _named(attributes: Attributes, target: VersionedResource, obj: Document | None, old: Document | None) -> Attributes:
     return msgspec.structs.replace(
         attributes,
-        group=form.group,
-        version=form.version,
-        resource=form.resource,
-        kind=form.kind,
-        kind_version=form.kind_version,
-        requested=attributes.form,
+        group=target.group,
+        version=target.version,
+        resource=target.resource,
+        kind=target.kind,
+        kind_version=target.kind_version,
+        requested=attributes.versioned_resource,
         obj=obj,
         old=old,
-        forms=None,
+        equivalents=None,
         prepared={},
     )

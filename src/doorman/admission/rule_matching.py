@@ -6,7 +6,7 @@ Rules
    subresources too, `*` every resource without and `*/*` with subresources.
 2. Scope `Namespaced` and `ClusterReader` tell objects in a namespace from others; `*` is both.
 3. With matchPolicy Equivalent a rule may also name another version of the resource: the first one that a rule names
-   is the form in which the objects are shown.
+   is the version in which the objects are sent.
 4. The namespace selector is held against the labels of the object's namespace, or of the object if it is a namespace;
    other objects of the cluster pass.
 5. The object selector passes when the new or the old object has the labels.
@@ -17,7 +17,7 @@ Rules
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from doorman.admission.plugin_contract import ANY, Attributes, ClusterReader, GroupVersionForm
+from doorman.admission.plugin_contract import ANY, Attributes, ClusterReader, VersionedResource
 from doorman.api.machinery.label_selectors import matches
 from doorman.api.views.admissionregistration import GROUP, MatchResources, Rule
 from doorman.api.views.meta import LabelSelector
@@ -28,8 +28,8 @@ def is_hidden(attributes: Attributes) -> bool:
     return attributes.group == GROUP
 
 
-def rule_matches(rule: Rule, attributes: Attributes, form: GroupVersionForm) -> bool:
-    """Rules 1 and 2, for the request in this form."""
+def rule_matches(rule: Rule, attributes: Attributes, resource: VersionedResource) -> bool:
+    """Rules 1 and 2, for the request in this version."""
     if rule.scope != ANY and (rule.scope == "Namespaced") is not bool(attributes.namespace):
         return False
     if rule.resource_names:
@@ -38,9 +38,9 @@ def rule_matches(rule: Rule, attributes: Attributes, form: GroupVersionForm) -> 
             return False
     return (
         _has(rule.operations, attributes.operation)
-        and _has(rule.api_groups, form.group)
-        and _has(rule.api_versions, form.version)
-        and any(_names(text, form.resource, attributes.subresource) for text in rule.resources)
+        and _has(rule.api_groups, resource.group)
+        and _has(rule.api_versions, resource.version)
+        and any(_names(text, resource.resource, attributes.subresource) for text in rule.resources)
     )
 
 
@@ -60,24 +60,30 @@ def selectors_match(
     return any(matches(objects, _labels(doc)) for doc in shown)
 
 
-def resources_match(found: MatchResources, attributes: Attributes, cluster: ClusterReader) -> GroupVersionForm | None:
-    """All five, for a policy or its binding: the form that is meant. No rules at all: everything, as it was sent."""
+def resources_match(found: MatchResources, attributes: Attributes, cluster: ClusterReader) -> VersionedResource | None:
+    """All five, for a policy or its binding: the version that is meant. No rules at all: everything, as it was sent."""
     policy = found.match_policy
-    if matched_form(found.exclude_resource_rules, attributes, policy) is not None:
+    if matched_resource(found.exclude_resource_rules, attributes, policy) is not None:
         return None
-    form = matched_form(found.resource_rules, attributes, policy) if found.resource_rules else attributes.form
-    if form is None or not selectors_match(found.namespace_selector, found.object_selector, attributes, cluster):
+    resource = (
+        matched_resource(found.resource_rules, attributes, policy)
+        if found.resource_rules
+        else attributes.versioned_resource
+    )
+    if resource is None or not selectors_match(found.namespace_selector, found.object_selector, attributes, cluster):
         return None
-    return form
+    return resource
 
 
-def matched_form(rules: Sequence[Rule], attributes: Attributes, match_policy: str) -> GroupVersionForm | None:
+def matched_resource(rules: Sequence[Rule], attributes: Attributes, match_policy: str) -> VersionedResource | None:
     """Rules 1 to 3."""
-    own = attributes.form
-    others = attributes.forms.others if attributes.forms is not None and match_policy == "Equivalent" else ()
-    for form in (own, *others):
-        if any(rule_matches(rule, attributes, form) for rule in rules):
-            return form
+    own = attributes.versioned_resource
+    others = (
+        attributes.equivalents.others if attributes.equivalents is not None and match_policy == "Equivalent" else ()
+    )
+    for resource in (own, *others):
+        if any(rule_matches(rule, attributes, resource) for rule in rules):
+            return resource
     return None
 
 

@@ -66,9 +66,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     type_name: str = ""
     """The name of its type in `data/types.json`; empty when there is none."""
     storage: str = ""
-    """The group resource under which its objects are stored: two kinds with the same storage are two faces of one."""
+    """The group resource under which its objects are stored: kinds with the same storage are versions of one."""
     conversion: str = ""
-    """The name of its `conversions.Face`; empty when it looks as it is stored."""
+    """The name of its `Conversion`; empty when it looks as it is stored."""
     creates_on_update: bool = False
     needs_resource_version: bool = False
     returns_deleted: bool = False
@@ -94,7 +94,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     scale: ScalePaths | None = None
     """None: as Kubernetes' own workloads have it."""
     selectable: tuple[str, ...] = ()
-    """Fields a field selector may name besides those of `fieldselectors`."""
+    """Fields a field selector may name besides those of `field_selectors.py`."""
     deprecation: str = ""
     """What whoever uses it is warned of."""
 
@@ -127,7 +127,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 _VERSION: Final = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?", re.ASCII)
 
 SHARED_STORAGE: Final = {"events.events.k8s.io": "events"}
-"""One store, two APIs: the second face is converted on the way in and out."""
+"""One store, two APIs: objects of the second are converted on the way in and out."""
 
 
 class Kinds:

@@ -36,7 +36,7 @@ class Histogram:
 
 
 class LabelledHistograms:
-    """Tallies with the same bounds, by the values of their labels. Made when first fed."""
+    """Histograms with the same bounds, by the values of their labels. Made when first fed."""
 
     __slots__ = ("_bounds", "_by_labels")
 

@@ -2,7 +2,7 @@
 
 A controller file has three parts in this order: `SOURCES` (which kinds wake it, and which keys an observed
 change maps to), `decide_*` (pure functions), and the class whose `reconcile` only looks up, decides and
-returns. It never awaits, never reads a clock, never writes: the runner that owns it (in `runtime`) feeds
+returns. It never awaits, never reads a clock, never writes: the runner that owns it (`ControllerRunner`) feeds
 keys, executes the actions in order and wakes keys when they asked for it.
 """
 

@@ -2,7 +2,7 @@
 
 Rules
 -----
-1. The record says who holds it, and for how long. Whether it has expired is judged by when its content was last seen to
+1. The record says who holds it, and for how long. Whether it has expired is told by when its content was last seen to
    change, by time that has passed here: clocks of others are not believed, and neither is one's own, which may be set.
 2. A record that is empty, expired or one's own may be taken. It is written upon the version that was read: of two who
    try at once one is told of the conflict.

@@ -14,7 +14,7 @@ from doorman.front.connections import Connections
 
 
 async def attend(link: socket.socket, listener: socket.socket, limits: ConnectionLimits) -> None:
-    """Until the server has said its last word, or is gone."""
+    """Until the server sends SHUTDOWN, or is gone."""
     connections = Connections(listener, limits)
     asyncio.get_running_loop().set_exception_handler(tell_in_one_line)
     await asyncio.get_running_loop().create_connection(lambda: connections, sock=link)

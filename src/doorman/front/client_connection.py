@@ -1,5 +1,5 @@
 """One client's connection: HTTP/1.1, read with httptools. Requests are handed in one after the other, each with its
-whole body; what the server says to them is written as it comes.
+whole body; responses are written as they come.
 
 Where it is more than the protocol asks for: a client of HTTP/1.0 that wants to keep its connection may, as with Go's
 server (load generators would otherwise pay for a TLS handshake a request); and a client can neither send a head without
@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 import httptools
 
-from doorman.front.frames import Word, pack_certificates, pack_headers
+from doorman.front.frames import FrameType, pack_certificates, pack_headers
 from doorman.front.tls_handshake import shown_by
 
 if TYPE_CHECKING:
@@ -29,19 +29,19 @@ _URL_TOO_LONG: Final = b"414 URI Too Long"
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class _Asked:
+class _HttpRequest:
     """A request, from its first byte to the end of its answer."""
 
     __slots__ = (
         "body",
         "body_bytes",
-        "chunks",
         "expects",
         "headers",
+        "is_chunked",
         "is_head",
-        "is_old",
+        "is_http_1_0",
         "is_too_long",
-        "keeps",
+        "keeps_alive",
         "method",
         "path",
         "query",
@@ -58,13 +58,13 @@ class _Asked:
         self.expects = b""
         """What the client waits for before it sends the body."""
         self.is_head = False
-        self.is_old = False
+        self.is_http_1_0 = False
         """HTTP/1.0: knows no chunks."""
         self.is_too_long = False
         """The body: nothing of it is kept."""
-        self.chunks = False
+        self.is_chunked = False
         """Whether the answer comes in chunks."""
-        self.keeps = True
+        self.keeps_alive = True
         """Whether the connection outlives it."""
 
 
@@ -76,8 +76,8 @@ class Connection(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_asked",
         "_connections",
+        "_current",
         "_head_bytes",
         "_idle_since",
         "_is_closing",
@@ -99,12 +99,12 @@ class Connection(asyncio.Protocol):
         self.number = 0
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
-        self._reading_or_none: _Asked | None = None
+        self._reading_or_none: _HttpRequest | None = None
         self._reads_head = True
         self._head_bytes = 0
-        self._waiting: list[_Asked] = []
+        self._waiting: list[_HttpRequest] = []
         """Complete, and behind the one that is being answered."""
-        self._asked: _Asked | None = None
+        self._current: _HttpRequest | None = None
         """The one that is being answered."""
         self._refusal: bytes | None = None
         """Nothing more is read; this is said when what was asked before is answered."""
@@ -121,21 +121,21 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         transport.set_write_buffer_limits(high=self._connections.ahead_bytes)
         self._since = self._connections.now()
-        self.number = self._connections.enter(self)
+        self.number = self._connections.add(self)
         peer = transport.get_extra_info("peername")
         tls = transport.get_extra_info("ssl_object")
         shown, is_resumed = shown_by(tls) if tls is not None else ([], False)
         client = peer[0].encode() if isinstance(peer, tuple) else b""
-        self._connections.tell(Word.OPENED, self.number, client, pack_certificates(shown, is_resumed=is_resumed))
+        self._connections.send(FrameType.OPENED, self.number, client, pack_certificates(shown, is_resumed=is_resumed))
 
     def connection_lost(self, _: Exception | None) -> None:
         self._is_closing = True
-        for asked in (self._reading_or_none, self._asked, *self._waiting):
-            if asked is not None:
-                self._connections.release(asked.body_bytes)
-        self._reading_or_none = self._asked = None
+        for request in (self._reading_or_none, self._current, *self._waiting):
+            if request is not None:
+                self._connections.release(request.body_bytes)
+        self._reading_or_none = self._current = None
         self._waiting.clear()
-        self._connections.leave(self.number)
+        self._connections.remove(self.number)
         del self._parser  # which refers back
         self._transport = None
 
@@ -156,11 +156,11 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._unread_since = self._connections.now()
-        self._connections.tell(Word.PAUSED, self.number)
+        self._connections.send(FrameType.PAUSED, self.number)
 
     def resume_writing(self) -> None:
         self._unread_since = None
-        self._connections.tell(Word.RESUMED, self.number)
+        self._connections.send(FrameType.RESUMED, self.number)
 
     # The parser's calls.
 
@@ -181,96 +181,96 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         self._reads_head = False
-        asked, parser = self._reading, self._parser
-        if len(asked.url) > self._limits.url_bytes:
+        request, parser = self._reading, self._parser
+        if len(request.url) > self._limits.url_bytes:
             self._refuse(_URL_TOO_LONG)
             return
         try:
-            url = httptools.parse_url(asked.url)
+            url = httptools.parse_url(request.url)
         except httptools.HttpParserInvalidURLError:
             self._refuse(_MALFORMED)
             return
-        asked.method = parser.get_method()
+        request.method = parser.get_method()
         path = url.path or b""
         if not path.isascii():
             self._refuse(_MALFORMED)
             return
-        asked.path = unquote_to_bytes(path) if b"%" in path else path
-        asked.query = url.query or b""
-        asked.is_head = asked.method == b"HEAD"
-        asked.is_old = parser.get_http_version() == "1.0"
-        asked.keeps = parser.should_keep_alive() and not parser.should_upgrade()
-        if asked.expects == b"100-continue" and not asked.is_old and self._asked is None:
+        request.path = unquote_to_bytes(path) if b"%" in path else path
+        request.query = url.query or b""
+        request.is_head = request.method == b"HEAD"
+        request.is_http_1_0 = parser.get_http_version() == "1.0"
+        request.keeps_alive = parser.should_keep_alive() and not parser.should_upgrade()
+        if request.expects == b"100-continue" and not request.is_http_1_0 and self._current is None:
             self._write(_CONTINUE)
 
     def on_body(self, body: bytes) -> None:
-        asked, limits = self._reading, self._limits
-        if self._refusal is not None or asked.is_too_long:
+        request, limits = self._reading, self._limits
+        if self._refusal is not None or request.is_too_long:
             return
-        if asked.body_bytes + len(body) > limits.body_bytes or not self._connections.hold(len(body)):
-            self._connections.release(asked.body_bytes)
-            asked.body_bytes = 0
-            asked.body.clear()
-            asked.is_too_long = True
+        if request.body_bytes + len(body) > limits.body_bytes or not self._connections.hold(len(body)):
+            self._connections.release(request.body_bytes)
+            request.body_bytes = 0
+            request.body.clear()
+            request.is_too_long = True
         else:
-            asked.body_bytes += len(body)
-            asked.body.append(body)
+            request.body_bytes += len(body)
+            request.body.append(body)
 
     def on_message_complete(self) -> None:
-        asked, self._reading_or_none = self._reading, None
+        request, self._reading_or_none = self._reading, None
         self._since = None
         self._reads_head = True
         self._head_bytes = 0
         if self._refusal is not None or self._is_closing:
-            self._connections.release(asked.body_bytes)
+            self._connections.release(request.body_bytes)
             return
-        self._waiting.append(asked)
-        if self._asked is None:
+        self._waiting.append(request)
+        if self._current is None:
             self._next()
         elif len(self._waiting) == 1 and self._transport is not None:
             self._transport.pause_reading()  # who asks ahead is read when there is an answer
 
-    # The server's words.
+    # What the server answers.
 
-    def answer(self, status: bytes, lines: memoryview, body: memoryview) -> None:
-        asked = self._asked
-        if asked is None or self._is_closing:
+    def write_response(self, status: bytes, lines: memoryview, body: memoryview) -> None:
+        request = self._current
+        if request is None or self._is_closing:
             return
         ending = b"\r\n" if status in _BODILESS else b"content-length: %d\r\n\r\n" % len(body)
-        head = (_status_line(status), self._connections.date_line(), lines, _connection_line(asked), ending)
-        self._write(b"".join(head) if asked.is_head else b"".join((*head, body)))
-        self._answered(asked)
+        head = (_status_line(status), self._connections.date_line(), lines, _connection_line(request), ending)
+        self._write(b"".join(head) if request.is_head else b"".join((*head, body)))
+        self._response_written(request)
 
-    def start(self, status: bytes, lines: memoryview, length: bytes) -> None:
-        asked = self._asked
-        if asked is None or self._is_closing:
+    def write_response_head(self, status: bytes, lines: memoryview, length: bytes) -> None:
+        request = self._current
+        if request is None or self._is_closing:
             return
         if length:
             ending = b"content-length: %s\r\n\r\n" % length
-        elif asked.is_old:
-            asked.keeps = False  # the end of the connection is the end of the answer
+        elif request.is_http_1_0:
+            request.keeps_alive = False  # the end of the connection is the end of the answer
             ending = b"\r\n"
         else:
-            asked.chunks = not asked.is_head
+            request.is_chunked = not request.is_head
             ending = b"transfer-encoding: chunked\r\n\r\n"
-        head = (_status_line(status), self._connections.date_line(), lines, _connection_line(asked), ending)
+        head = (_status_line(status), self._connections.date_line(), lines, _connection_line(request), ending)
         self._write(b"".join(head))
 
-    def piece(self, piece: memoryview) -> None:
-        asked = self._asked
-        if asked is None or asked.is_head or not piece or self._is_closing:
+    def write_body_chunk(self, chunk: memoryview) -> None:
+        request = self._current
+        if request is None or request.is_head or not chunk or self._is_closing:
             return
-        self._write(b"".join((b"%x\r\n" % len(piece), piece, b"\r\n")) if asked.chunks else piece)
+        self._write(b"".join((b"%x\r\n" % len(chunk), chunk, b"\r\n")) if request.is_chunked else chunk)
 
-    def end(self) -> None:
-        asked = self._asked
-        if asked is None or self._is_closing:
+    def write_body_end(self) -> None:
+        request = self._current
+        if request is None or self._is_closing:
             return
-        if asked.chunks:
+        if request.is_chunked:
             self._write(b"0\r\n\r\n")
-        self._answered(asked)
+        self._response_written(request)
 
-    # The hall's.
+    # For the sweep, and the end (`Connections`).
 
     def is_stuck(self, now: float) -> bool:
         """Whether the client has kept us waiting for too long."""
@@ -299,24 +299,26 @@ class Connection(asyncio.Protocol):
     # Its own.
 
     @property
-    def _reading(self) -> _Asked:
+    def _reading(self) -> _HttpRequest:
         """The request whose bytes arrive."""
         if self._reading_or_none is None:
-            self._reading_or_none = _Asked()
+            self._reading_or_none = _HttpRequest()
         return self._reading_or_none
 
     def _next(self) -> None:
-        """The next request that waits; or the last word; or silence."""
+        """The next request that waits; or the refusal; or nothing, and the connection is idle."""
         if self._waiting:
-            asked = self._asked = self._waiting.pop(0)
-            body = asked.body[0] if len(asked.body) == 1 else b"".join(asked.body)
-            asked.body.clear()
-            if asked.is_too_long:
+            request = self._current = self._waiting.pop(0)
+            body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
+            request.body.clear()
+            if request.is_too_long:
                 body = bytes(
                     self._limits.body_bytes + 1
                 )  # what it was is not kept; the server says that it was too much
-            headers = pack_headers(asked.headers)
-            self._connections.tell(Word.ASKED, self.number, asked.method, asked.path, asked.query, headers, body)
+            headers = pack_headers(request.headers)
+            self._connections.send(
+                FrameType.REQUEST, self.number, request.method, request.path, request.query, headers, body
+            )
         elif self._refusal is not None:
             status = self._refusal
             head = b"HTTP/1.1 %s\r\ncontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
@@ -327,11 +329,11 @@ class Connection(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.resume_reading()
 
-    def _answered(self, asked: _Asked) -> None:
-        self._connections.release(asked.body_bytes)
-        asked.body_bytes = 0
-        self._asked = None
-        if asked.keeps:
+    def _response_written(self, request: _HttpRequest) -> None:
+        self._connections.release(request.body_bytes)
+        request.body_bytes = 0
+        self._current = None
+        if request.keeps_alive:
             self._next()
         else:
             self.close()
@@ -340,7 +342,7 @@ class Connection(asyncio.Protocol):
         """Before there is a request that the server could answer in the API's own way."""
         if self._refusal is None:
             self._refusal = status
-            if self._asked is None:
+            if self._current is None:
                 self._next()
 
     def _write(self, data: bytes | memoryview) -> None:
@@ -353,7 +355,7 @@ def _status_line(status: bytes) -> bytes:
     return _STATUS_LINES.get(status) or b"HTTP/1.1 %s status code %s\r\n" % (status, status)
 
 
-def _connection_line(asked: _Asked) -> bytes:
-    if not asked.keeps:
+def _connection_line(request: _HttpRequest) -> bytes:
+    if not request.keeps_alive:
         return b"connection: close\r\n"
-    return b"connection: keep-alive\r\n" if asked.is_old else b""
+    return b"connection: keep-alive\r\n" if request.is_http_1_0 else b""

@@ -13,7 +13,7 @@ from doorman.base.clock import SystemClock
 from doorman.base.process_memory import give_back
 from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
-from doorman.front.frames import FrameReader, Word, frame, parts_of
+from doorman.front.frames import FrameReader, FrameType, frame, parts_of
 from doorman.front.tls import tls_context
 from doorman.front.tls_transport import TlsTransport
 
@@ -49,19 +49,19 @@ class Connections(asyncio.Protocol):
         """Connections that came or went since memory was last given back."""
         self._clock = SystemClock()
         self._date = (0, b"")
-        self._beginning: asyncio.Task[None] | None = None
-        self._ending: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._shutting_down: asyncio.Task[None] | None = None
         self._reader = FrameReader(
             {
-                Word.BEGIN: self._hear_begin,
-                Word.LAST: self._hear_last,
-                Word.ANSWER: self._hear_answer,
-                Word.START: self._hear_start,
-                Word.PIECE: self._hear_piece,
-                Word.END: self._hear_end,
-                Word.CUT: self._hear_cut,
+                FrameType.LISTEN: self._on_listen,
+                FrameType.SHUTDOWN: self._on_shutdown,
+                FrameType.RESPONSE: self._on_response,
+                FrameType.RESPONSE_HEAD: self._on_response_head,
+                FrameType.BODY_CHUNK: self._on_body_chunk,
+                FrameType.BODY_END: self._on_body_end,
+                FrameType.ABORT: self._on_abort,
             },
-            self._hear_fault,
+            self._on_error,
         )
 
     # The link's calls.
@@ -80,23 +80,23 @@ class Connections(asyncio.Protocol):
 
     # For connections.
 
-    def enter(self, connection: Connection) -> int:
+    def add(self, connection: Connection) -> int:
         number = next(self._numbers)
         self._moves += 1
         self._is_empty.clear()
         self._connections[number] = connection
         return number
 
-    def leave(self, number: int) -> None:
+    def remove(self, number: int) -> None:
         del self._connections[number]
         self._moves += 1
         if not self._connections:
             self._is_empty.set()
-        self.tell(Word.GONE, number)
+        self.send(FrameType.CLOSED, number)
 
-    def tell(self, word: Word, number: int, *parts: bytes) -> None:
+    def send(self, frame_type: FrameType, number: int, *parts: bytes) -> None:
         if self._link is not None:
-            self._link.write(frame(word, number, *parts))
+            self._link.write(frame(frame_type, number, *parts))
 
     def hold(self, size: int) -> bool:
         """Bodies of requests take memory until they are answered, and all together only so much."""
@@ -114,50 +114,50 @@ class Connections(asyncio.Protocol):
             self._date = (now, b"date: %s\r\n" % formatdate(now, usegmt=True).encode())
         return self._date[1]
 
-    # The server's words.
+    # Frames from the server.
 
-    def _hear_begin(self, _: int, folder: memoryview) -> None:
-        self._beginning = self._loop.create_task(self._begin(Path(str(folder, "utf-8"))))
+    def _on_listen(self, _: int, folder: memoryview) -> None:
+        self._listening = self._loop.create_task(self._listen(Path(str(folder, "utf-8"))))
 
-    def _hear_last(self, _number: int, _payload: memoryview) -> None:
-        self._ending = self._loop.create_task(self._end())
+    def _on_shutdown(self, _number: int, _payload: memoryview) -> None:
+        self._shutting_down = self._loop.create_task(self._shut_down())
 
-    def _hear_answer(self, number: int, payload: memoryview) -> None:
+    def _on_response(self, number: int, payload: memoryview) -> None:
         if (connection := self._connections.get(number)) is not None:
             status, lines, body = parts_of(payload, 3)
-            connection.answer(bytes(status), lines, body)
+            connection.write_response(bytes(status), lines, body)
 
-    def _hear_start(self, number: int, payload: memoryview) -> None:
+    def _on_response_head(self, number: int, payload: memoryview) -> None:
         if (connection := self._connections.get(number)) is not None:
             status, lines, length = parts_of(payload, 3)
-            connection.start(bytes(status), lines, bytes(length))
+            connection.write_response_head(bytes(status), lines, bytes(length))
 
-    def _hear_piece(self, number: int, piece: memoryview) -> None:
+    def _on_body_chunk(self, number: int, chunk: memoryview) -> None:
         if (connection := self._connections.get(number)) is not None:
-            connection.piece(piece)
+            connection.write_body_chunk(chunk)
 
-    def _hear_end(self, number: int, _: memoryview) -> None:
+    def _on_body_end(self, number: int, _: memoryview) -> None:
         if (connection := self._connections.get(number)) is not None:
-            connection.end()
+            connection.write_body_end()
 
-    def _hear_cut(self, number: int, _: memoryview) -> None:
+    def _on_abort(self, number: int, _: memoryview) -> None:
         if (connection := self._connections.get(number)) is not None:
             connection.abort()
 
-    def _hear_fault(self, word: int, number: int, error: Exception) -> None:
-        """An answer that cannot be written ends its connection, and no other."""
-        _log.error("connection %d is cut off: word %d could not be followed: %r", number, word, error)
-        self._hear_cut(number, memoryview(b""))
+    def _on_error(self, frame_type: int, number: int, error: Exception) -> None:
+        """A response that cannot be written ends its connection, and no other."""
+        _log.error("connection %d is aborted: a frame of type %d could not be handled: %r", number, frame_type, error)
+        self._on_abort(number, memoryview(b""))
 
     # Its own.
 
-    async def _begin(self, folder: Path) -> None:
+    async def _listen(self, folder: Path) -> None:
         context = tls_context(folder)
         self._server = await self._loop.create_server(
             lambda: TlsTransport(context, Connection(self)), sock=self._listener, backlog=BACKLOG
         )
         self._sweep()
-        self.tell(Word.READY, 0)
+        self.send(FrameType.READY, 0)
 
     def _sweep(self) -> None:
         """Cut off clients that keep us waiting, and let go those that want nothing."""
@@ -172,7 +172,7 @@ class Connections(asyncio.Protocol):
             give_back()
         self._loop.call_later(self.limits.sweep_seconds, self._sweep)
 
-    async def _end(self) -> None:
+    async def _shut_down(self) -> None:
         if self._server is not None:
             self._server.close()
         for connection in list(self._connections.values()):

@@ -1,7 +1,7 @@
-"""What the front and the server tell each other: frames, over the one stream of bytes between the two processes.
+"""What the front and the server send each other: frames, over the one stream of bytes between the two processes.
 
-A frame has a head (how many bytes follow, what is told, of which connection) and parts, whose number goes with what is
-told. Connections are numbered by the front and no number comes twice, so that neither side has to wait for the other to
+A frame has a head (how many bytes follow, its type, the connection it is about) and parts, whose number goes with the
+type. Connections are numbered by the front and no number comes twice, so that neither side has to wait for the other to
 have heard that a connection is gone.
 """
 
@@ -13,64 +13,65 @@ from typing import Final, TypeAlias
 HEAD: Final = struct.Struct("<IBQ")
 _LENGTHS: Final = tuple(struct.Struct(f"<{count}I") for count in range(6))
 
-Heard: TypeAlias = Callable[[int, memoryview], None]
+FrameHandler: TypeAlias = Callable[[int, memoryview], None]
 """Takes the connection and the payload of a frame."""
 
-Faulted: TypeAlias = Callable[[int, int, Exception], None]
-"""Takes what was told, of which connection, and what went wrong in hearing it."""
+FrameErrorHandler: TypeAlias = Callable[[int, int, Exception], None]
+"""Takes the type of a frame, its connection, and what went wrong in handling it."""
 
 
-class Word(IntEnum):
-    """What is told."""
+class FrameType(IntEnum):
+    """What a frame says, and which parts it has."""
 
-    BEGIN = 1
+    LISTEN = 1
     """To the front: the folder with certificates. Connections are accepted from now on."""
-    LAST = 2
+    SHUTDOWN = 2
     """To the front: no connections any more, and none kept for longer than it takes to write what was given out."""
-    ANSWER = 3
+    RESPONSE = 3
     """To the front: status, header lines, body."""
-    START = 4
-    """To the front: status, header lines, how many bytes there will be if that is known. Pieces follow."""
-    PIECE = 5
-    """To the front: some bytes of a body. It is heard as it arrives, so one that was told may be heard as several."""
-    END = 6
-    """To the front: that was the last piece."""
-    CUT = 7
-    """To the front: the rest of an answer will never come. The client must not take it for whole."""
+    RESPONSE_HEAD = 4
+    """To the front: status, header lines, how many bytes there will be if that is known. Chunks follow."""
+    BODY_CHUNK = 5
+    """To the front: some bytes of a body. It is handled as it arrives: one sent may be handled as several."""
+    BODY_END = 6
+    """To the front: that was the last chunk."""
+    ABORT = 7
+    """To the front: the rest of a response will never come. The client must not take it for whole."""
 
     READY = 11
     """To the server: connections are accepted."""
     OPENED = 12
     """To the server: the client's address; the certificates it showed, if any (`pack_certificates`)."""
-    ASKED = 13
+    REQUEST = 13
     """To the server: method, path, query, headers (`pack_headers`), body."""
-    GONE = 14
-    """To the server: the client has left."""
+    CLOSED = 14
+    """To the server: the client has closed its connection, or was cut off."""
     PAUSED = 15
-    """To the server: the client does not keep up. Pieces wait."""
+    """To the server: the client does not keep up. Chunks wait."""
     RESUMED = 16
 
 
-_PIECE: Final = int(Word.PIECE)
+_BODY_CHUNK: Final = int(FrameType.BODY_CHUNK)
 
 
-def frame(word: Word, connection: int = 0, *parts: bytes) -> bytes:
+def frame(frame_type: FrameType, connection: int = 0, *parts: bytes) -> bytes:
     """
-    >>> frame(Word.END, 7).hex()
+    >>> frame(FrameType.BODY_END, 7).hex()
     '00000000060700000000000000'
     """
     if not parts:
-        return HEAD.pack(0, word, connection)
+        return HEAD.pack(0, frame_type, connection)
     lengths = [len(part) for part in parts]
     size = sum(lengths) + 4 * (len(parts) - 1)
     return b"".join(
-        (HEAD.pack(size, word, connection), _LENGTHS[len(parts) - 1].pack(*lengths[:-1]), *parts),
+        (HEAD.pack(size, frame_type, connection), _LENGTHS[len(parts) - 1].pack(*lengths[:-1]), *parts),
     )
 
 
 def parts_of(payload: memoryview, count: int) -> list[memoryview]:
     """
-    >>> [bytes(part) for part in parts_of(memoryview(frame(Word.START, 1, b"200", b"a: b"))[HEAD.size:], 2)]
+    >>> packed = frame(FrameType.RESPONSE_HEAD, 1, b"200", b"a: b")
+    >>> [bytes(part) for part in parts_of(memoryview(packed)[HEAD.size:], 2)]
     [b'200', b'a: b']
     """
     lengths = _LENGTHS[count - 1]
@@ -130,22 +131,22 @@ def unpack_certificates(packed: memoryview) -> tuple[bytes, tuple[bytes, ...] | 
 class FrameReader:
     """Cuts the stream into frames, however it arrives.
 
-    Frames carry what clients send, and the stream carries all clients: what goes wrong in hearing one frame is told to
-    `faulted`, and the next frame is heard. Nothing a frame holds ends the stream.
+    Frames carry what clients send, and the stream carries all clients: what goes wrong in handling one frame is told to
+    `on_error`, and the next frame is handled. Nothing a frame holds ends the stream.
     """
 
-    __slots__ = ("_faulted", "_heard", "_parts", "_piece_bytes", "_piece_of", "_size", "_wanted")
+    __slots__ = ("_chunk_bytes", "_chunk_of", "_handlers", "_on_error", "_parts", "_size", "_wanted")
 
-    def __init__(self, heard: Mapping[Word, Heard], faulted: Faulted) -> None:
-        self._heard: dict[int, Heard] = {int(word): hear for word, hear in heard.items()}
-        self._faulted = faulted
+    def __init__(self, handlers: Mapping[FrameType, FrameHandler], on_error: FrameErrorHandler) -> None:
+        self._handlers: dict[int, FrameHandler] = {int(frame_type): handler for frame_type, handler in handlers.items()}
+        self._on_error = on_error
         self._parts: list[bytes] = []
         """Of a frame that is not complete."""
         self._size = 0
         self._wanted = 0
-        self._piece_bytes = 0
-        """Of a piece that has begun to arrive, still to come."""
-        self._piece_of = 0
+        self._chunk_bytes = 0
+        """Of a chunk that has begun to arrive, still to come."""
+        self._chunk_of = 0
 
     def feed(self, data: bytes) -> None:
         if self._parts:
@@ -157,33 +158,33 @@ class FrameReader:
             self._parts = []
         end, wanted = len(data), HEAD.size
         whole = memoryview(data)
-        at = self._piece(self._piece_of, whole, self._piece_bytes) if self._piece_bytes else 0
+        at = self._take_chunk(self._chunk_of, whole, self._chunk_bytes) if self._chunk_bytes else 0
         while end - at >= HEAD.size:
-            size, word, connection = HEAD.unpack_from(data, at)
+            size, frame_type, connection = HEAD.unpack_from(data, at)
             begin = at + HEAD.size
-            if word == _PIECE:
-                at = begin + self._piece(connection, whole[begin:], size)
+            if frame_type == _BODY_CHUNK:
+                at = begin + self._take_chunk(connection, whole[begin:], size)
                 continue
             if begin + size > end:
                 wanted = HEAD.size + size
                 break
             at = begin + size
-            self._hear(word, connection, whole[begin:at])
+            self._handle(frame_type, connection, whole[begin:at])
         if at < end:
             self._parts = [data[at:]]
             self._size = end - at
             self._wanted = wanted
 
-    def _piece(self, connection: int, data: memoryview, size: int) -> int:
-        """As much of a piece as is there: it is passed on, not kept. How much that was."""
+    def _take_chunk(self, connection: int, data: memoryview, size: int) -> int:
+        """As much of a chunk as is there: it is passed on, not kept. How much that was."""
         taken = min(size, len(data))
         if taken:
-            self._hear(_PIECE, connection, data[:taken])
-        self._piece_of, self._piece_bytes = connection, size - taken
+            self._handle(_BODY_CHUNK, connection, data[:taken])
+        self._chunk_of, self._chunk_bytes = connection, size - taken
         return taken
 
-    def _hear(self, word: int, connection: int, payload: memoryview) -> None:
+    def _handle(self, frame_type: int, connection: int, payload: memoryview) -> None:
         try:
-            self._heard[word](connection, payload)
+            self._handlers[frame_type](connection, payload)
         except Exception as error:  # noqa: BLE001  whatever it is, it is of one connection
-            self._faulted(word, connection, error)
+            self._on_error(frame_type, connection, error)

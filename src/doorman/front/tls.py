@@ -4,7 +4,7 @@ import ssl
 from pathlib import Path
 from typing import Final
 
-from doorman.front.tls_handshake import leave_judgement_to_requests
+from doorman.front.tls_handshake import leave_verification_to_requests
 
 CERTIFICATE: Final = "server.crt"
 KEY: Final = "server.key"
@@ -20,5 +20,5 @@ def tls_context(folder: Path) -> ssl.SSLContext:
     context.verify_mode = ssl.CERT_OPTIONAL
     # Who a connection belongs to is read once, when it is made.
     context.options |= ssl.OP_NO_RENEGOTIATION
-    leave_judgement_to_requests(context)
+    leave_verification_to_requests(context)
     return context

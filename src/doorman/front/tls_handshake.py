@@ -1,4 +1,4 @@
-"""TLS that asks a client for its certificate and leaves the judgement to authentication, as Go's server does.
+"""TLS that asks a client for its certificate and leaves its verification to authentication, as Go's server does.
 
 Kubernetes takes every certificate in the handshake, and answers 401 to a request whose certificate is worth nothing.
 Python's `ssl` has no such mode: a certificate is either not asked for or verified, and one that fails ends the
@@ -31,7 +31,7 @@ _accept: Final = _Callback(lambda _store_context, _argument: _ACCEPTED)
 """Lives as long as the module: OpenSSL keeps only its address."""
 
 
-def leave_judgement_to_requests(context: ssl.SSLContext) -> bool:
+def leave_verification_to_requests(context: ssl.SSLContext) -> bool:
     """From now on `context`, which asks for certificates, takes any. False: it could not be done, nothing changed."""
     assert context.verify_mode is ssl.CERT_OPTIONAL, "a certificate is asked for, and not insisted on"
     try:

@@ -113,10 +113,12 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
                 self._tls.write(data)
                 self._tcp.write(self._outgoing.read())
                 return
-            rest = memoryview(data)
-            while rest:
-                rest = rest[self._tls.write(rest[:RECORD_BYTES]) :]
-                self._tcp.write(self._outgoing.read())
+            encrypt, encrypted, view = self._tls.write, self._outgoing.read, memoryview(data)
+            records = []
+            for start in range(0, len(view), RECORD_BYTES):
+                encrypt(view[start : start + RECORD_BYTES])
+                records.append(encrypted())
+            self._tcp.writelines(records)
         except ssl.SSLError:
             self.abort()
 

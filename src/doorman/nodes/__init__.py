@@ -1,1 +1,1 @@
-"""Simulated nodes: kubelets in name only, that heartbeat, judge, run and end pods as a kubelet would."""
+"""Simulated nodes: kubelets in name only, that heartbeat, admit, run and end pods as a kubelet would."""

@@ -1,7 +1,7 @@
 """The agent of all simulated nodes: their kubelets, in one controller.
 
 It takes up every Node with the annotation `doorman.dev/simulated: "true"`. For each it renews the Lease, posts the
-status, judges pods that arrive as a kubelet does, runs them in name only, and ends them when they are deleted. A node
+status, admits pods that arrive as a kubelet does, runs them in name only, and ends them when they are deleted. A node
 that is cut off does none of this; when it speaks again it catches up, so its pods run on meanwhile and learn of
 their deletion late.
 

@@ -24,7 +24,7 @@ from doorman.base.generated_names import NameGenerator
 from doorman.base.loop_turns import in_turn
 from doorman.registry.admission.admission_phases import AdmissionPhases
 from doorman.registry.admission.admission_reader import AdmissionReader
-from doorman.registry.admission.admission_versions import FormsOf
+from doorman.registry.admission.admission_versions import EquivalentResourceMapper
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.compaction import Compaction
 from doorman.registry.cache.object_reader import ObjectReader, object_key
@@ -106,7 +106,7 @@ class Registry:
         create_cache = CreateCache(self.cluster, names.suffix, is_on=takes_shortcuts)
         self.shortcuts = Shortcuts(admission, webhooks, self.cluster, is_on=takes_shortcuts)
         rules = KindRules(schema, kinds, comparison_operators=comparison_operators)
-        phases = AdmissionPhases(admission, webhooks, self.cluster, FormsOf(kinds, self.versions))
+        phases = AdmissionPhases(admission, webhooks, self.cluster, EquivalentResourceMapper(kinds, self.versions))
         self.proposer = Proposer(self.cluster, phases, rules, create_cache, self._allocators, clock)
         self.short_patches = ShortPatches(store, cache, self._committer, self.shortcuts, rules.managed.walker, clock)
         self.lease_renewals = LeaseRenewals(self.reader, self._committer, self.shortcuts)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from doorman.admission.chain import AdmissionSettings, build_chain
-from doorman.admission.plugin_contract import GroupVersionForm
+from doorman.admission.plugin_contract import VersionedResource
 from doorman.admission.policies.mutating_policies import MutatingPolicies
 from doorman.admission.webhooks.webhook_dispatch import Webhooks
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
@@ -298,11 +298,11 @@ class ApiServer:
         found = self.cache.collection(resource).get(f"{namespace}/{name}" if namespace else name)
         return found.document() if found is not None else None
 
-    def _merged(self, form: GroupVersionForm, obj: Document, config: Document) -> Document:
+    def _merged(self, resource: VersionedResource, obj: Document, config: Document) -> Document:
         """For mutating policies: the object with a configuration, merged as server-side apply does."""
-        kind = self.kinds.at(form.group, form.version, form.resource)
+        kind = self.kinds.at(resource.group, resource.version, resource.resource)
         if kind is None:
-            raise CelError(f"{form.kind_version}, Kind={form.kind} is no longer served")
+            raise CelError(f"{resource.kind_version}, Kind={resource.kind} is no longer served")
         if path := self._applier.atomic_path(kind.type_name, config):
             raise CelError(f"error applying patch: may not mutate atomic arrays, maps or structs: {path}")
         return self._applier.merge(kind.type_name, obj, config)

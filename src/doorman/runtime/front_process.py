@@ -27,7 +27,7 @@ class Front:
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
-        self._gate: FrontLink | None = None
+        self._front_link: FrontLink | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._process, self._link = self._start()
 
@@ -36,20 +36,20 @@ class Front:
         write_private(folder / CERTIFICATE, credentials.server_certificate)
         write_private(folder / KEY, credentials.server_key)
         write_private(folder / AUTHORITY, credentials.ca_certificate)
-        gate = await self._attach(pipeline, folder)
-        if gate.is_lost.is_set():
+        front_link = await self._attach(pipeline, folder)
+        if front_link.is_lost.is_set():
             raise Unusable("the process that serves connections has ended at once", "its error is above")
-        self._keeping = asyncio.create_task(self._keep(gate, pipeline, folder))
+        self._keeping = asyncio.create_task(self._keep(front_link, pipeline, folder))
 
     async def stop(self) -> None:
         """Orderly: who is being answered gets the answer."""
         if self._keeping is not None:
             self._keeping.cancel()
-        if self._gate is not None:
-            await self._gate.stop()
+        if self._front_link is not None:
+            await self._front_link.stop()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(END_SECONDS_MAX):
-                    await self._gate.is_lost.wait()
+                    await self._front_link.is_lost.wait()
         self.end()
 
     def end(self) -> None:
@@ -71,16 +71,16 @@ class Front:
         return process, ours
 
     async def _attach(self, pipeline: Pipeline, folder: Path) -> FrontLink:
-        gate = self._gate = FrontLink(pipeline)
-        await asyncio.get_running_loop().create_connection(lambda: gate, sock=self._link)
-        gate.begin(str(folder))
-        await gate.is_ready.wait()
-        return gate
+        front_link = self._front_link = FrontLink(pipeline)
+        await asyncio.get_running_loop().create_connection(lambda: front_link, sock=self._link)
+        front_link.listen(str(folder))
+        await front_link.is_ready.wait()
+        return front_link
 
-    async def _keep(self, gate: FrontLink, pipeline: Pipeline, folder: Path) -> None:
+    async def _keep(self, front_link: FrontLink, pipeline: Pipeline, folder: Path) -> None:
         while True:
-            await gate.is_lost.wait()
+            await front_link.is_lost.wait()
             self._process.kill()  # should there be anything left of it
             _log.error("the process that serves connections has ended with %s: starting another", self._process.wait())
             self._process, self._link = self._start()
-            gate = await self._attach(pipeline, folder)
+            front_link = await self._attach(pipeline, folder)

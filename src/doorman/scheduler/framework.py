@@ -11,8 +11,7 @@ asked again:
 A filter answers with a code for each row: 0 lets the pod in, anything else is a verdict that `reasons` puts into
 words. A code with the bit `FINAL` says that no preemption could change it ("UnschedulableAndUnresolvable").
 
-Plugins that would rather look at one pod on one node implement `PerNodePlugin` (see
-`doorman.scheduler.out_of_tree_plugins`).
+A plugin that would rather look at one pod on one node is written as `doorman.scheduler.out_of_tree_plugins` says.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -75,7 +75,7 @@ class Scheduler:
         faults: ReaderFaults | None = None,
         device_gates: DeviceGates | None = None,
     ) -> None:
-        """`plugins` are other people's, by name (`extension.find_plugins`); profiles that list them run them.
+        """`plugins` are other people's, by name (`out_of_tree_plugins.find_plugins`); profiles that list them run them.
 
         `stopwatch` gives seconds from any beginning, for the measures of how long deciding takes.
         """

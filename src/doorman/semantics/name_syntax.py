@@ -1,6 +1,6 @@
-"""The syntaxes of names: label keys and values, DNS names, path segments, with the API's exact complaints.
+"""The syntaxes of names: label keys and values, DNS names, path segments, with the API's exact errors.
 
-Each function gives the list of complaints, empty when the text is well formed. Lengths are in bytes.
+Each function gives the list of errors, empty when the text is well formed. Lengths are in bytes.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The server's end of the stream of frames to the front: requests become tasks, answers become frames.
+"""The server's end of the stream of frames to the front: requests become tasks, responses become frames.
 
 The front (`doorman.front`) has read HTTP and TLS in a process of its own; what arrives here is a request and whose
-connection it came over, and what leaves is an answer, whole or in pieces.
+connection it came over, and what leaves is a response, whole or in chunks.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Final
 
 from doorman.base.loop_turns import Turn
-from doorman.front.frames import HEAD, FrameReader, Word, frame, parts_of, unpack_certificates, unpack_headers
+from doorman.front.frames import HEAD, FrameReader, FrameType, frame, parts_of, unpack_certificates, unpack_headers
 from doorman.server.pipeline import Pipeline, server_fault, unreadable
 from doorman.server.request import NO_QUERY, EventStream, PeerCertificates, Query, Request, Response
 
 AHEAD_BYTES: Final = 1024 * 1024
-"""So much may wait for the front before answers in pieces wait too."""
+"""So much may wait for the front before responses in chunks wait too."""
 KNOWN_HEADERS_MAX: Final = 1000
 KNOWN_HEADERS_BYTES_MAX: Final = 2048
 STOP_SECONDS_MAX: Final = 1.0
@@ -30,16 +30,16 @@ _log: Final = logging.getLogger("doorman.server")
 class _Peer:
     """A connection the front holds."""
 
-    __slots__ = ("certificates", "client", "is_gone", "is_paused", "number", "resumed", "stream")
+    __slots__ = ("certificates", "client", "is_closed", "is_paused", "number", "resumed", "stream")
 
     def __init__(self, number: int, client: str, certificates: PeerCertificates | None) -> None:
         self.number = number
         self.client = client
         self.certificates = certificates
-        self.is_gone = False
+        self.is_closed = False
         self.is_paused = False
         self.resumed: asyncio.Future[None] | None = None
-        """Somebody waits until it is no longer paused, or gone."""
+        """Somebody waits until it is no longer paused, or closed."""
         self.stream: EventStream | None = None
 
     def wake(self) -> None:
@@ -64,19 +64,19 @@ class FrontLink(asyncio.Protocol):
         self._headers = _KnownHeaders()
         self._reader = FrameReader(
             {
-                Word.READY: self._hear_ready,
-                Word.OPENED: self._hear_opened,
-                Word.ASKED: self._hear_asked,
-                Word.GONE: self._hear_gone,
-                Word.PAUSED: self._hear_paused,
-                Word.RESUMED: self._hear_resumed,
+                FrameType.READY: self._on_ready,
+                FrameType.OPENED: self._on_opened,
+                FrameType.REQUEST: self._on_request,
+                FrameType.CLOSED: self._on_closed,
+                FrameType.PAUSED: self._on_paused,
+                FrameType.RESUMED: self._on_resumed,
             },
-            self._hear_fault,
+            self._on_error,
         )
 
-    def begin(self, folder: str) -> None:
+    def listen(self, folder: str) -> None:
         """Let clients in. The folder holds the certificate, its key and the authority."""
-        self._tell(Word.BEGIN, 0, folder.encode())
+        self._send(FrameType.LISTEN, 0, folder.encode())
 
     async def stop(self) -> None:
         """What is being handled is answered, streams end, and the front is told to leave."""
@@ -87,7 +87,7 @@ class FrontLink(asyncio.Protocol):
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS_MAX)
         for task in self._tasks:
             task.cancel()
-        self._tell(Word.LAST, 0)
+        self._send(FrameType.SHUTDOWN, 0)
 
     # The link's calls.
 
@@ -99,7 +99,7 @@ class FrontLink(asyncio.Protocol):
         self._link = None
         self._link_is_free.set()
         for peer in list(self._peers.values()):
-            self._leave(peer)
+            self._remove(peer)
         self.is_ready.set()
         self.is_lost.set()
 
@@ -112,18 +112,18 @@ class FrontLink(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._link_is_free.set()
 
-    # The front's words.
+    # Frames from the front.
 
-    def _hear_ready(self, _number: int, _payload: memoryview) -> None:
+    def _on_ready(self, _number: int, _payload: memoryview) -> None:
         self.is_ready.set()
 
-    def _hear_opened(self, number: int, payload: memoryview) -> None:
+    def _on_opened(self, number: int, payload: memoryview) -> None:
         client, packed = parts_of(payload, 2)
         shown = unpack_certificates(packed)
         certificates = PeerCertificates.of(*shown) if shown is not None else None
         self._peers[number] = _Peer(number, str(client, "ascii"), certificates)
 
-    def _hear_asked(self, number: int, payload: memoryview) -> None:
+    def _on_request(self, number: int, payload: memoryview) -> None:
         method, path, query, headers, body = parts_of(payload, 5)
         peer = self._peers[number]
         request = Request(
@@ -137,23 +137,23 @@ class FrontLink(asyncio.Protocol):
         )
         self._spawn(self._serve(peer, request))
 
-    def _hear_gone(self, number: int, _: memoryview) -> None:
-        self._leave(self._peers[number])
+    def _on_closed(self, number: int, _: memoryview) -> None:
+        self._remove(self._peers[number])
 
-    def _hear_paused(self, number: int, _: memoryview) -> None:
+    def _on_paused(self, number: int, _: memoryview) -> None:
         self._peers[number].is_paused = True
 
-    def _hear_resumed(self, number: int, _: memoryview) -> None:
+    def _on_resumed(self, number: int, _: memoryview) -> None:
         peer = self._peers[number]
         peer.is_paused = False
         peer.wake()
 
-    def _hear_fault(self, word: int, number: int, error: Exception) -> None:
+    def _on_error(self, frame_type: int, number: int, error: Exception) -> None:
         """A request that could not even be read is answered like any other; its neighbours on the link see nothing."""
-        _log.error("word %d of connection %d could not be followed", word, number, exc_info=error)
-        if word == Word.ASKED:
+        _log.error("a frame of type %d of connection %d could not be handled", frame_type, number, exc_info=error)
+        if frame_type == FrameType.REQUEST:
             response = unreadable() if isinstance(error, ValueError) else server_fault(error)
-            self._tell(Word.ANSWER, number, b"%d" % response.status, header_lines(response), response.body)
+            self._send(FrameType.RESPONSE, number, b"%d" % response.status, header_lines(response), response.body)
 
     # Its own.
 
@@ -162,16 +162,16 @@ class FrontLink(asyncio.Protocol):
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
 
-    def _leave(self, peer: _Peer) -> None:
+    def _remove(self, peer: _Peer) -> None:
         del self._peers[peer.number]
-        peer.is_gone = True
+        peer.is_closed = True
         if peer.stream is not None:
             peer.stream.close()
         peer.wake()
 
-    def _tell(self, word: Word, number: int, *parts: bytes) -> None:
+    def _send(self, frame_type: FrameType, number: int, *parts: bytes) -> None:
         if self._link is not None:
-            self._link.write(frame(word, number, *parts))
+            self._link.write(frame(frame_type, number, *parts))
 
     async def _serve(self, peer: _Peer, request: Request) -> None:
         try:
@@ -183,25 +183,25 @@ class FrontLink(asyncio.Protocol):
             lines = header_lines(response)
         status = b"%d" % response.status
         if response.stream is None and response.chunks is None:
-            self._tell(Word.ANSWER, peer.number, status, lines, response.body)
+            self._send(FrameType.RESPONSE, peer.number, status, lines, response.body)
             return
         length = b"" if response.length is None else b"%d" % response.length
-        self._tell(Word.START, peer.number, status, lines, length)
+        self._send(FrameType.RESPONSE_HEAD, peer.number, status, lines, length)
         try:
             if response.stream is not None:
                 await self._write_stream(peer, response.stream, is_wanted=request.method != "HEAD")
             elif response.chunks is not None and request.method != "HEAD":
                 await self._write_chunks(peer, response.chunks)
-            self._tell(Word.END, peer.number)
+            self._send(FrameType.BODY_END, peer.number)
         except Exception:  # noqa: BLE001  nor leave a client waiting for the rest
             _log.exception("bug while answering %s %s", request.method, request.path)
-            self._tell(Word.CUT, peer.number)
+            self._send(FrameType.ABORT, peer.number)
 
     async def _write_chunks(self, peer: _Peer, chunks: Iterable[bytes]) -> None:
         turn = Turn()
-        for piece in chunks:
-            await self._write(peer, piece)
-            if peer.is_gone:
+        for chunk in chunks:
+            await self._write(peer, chunk)
+            if peer.is_closed:
                 return
             if turn.is_over():
                 # A client that reads as fast as we write would keep the loop to itself.
@@ -209,28 +209,28 @@ class FrontLink(asyncio.Protocol):
 
     async def _write_stream(self, peer: _Peer, stream: EventStream, *, is_wanted: bool) -> None:
         """A watch, until it ends or the client goes away."""
-        if peer.is_gone or not is_wanted:
+        if peer.is_closed or not is_wanted:
             stream.close()
             return
         peer.stream = stream
         try:
-            async for piece in stream.lines():
-                await self._write(peer, piece)
+            async for chunk in stream.lines():
+                await self._write(peer, chunk)
         finally:
             peer.stream = None
 
-    async def _write(self, peer: _Peer, piece: bytes) -> None:
+    async def _write(self, peer: _Peer, chunk: bytes) -> None:
         """As soon as the client, and the way to it, can take more."""
-        while not peer.is_gone and (peer.is_paused or not self._link_is_free.is_set()):
+        while not peer.is_closed and (peer.is_paused or not self._link_is_free.is_set()):
             if peer.is_paused:
                 peer.resumed = self._loop.create_future()
                 await peer.resumed
                 peer.resumed = None
             else:
                 await self._link_is_free.wait()
-        if self._link is not None and not peer.is_gone:
-            # The parts of a frame are not joined: a piece of a list is large.
-            self._link.writelines((HEAD.pack(len(piece), Word.PIECE, peer.number), piece))
+        if self._link is not None and not peer.is_closed:
+            # The parts of a frame are not joined: a chunk of a list is large.
+            self._link.writelines((HEAD.pack(len(chunk), FrameType.BODY_CHUNK, peer.number), chunk))
 
 
 class _KnownHeaders:

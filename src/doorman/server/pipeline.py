@@ -100,7 +100,7 @@ class Pipeline:
                 warnings.clear()  # of what nobody does nothing is said
             response = self._refused(error, request)
         except asyncio.CancelledError:
-            late = deadline.explain() if deadline is not None else None
+            late = deadline.timeout_error() if deadline is not None else None
             if late is None:
                 raise
             response = self._refused(late, request)

@@ -16,22 +16,22 @@ REQUEST_SECONDS_MAX: Final = 60.0
 
 
 class Deadline:
-    """Of one request, in the task that handles it. Use `with deadlines.begin(...)`."""
+    """Of one request, in the task that handles it. Whoever had it begun calls `end`, however the request ends."""
 
-    __slots__ = ("_deadlines", "_handle", "_is_over", "_task", "due")
+    __slots__ = ("_deadlines", "_handle", "_is_expired", "_task", "due")
 
     def __init__(self, deadlines: "Deadlines", task: "asyncio.Task[object]", due: float) -> None:
         self._deadlines = deadlines
         self._task = task
         self._handle: asyncio.TimerHandle | None = None
-        self._is_over = False
+        self._is_expired = False
         self.due = due
 
-    def ring_in(self, seconds: float) -> None:
-        self._handle = asyncio.get_running_loop().call_later(seconds, self.ring)
+    def expire_in(self, seconds: float) -> None:
+        self._handle = asyncio.get_running_loop().call_later(seconds, self.expire)
 
-    def ring(self) -> None:
-        self._is_over = True
+    def expire(self) -> None:
+        self._is_expired = True
         self._task.cancel()
 
     def end(self) -> None:
@@ -39,11 +39,11 @@ class Deadline:
             self._handle.cancel()
         self._deadlines.forget(self)
 
-    def explain(self) -> ApiError | None:
+    def timeout_error(self) -> ApiError | None:
         """Why the task was cancelled, if it was for the time: the task goes on from there."""
-        if not self._is_over:
+        if not self._is_expired:
             return None
-        self._is_over = False
+        self._is_expired = False
         self._task.uncancel()
         return timeout("request did not complete within requested timeout - context deadline exceeded")
 
@@ -55,39 +55,39 @@ class Deadlines:
         """Those that said nothing, the first due first."""
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, asked: str) -> Deadline:
-        """For the task that runs. `asked` is the request's own wish. Raises the 400 of one that cannot be read."""
-        wish = wished_seconds(asked) if asked else None
+    def begin(self, query: str) -> Deadline:
+        """For the task that runs. `query` is its `?timeout=`, or empty. Raises the 400 of one that cannot be read."""
+        seconds = parse_timeout(query) if query else None
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None, "requests are handled in tasks"
-        if wish is not None and 0 < wish < self._seconds_max:
-            deadline = Deadline(self, task, loop.time() + wish)
-            deadline.ring_in(wish)
+        if seconds is not None and 0 < seconds < self._seconds_max:
+            deadline = Deadline(self, task, loop.time() + seconds)
+            deadline.expire_in(seconds)
             return deadline
         deadline = Deadline(self, task, loop.time() + self._seconds_max)
         self._open[id(deadline)] = deadline
         if self._timer is None:
-            self._timer = loop.call_later(self._seconds_max, self._ring)
+            self._timer = loop.call_later(self._seconds_max, self._expire)
         return deadline
 
     def forget(self, deadline: Deadline) -> None:
         self._open.pop(id(deadline), None)
 
-    def _ring(self) -> None:
+    def _expire(self) -> None:
         self._timer = None
         loop = asyncio.get_running_loop()
         while self._open:
             key, first = next(iter(self._open.items()))
             if first.due > loop.time():
-                self._timer = loop.call_at(first.due, self._ring)
+                self._timer = loop.call_at(first.due, self._expire)
                 return
             del self._open[key]
-            first.ring()
+            first.expire()
 
 
-def wished_seconds(asked: str) -> float:
+def parse_timeout(query: str) -> float:
     try:
-        return parse_duration(asked)
+        return parse_duration(query)
     except ValueError as error:
         raise bad_request(f"invalid timeout specified in the request URL - {error}") from error

@@ -1,4 +1,4 @@
-"""The book both embedded stores keep in memory: newest values, published values, recent events.
+"""The index that both embedded stores keep in memory: newest values, published values, recent events.
 
 A write is first `append`ed (it takes its revision and is what the next writer sees), later `publish`ed (it is
 durable; readers see it). The memory store does both at once, the SQLite store publishes after its commit.
@@ -150,7 +150,7 @@ class KeyIndex:
 
 
 class KeyIndexReader:
-    """What every store that keeps a ledger answers readers."""
+    """What every store that keeps a `KeyIndex` answers readers."""
 
     def __init__(self, index: KeyIndex) -> None:
         self._index = index

@@ -1,4 +1,4 @@
-"""The embedded store: an SQLite file (`database.py`), written in groups by a process of its own (`writer.py`).
+"""The embedded store: an SQLite file (`database.py`), written in groups by a process of its own (`writer_process.py`).
 
 The event loop hands a group of events to the writer and is told when they are durable. While one group is being written
 the next one gathers, so the harder it is driven the larger the groups are. The file is read once, on opening;
@@ -33,7 +33,6 @@ GATHER_SECONDS: Final = 0.0007
 """Under load the next group is waited for so long, or until it is as large as the last one: then everybody who writes
 is probably back. Larger groups are fewer syncs, and fewer words between processes: it is quicker than writing at once.
 """
-"""So long the writer may take with a group before the store is not well: kube-apiserver's --etcd-readycheck-timeout."""
 CLOSE_SECONDS_MAX: Final = 5.0
 END_STEPS: Final = 100
 END_STEP_SECONDS: Final = 0.01

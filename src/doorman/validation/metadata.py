@@ -145,7 +145,7 @@ def _name_errors(metadata: Mapping[str, Any], name_faults: NameFaults) -> list[F
     if generate_name:
         stem = generate_name
         if len(stem) > 1 and stem.endswith("-"):
-            # What follows the hyphen is to come, so it is judged as if a letter stood there.
+            # What follows the hyphen is to come, so it is checked as if a letter stood there.
             stem = stem[:-2] + "a"
         errors.extend(invalid("metadata.generateName", generate_name, fault) for fault in name_faults(stem))
     name = metadata.get("name", "")

@@ -40,10 +40,10 @@ class World:
         found = (row for row in builtin_kinds().rows if (row.group_version, row.kind) == (api_version, kind))
         return next(((row.group_resource, row.namespaced) for row in found), None)
 
-    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+    def converted(self, api_version: str, kind: str, docs: Docs) -> Docs:
         return docs
 
-    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+    async def convert_ahead(self, api_version: str, kind: str, docs: Docs) -> None:
         """Nothing here has other versions."""
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from doorman.admission.plugin_contract import Operation
-from doorman.admission.rule_matching import is_hidden, matched_form, rule_matches, selectors_match
+from doorman.admission.rule_matching import is_hidden, matched_resource, rule_matches, selectors_match
 from doorman.api.views.admissionregistration import Rule
 from doorman.api.views.meta import LabelSelector
 
@@ -34,7 +34,7 @@ RULE = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "res
 def test_rule(more: Any, subresource: str, expected: bool, asked: Any) -> None:
     rule = msgspec.convert({**RULE, **more}, Rule)
     attributes = asked(POD, subresource=subresource)
-    assert rule_matches(rule, attributes, attributes.form) is expected
+    assert rule_matches(rule, attributes, attributes.versioned_resource) is expected
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_rule(more: Any, subresource: str, expected: bool, asked: Any) -> None:
         pytest.param(["v4"], "Equivalent", None, id="rule-3-one-that-is-not-served"),
     ],
 )
-def test_form(versions: list[str], policy: str, seen: str | None, asked: Any) -> None:
+def test_version(versions: list[str], policy: str, seen: str | None, asked: Any) -> None:
     attributes = asked(POD)
-    others = [msgspec.structs.replace(attributes.form, version=version) for version in ("v2", "v3")]
-    attributes.forms = SimpleNamespace(others=others)
+    others = [msgspec.structs.replace(attributes.versioned_resource, version=version) for version in ("v2", "v3")]
+    attributes.equivalents = SimpleNamespace(others=others)
     rule = msgspec.convert({**RULE, "apiVersions": versions}, Rule)
-    found = matched_form([rule], attributes, policy)
+    found = matched_resource([rule], attributes, policy)
     assert (found and found.version) == seen
 
 

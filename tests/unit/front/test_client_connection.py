@@ -8,7 +8,7 @@ import pytest
 from doorman.front import connections as connections
 from doorman.front.client_connection import Connection
 from doorman.front.connection_limits import ConnectionLimits
-from doorman.front.frames import Word, unpack_headers
+from doorman.front.frames import FrameType, unpack_headers
 
 DATE = b"date: now\r\n"
 
@@ -41,28 +41,28 @@ class _Transport(asyncio.Transport):
         self.is_read = True
 
 
-class _Hall:
-    """The part of a hall that a connection sees, written down."""
+class _Connections:
+    """The part of `Connections` that a connection sees, written down."""
 
     ahead_bytes = 1000
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self.time = 0.0
-        self.told: list[tuple[Word, tuple[bytes, ...]]] = []
+        self.sent: list[tuple[FrameType, tuple[bytes, ...]]] = []
         self.held = 0
 
     def now(self) -> float:
         return self.time
 
-    def enter(self, _: Connection) -> int:
+    def add(self, _: Connection) -> int:
         return 1
 
-    def leave(self, _: int) -> None:
-        self.told.append((Word.GONE, ()))
+    def remove(self, _: int) -> None:
+        self.sent.append((FrameType.CLOSED, ()))
 
-    def tell(self, word: Word, _: int, *parts: bytes) -> None:
-        self.told.append((word, parts))
+    def send(self, frame_type: FrameType, _: int, *parts: bytes) -> None:
+        self.sent.append((frame_type, parts))
 
     def hold(self, size: int) -> bool:
         if self.held + size > self.limits.all_bodies_bytes:
@@ -79,7 +79,7 @@ class _Hall:
 
 class Client:
     def __init__(self, **limits: Any) -> None:
-        self.connections = _Hall(ConnectionLimits(**limits))
+        self.connections = _Connections(ConnectionLimits(**limits))
         self.transport = _Transport()
         self.connection = Connection(self.connections)  # type: ignore[arg-type]  # the part of it that is seen
         self.connection.connection_made(self.transport)
@@ -88,11 +88,11 @@ class Client:
         self.connection.data_received(data)
 
     def answered(self, body: bytes = b"ok", status: bytes = b"200") -> None:
-        self.connection.answer(status, memoryview(b"a: b\r\n"), memoryview(body))
+        self.connection.write_response(status, memoryview(b"a: b\r\n"), memoryview(body))
 
     @property
     def asked(self) -> list[tuple[bytes, ...]]:
-        return [parts for word, parts in self.connections.told if word is Word.ASKED]
+        return [parts for frame_type, parts in self.connections.sent if frame_type is FrameType.REQUEST]
 
     @property
     def got(self) -> bytes:
@@ -168,10 +168,10 @@ def test_answers_without_a_body(line: bytes, status: bytes, end: bytes) -> None:
 def test_answer_in_pieces(line: bytes, length: bytes, written: bytes, state: str) -> None:
     client = Client()
     client.sends(line + b"\r\n\r\n")
-    client.connection.start(b"200", memoryview(b"a: b\r\n"), length)
+    client.connection.write_response_head(b"200", memoryview(b"a: b\r\n"), length)
     for piece in (b"ab", b"", b"c"):
-        client.connection.piece(memoryview(piece))
-    client.connection.end()
+        client.connection.write_body_chunk(memoryview(piece))
+    client.connection.write_body_end()
     assert client.got.endswith(b"a: b\r\n" + written)
     assert client.transport.state == state
 
@@ -285,7 +285,7 @@ def test_client_that_does_not_take_its_answer_is_stuck() -> None:
     assert client.connection.is_stuck(61)
     client.connection.resume_writing()
     assert not client.connection.is_stuck(61)
-    assert [word for word, _ in client.connections.told[-2:]] == [Word.PAUSED, Word.RESUMED]
+    assert [frame_type for frame_type, _ in client.connections.sent[-2:]] == [FrameType.PAUSED, FrameType.RESUMED]
 
 
 def test_connection_is_kept_for_a_while() -> None:
@@ -302,9 +302,9 @@ def test_words_that_come_too_late_are_not_written() -> None:
     client.answered()
     assert client.got
     client.answered()
-    client.connection.start(b"200", memoryview(b""), b"")
-    client.connection.piece(memoryview(b"a"))
-    client.connection.end()
+    client.connection.write_response_head(b"200", memoryview(b""), b"")
+    client.connection.write_body_chunk(memoryview(b"a"))
+    client.connection.write_body_end()
     assert client.got == b""
 
 
@@ -319,10 +319,10 @@ async def test_memory_is_given_back_when_many_have_come_and_gone(monkeypatch: py
     monkeypatch.setattr(connections, "give_back", lambda: given_back.append(1))
     all_of_them = connections.Connections(None, ConnectionLimits())  # type: ignore[arg-type]  # nobody connects
     for _ in range(connections.MOVES_MIN // 2 - 1):
-        all_of_them.leave(all_of_them.enter(Connection(all_of_them)))
+        all_of_them.remove(all_of_them.add(Connection(all_of_them)))
     all_of_them._sweep()
     assert not given_back
-    all_of_them.leave(all_of_them.enter(Connection(all_of_them)))
+    all_of_them.remove(all_of_them.add(Connection(all_of_them)))
     all_of_them._sweep()
     all_of_them._sweep()
     assert given_back == [1]

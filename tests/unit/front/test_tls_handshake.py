@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from doorman.front import tls_handshake as handshake
-from doorman.front.tls_handshake import leave_judgement_to_requests, shown_by
+from doorman.front.tls_handshake import leave_verification_to_requests, shown_by
 from support.certificates import FOR_SERVERS, Holder, authority, key_pem
 
 NOW = 1_800_000_000.0
@@ -62,14 +62,14 @@ def test_any_certificate_is_taken_and_shown(tmp_path: Path, version: ssl.TLSVers
     foreign = between.signs("jane", now=NOW)
     serving, asking = contexts(tmp_path, foreign, between)
     asking.minimum_version = asking.maximum_version = version
-    assert leave_judgement_to_requests(serving)
+    assert leave_verification_to_requests(serving)
     server, _ = connected(serving, asking)
     assert shown_by(server) == ([foreign.der, between.der], False)
 
 
 def test_no_certificate_is_needed(tmp_path: Path) -> None:
     serving, asking = contexts(tmp_path, None)
-    assert leave_judgement_to_requests(serving)
+    assert leave_verification_to_requests(serving)
     assert shown_by(connected(serving, asking)[0]) == ([], False)
 
 
@@ -78,7 +78,7 @@ def test_session_taken_up_again_shows_the_certificate_it_was_made_with(tmp_path:
     jane = authority("foreign", now=NOW).signs("jane", now=NOW)
     serving, asking = contexts(tmp_path, jane)
     asking.minimum_version = asking.maximum_version = version
-    assert leave_judgement_to_requests(serving)
+    assert leave_verification_to_requests(serving)
     _, client = connected(serving, asking)
     server, again = connected(serving, asking, client.session)
     assert again.session_reused
@@ -125,7 +125,7 @@ def test_where_it_cannot_be_done_foreign_certificates_end_the_handshake(
     monkeypatch.setattr(handshake, "_library", lambda: library(None))
     serving, asking = contexts(tmp_path, authority("foreign", now=NOW).signs("jane", now=NOW))
     with caplog.at_level(logging.WARNING):
-        assert not leave_judgement_to_requests(serving)
+        assert not leave_verification_to_requests(serving)
     assert len(caplog.records) == 1
     with pytest.raises(ssl.SSLCertVerificationError):
         connected(serving, asking)

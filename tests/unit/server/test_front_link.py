@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from doorman.front.frames import FrameReader, Heard, Word, frame, pack_certificates, pack_headers, parts_of
+from doorman.front.frames import FrameHandler, FrameReader, FrameType, frame, pack_certificates, pack_headers, parts_of
 from doorman.server.front_link import FrontLink, header_lines
 from doorman.server.request import PeerCertificates, Request, Response
 
 Handle = Callable[[Request], Awaitable[Response]]
 
 
-def _no_fault(word: int, number: int, error: Exception) -> None:
-    raise AssertionError((word, number)) from error
+def _no_fault(frame_type: int, number: int, error: Exception) -> None:
+    raise AssertionError((frame_type, number)) from error
 
 
 class _Link(asyncio.Transport):
@@ -22,11 +22,11 @@ class _Link(asyncio.Transport):
 
     def __init__(self) -> None:
         super().__init__()
-        self.heard: list[tuple[Word, int, bytes]] = []
-        self._reader = FrameReader({word: self._hear(word) for word in Word}, _no_fault)
+        self.received: list[tuple[FrameType, int, bytes]] = []
+        self._reader = FrameReader({frame_type: self._handler(frame_type) for frame_type in FrameType}, _no_fault)
 
-    def _hear(self, word: Word) -> Heard:
-        return lambda number, payload: self.heard.append((word, number, bytes(payload)))
+    def _handler(self, frame_type: FrameType) -> FrameHandler:
+        return lambda number, payload: self.received.append((frame_type, number, bytes(payload)))
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
 
@@ -37,8 +37,8 @@ class _Link(asyncio.Transport):
         self.write(b"".join(list_of_data))
 
     @property
-    def words(self) -> list[Word]:
-        return [word for word, _, _ in self.heard]
+    def frame_types(self) -> list[FrameType]:
+        return [frame_type for frame_type, _, _ in self.received]
 
 
 class _Pipeline:
@@ -65,15 +65,15 @@ class _Stream:
 
 
 def opened(handle: Handle, shown: list[bytes] | None = None) -> tuple[FrontLink, _Link]:
-    gate, link = FrontLink(_Pipeline(handle)), _Link()  # type: ignore[arg-type]  # the part of it that is used
-    gate.connection_made(link)
-    gate.data_received(frame(Word.OPENED, 1, b"192.0.2.1", pack_certificates(shown)))
-    return gate, link
+    front_link, link = FrontLink(_Pipeline(handle)), _Link()  # type: ignore[arg-type]  # the part of it that is used
+    front_link.connection_made(link)
+    front_link.data_received(frame(FrameType.OPENED, 1, b"192.0.2.1", pack_certificates(shown)))
+    return front_link, link
 
 
-def asks(gate: FrontLink, method: bytes = b"GET", body: bytes = b"") -> None:
+def asks(front_link: FrontLink, method: bytes = b"GET", body: bytes = b"") -> None:
     headers = pack_headers([b"accept", b"application/json"])
-    gate.data_received(frame(Word.ASKED, 1, method, b"/api/\xc3\xa9", b"a=b", headers, body))
+    front_link.data_received(frame(FrameType.REQUEST, 1, method, b"/api/\xc3\xa9", b"a=b", headers, body))
 
 
 async def settled() -> None:
@@ -88,15 +88,15 @@ async def test_request_says_what_and_who() -> None:
         seen.append(request)
         return Response(status=201, body=b"{}", headers=[("Audit-Id", "1")])
 
-    gate, link = opened(handle, [b"leaf", b"between"])
-    asks(gate, b"POST", b"body")
+    front_link, link = opened(handle, [b"leaf", b"between"])
+    asks(front_link, b"POST", b"body")
     await settled()
     [request] = seen
     assert (request.method, request.path, request.query.get("a"), request.body) == ("POST", "/api/é", "b", b"body")
     assert (request.headers, request.client) == ({"accept": "application/json"}, "192.0.2.1")
     assert request.peer_certificates == PeerCertificates.of(b"leaf", (b"between",))
-    [(word, number, payload)] = link.heard
-    assert (word, number) == (Word.ANSWER, 1)
+    [(frame_type, number, payload)] = link.received
+    assert (frame_type, number) == (FrameType.RESPONSE, 1)
     status, lines, body = map(bytes, parts_of(memoryview(payload), 3))
     assert (status, body) == (b"201", b"{}")
     wanted = (b"content-type: application/json", b"cache-control: no-cache, private", b"audit-id: 1", b"")
@@ -107,11 +107,11 @@ async def test_bug_is_an_answer() -> None:
     async def handle(_: Request) -> Response:
         raise RuntimeError("a bug")
 
-    gate, link = opened(handle)
-    asks(gate)
+    front_link, link = opened(handle)
+    asks(front_link)
     await settled()
-    assert link.words == [Word.ANSWER]
-    assert bytes(parts_of(memoryview(link.heard[0][2]), 3)[0]) == b"500"
+    assert link.frame_types == [FrameType.RESPONSE]
+    assert bytes(parts_of(memoryview(link.received[0][2]), 3)[0]) == b"500"
 
 
 async def test_answer_that_breaks_off_is_not_taken_for_whole() -> None:
@@ -122,10 +122,10 @@ async def test_answer_that_breaks_off_is_not_taken_for_whole() -> None:
     async def handle(_: Request) -> Response:
         return Response(chunks=broken())
 
-    gate, link = opened(handle)
-    asks(gate)
+    front_link, link = opened(handle)
+    asks(front_link)
     await settled()
-    assert link.words == [Word.START, Word.PIECE, Word.CUT]
+    assert link.frame_types == [FrameType.RESPONSE_HEAD, FrameType.BODY_CHUNK, FrameType.ABORT]
 
 
 @pytest.mark.parametrize("what", ["client", "link"])
@@ -133,20 +133,20 @@ async def test_pieces_wait_for_who_does_not_keep_up(what: str) -> None:
     async def handle(_: Request) -> Response:
         return Response(chunks=[b"a", b"b"], length=2)
 
-    gate, link = opened(handle)
+    front_link, link = opened(handle)
     if what == "client":
-        gate.data_received(frame(Word.PAUSED, 1))
+        front_link.data_received(frame(FrameType.PAUSED, 1))
     else:
-        gate.pause_writing()
-    asks(gate)
+        front_link.pause_writing()
+    asks(front_link)
     await settled()
-    assert link.words == [Word.START]
+    assert link.frame_types == [FrameType.RESPONSE_HEAD]
     if what == "client":
-        gate.data_received(frame(Word.RESUMED, 1))
+        front_link.data_received(frame(FrameType.RESUMED, 1))
     else:
-        gate.resume_writing()
+        front_link.resume_writing()
     await settled()
-    assert link.words == [Word.START, Word.PIECE, Word.PIECE, Word.END]
+    assert link.frame_types == [FrameType.RESPONSE_HEAD, FrameType.BODY_CHUNK, FrameType.BODY_CHUNK, FrameType.BODY_END]
 
 
 async def test_nobody_writes_for_a_client_that_has_left() -> None:
@@ -160,11 +160,11 @@ async def test_nobody_writes_for_a_client_that_has_left() -> None:
     async def handle(_: Request) -> Response:
         return Response(chunks=chunks())
 
-    gate, _ = opened(handle)
-    gate.data_received(frame(Word.PAUSED, 1))
-    asks(gate)
+    front_link, _ = opened(handle)
+    front_link.data_received(frame(FrameType.PAUSED, 1))
+    asks(front_link)
     await settled()
-    gate.data_received(frame(Word.GONE, 1))
+    front_link.data_received(frame(FrameType.CLOSED, 1))
     await settled()
     assert written == [0]
 
@@ -176,19 +176,19 @@ async def test_stream_is_closed_when_nobody_listens(how: str) -> None:
     async def handle(_: Request) -> Response:
         return Response(stream=stream)
 
-    gate, link = opened(handle)
-    asks(gate)
+    front_link, link = opened(handle)
+    asks(front_link)
     await settled()
-    assert link.words == [Word.START, Word.PIECE]
+    assert link.frame_types == [FrameType.RESPONSE_HEAD, FrameType.BODY_CHUNK]
     match how:
         case "client-leaves":
-            gate.data_received(frame(Word.GONE, 1))
+            front_link.data_received(frame(FrameType.CLOSED, 1))
         case "front-dies":
-            gate.connection_lost(None)
-            assert gate.is_lost.is_set()
+            front_link.connection_lost(None)
+            assert front_link.is_lost.is_set()
         case _:
-            await gate.stop()
-            assert link.words[2:] == [Word.END, Word.LAST]
+            await front_link.stop()
+            assert link.frame_types[2:] == [FrameType.BODY_END, FrameType.SHUTDOWN]
     await settled()
     assert stream.is_closed
 
@@ -199,10 +199,10 @@ async def test_head_of_a_stream_is_its_head() -> None:
     async def handle(_: Request) -> Response:
         return Response(stream=stream)
 
-    gate, link = opened(handle)
-    asks(gate, b"HEAD")
+    front_link, link = opened(handle)
+    asks(front_link, b"HEAD")
     await settled()
-    assert link.words == [Word.START, Word.END]
+    assert link.frame_types == [FrameType.RESPONSE_HEAD, FrameType.BODY_END]
     assert stream.is_closed
 
 
@@ -218,11 +218,11 @@ async def test_frame_that_cannot_be_read_is_answered_and_the_link_goes_on() -> N
     async def handle(_: Request) -> Response:
         return Response(body=b"{}")
 
-    gate, link = opened(handle)
+    front_link, link = opened(handle)
     odd = pack_headers([b"accept", b"a", b"left over"])
-    gate.data_received(frame(Word.ASKED, 1, b"GET", b"/", b"", odd, b"") + frame(Word.GONE, 99))
-    asks(gate)
+    front_link.data_received(frame(FrameType.REQUEST, 1, b"GET", b"/", b"", odd, b"") + frame(FrameType.CLOSED, 99))
+    asks(front_link)
     await settled()
-    assert link.words == [Word.ANSWER, Word.ANSWER]
-    statuses = [bytes(parts_of(memoryview(payload), 3)[0]) for _, _, payload in link.heard]
+    assert link.frame_types == [FrameType.RESPONSE, FrameType.RESPONSE]
+    statuses = [bytes(parts_of(memoryview(payload), 3)[0]) for _, _, payload in link.received]
     assert statuses == [b"400", b"200"]

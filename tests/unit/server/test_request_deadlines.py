@@ -6,7 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.runtime.virtual_time import run_virtual
-from doorman.server.request_deadlines import Deadlines, wished_seconds
+from doorman.server.request_deadlines import Deadlines, parse_timeout
 
 
 async def handled(deadlines: Deadlines, asked: str, seconds: float) -> float:
@@ -17,7 +17,7 @@ async def handled(deadlines: Deadlines, asked: str, seconds: float) -> float:
     try:
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:
-        late = deadline.explain()
+        late = deadline.timeout_error()
         if late is None:
             raise
         assert (late.code, late.reason) == (504, "Timeout")
@@ -72,6 +72,6 @@ def test_task_that_is_cancelled_by_others_is_cancelled() -> None:
 
 def test_wish_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(ApiError) as caught:
-        wished_seconds("soon")
+        parse_timeout("soon")
     assert caught.value.code == 400
     assert caught.value.message == 'invalid timeout specified in the request URL - time: invalid duration "soon"'

@@ -62,11 +62,13 @@ class ServiceAccountPlugin:
             raise refusal(attributes, why)
         spec["serviceAccountName"] = spec["serviceAccount"] = wanted
         if decide_automount(spec, account):
-            self._mount_token(spec, attributes.drawn)
+            self._mount_token(spec, attributes.generated_names)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [dict(secret) for secret in account["imagePullSecrets"]]
 
-    def _mount_token(self, spec: dict[str, Any], drawn: list[str]) -> None:  # a PodSpec as JSON, changed in place
+    def _mount_token(
+        self, spec: dict[str, Any], generated_names: list[str]
+    ) -> None:  # a PodSpec as JSON, changed in place
         volumes = spec.get("volumes") or []
         there = next((v["name"] for v in volumes if v.get("name", "").startswith(TOKEN_VOLUME_PREFIX)), "")
         bare = [
@@ -82,7 +84,7 @@ class ServiceAccountPlugin:
             mount = {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
         if not there:
-            drawn.append(name)
+            generated_names.append(name)
             spec["volumes"] = [*volumes, _token_volume(name)]
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.admission.admission_review import BadAnswer, patched
-from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm, Operation, refusal
+from doorman.admission.plugin_contract import Attributes, ClusterReader, Operation, VersionedResource, refusal
 from doorman.admission.policies.policy_params import params_of, prepare_params
 from doorman.admission.policies.policy_variables import (
     AuthorizerLookup,
@@ -28,7 +28,7 @@ from doorman.admission.policies.policy_variables import (
     nobody_may,
     policy_names_seen,
 )
-from doorman.admission.request_versions import in_form_by_all_means
+from doorman.admission.request_versions import versioned_attributes_async
 from doorman.admission.rule_matching import resources_match
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import (
@@ -47,8 +47,8 @@ from doorman.semantics.cel.expression import evaluate
 PLUGIN: Final = "MutatingAdmissionPolicy"
 _FIXED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "generateName"), ("metadata", "uid"))
 
-Merge = Callable[[GroupVersionForm, Document, Document], Document]
-"""From an object in some form to the same with a configuration merged in. Raises CelError when that must not be."""
+Merge = Callable[[VersionedResource, Document, Document], Document]
+"""From an object in some version to the same with a configuration merged in. Raises CelError when that must not be."""
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -76,27 +76,27 @@ class MutatingPolicies:
         if attributes.obj is None or attributes.operation is Operation.DELETE:
             return False
         meter = CostBudget()
-        asked: list[tuple[int, Bound, GroupVersionForm]] = []
+        asked: list[tuple[int, Bound, VersionedResource]] = []
         last_change = -1
         for index, bound in enumerate(bounds):
-            form = _form_for(bound, attributes, cluster)
-            if form is None:
+            target = _target_of(bound, attributes, cluster)
+            if target is None:
                 continue
-            asked.append((index, bound, form))
-            if await self._mutate(bound, attributes, form, cluster, meter):
+            asked.append((index, bound, target))
+            if await self._mutate(bound, attributes, target, cluster, meter):
                 last_change = index
-        for index, bound, form in asked:
+        for index, bound, target in asked:
             if index < last_change and bound.policy.spec.reinvocation_policy == "IfNeeded":
-                await self._mutate(bound, attributes, form, cluster, meter)
+                await self._mutate(bound, attributes, target, cluster, meter)
         return last_change >= 0
 
     async def _mutate(
-        self, bound: Bound, attributes: Attributes, form: GroupVersionForm, cluster: ClusterReader, meter: CostBudget
+        self, bound: Bound, attributes: Attributes, target: VersionedResource, cluster: ClusterReader, meter: CostBudget
     ) -> bool:
         assert attributes.obj is not None, "there is something to change"
         before = copy.deepcopy(attributes.obj)
         try:
-            await self._apply(bound, attributes, form, cluster, meter)
+            await self._apply(bound, attributes, target, cluster, meter)
         except CelError as error:
             attributes.obj.clear()
             attributes.obj.update(before)
@@ -107,7 +107,7 @@ class MutatingPolicies:
         return attributes.obj != before
 
     async def _apply(
-        self, bound: Bound, attributes: Attributes, form: GroupVersionForm, cluster: ClusterReader, meter: CostBudget
+        self, bound: Bound, attributes: Attributes, target: VersionedResource, cluster: ClusterReader, meter: CostBudget
     ) -> None:
         assert attributes.obj is not None, "there is something to change"
         spec, ref = bound.policy.spec, bound.binding.spec.param_ref
@@ -115,20 +115,20 @@ class MutatingPolicies:
         for param in params_of(spec.param_kind, ref, attributes, cluster):
             for mutation in spec.mutations:
                 # Each sees what the one before made of the object.
-                seen = await in_form_by_all_means(attributes, form)
+                seen = await versioned_attributes_async(attributes, target)
                 known = {**policy_names_seen(seen, cluster, self._authorize), "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)
                 if not await in_slices(conditions_hold, spec.match_conditions, known, meter):
                     return
                 assert seen.obj is not None, "there is something to change"
-                changed = await in_slices(self._changed, mutation, form, seen.obj, known, meter)
-                if attributes.forms is not None:
-                    changed = await attributes.forms.ask_to_take(changed, form)
+                changed = await in_slices(self._changed, mutation, target, seen.obj, known, meter)
+                if attributes.equivalents is not None:
+                    changed = await attributes.equivalents.convert_from_async(changed, target)
                 attributes.obj.clear()
                 attributes.obj.update(changed)
 
     def _changed(
-        self, mutation: Mutation, form: GroupVersionForm, obj: Document, names: Document, meter: CostBudget
+        self, mutation: Mutation, target: VersionedResource, obj: Document, names: Document, meter: CostBudget
     ) -> Document:
         """Rules 2 and 3."""
         if mutation.apply_configuration is not None:
@@ -138,7 +138,7 @@ class MutatingPolicies:
             for path in _FIXED:
                 if _has(config, path):
                     raise CelError(f"error applying patch: may not mutate {'.'.join(path)}")
-            return self._merge(form, obj, config)
+            return self._merge(target, obj, config)
         operations = evaluate(mutation.json_patch.expression, names, meter) if mutation.json_patch is not None else []
         if not isinstance(operations, list):
             raise CelError("jsonPatch must evaluate to a list of JSONPatch")
@@ -148,8 +148,8 @@ class MutatingPolicies:
             raise CelError(str(error)) from error
 
 
-def _form_for(bound: Bound, attributes: Attributes, cluster: ClusterReader) -> GroupVersionForm | None:
-    """In which form the policy sees the request; None when it is not about it."""
+def _target_of(bound: Bound, attributes: Attributes, cluster: ClusterReader) -> VersionedResource | None:
+    """In which version the policy sees the request; None when it is not about it."""
     limits = bound.binding.spec.match_resources
     if limits is not None and resources_match(limits, attributes, cluster) is None:
         return None

@@ -37,7 +37,7 @@ def params_of(
     if kind is None or ref is None:
         return [None]
     try:
-        return cluster.shown(kind.api_version, kind.kind, _found(kind, ref, attributes, cluster))
+        return cluster.converted(kind.api_version, kind.kind, _found(kind, ref, attributes, cluster))
     except Unconvertible as error:
         raise _misconfigured(str(error)) from error
 
@@ -49,7 +49,7 @@ async def prepare_params(
     if kind is None or ref is None:
         return
     with contextlib.suppress(Misconfigured, ApiError):
-        await cluster.ask_to_show(kind.api_version, kind.kind, _found(kind, ref, attributes, cluster))
+        await cluster.convert_ahead(kind.api_version, kind.kind, _found(kind, ref, attributes, cluster))
 
 
 async def prepare_all_params(attributes: Attributes, cluster: ClusterReader) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from doorman.admission.admission_review import review_of
-from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm, Unconvertible
-from doorman.admission.request_versions import in_form
+from doorman.admission.plugin_contract import Attributes, ClusterReader, Unconvertible, VersionedResource
+from doorman.admission.request_versions import versioned_attributes
 from doorman.api.identity import User
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MatchCondition, Variable
@@ -41,19 +41,19 @@ def names_of(attributes: Attributes, authorize: AuthorizerLookup) -> Document:
 
 
 def policy_names_of(
-    attributes: Attributes, form: GroupVersionForm, cluster: ClusterReader, authorize: AuthorizerLookup
+    attributes: Attributes, target: VersionedResource, cluster: ClusterReader, authorize: AuthorizerLookup
 ) -> Document:
     """The names a policy may use besides its parameter and its variables. Raises CelError."""
     attributes.is_cacheable = False
     try:
-        seen = in_form(attributes, form)
+        seen = versioned_attributes(attributes, target)
     except Unconvertible as error:
-        raise CelError(f"conversion to {form.kind_version}, Kind={form.kind} failed: {error}") from error
+        raise CelError(f"conversion to {target.kind_version}, Kind={target.kind} failed: {error}") from error
     return policy_names_seen(seen, cluster, authorize)
 
 
 def policy_names_seen(seen: Attributes, cluster: ClusterReader, authorize: AuthorizerLookup) -> Document:
-    """The same for a request in the form in which the policy sees it."""
+    """The same for a request in the version in which the policy sees it."""
     namespace = cluster.get("namespaces", "", seen.namespace) if seen.namespace else None
     return {**names_of(seen, authorize), "namespaceObject": namespace}
 

@@ -25,9 +25,9 @@ from doorman.admission.plugin_contract import (
     WRITES,
     Attributes,
     ClusterReader,
-    GroupVersionForm,
     Interest,
     Operation,
+    VersionedResource,
     refusal,
 )
 from doorman.admission.policies.policy_params import Misconfigured, params_of
@@ -131,13 +131,13 @@ class ValidatingAdmissionPolicies:
     ) -> ApiError | None:
         """Rule 5: the refusal, if it comes to one."""
         limits = binding.spec.match_resources
-        form = resources_match(policy.spec.match_constraints, attributes, cluster)
-        if form is None or (limits is not None and resources_match(limits, attributes, cluster) is None):
+        target = resources_match(policy.spec.match_constraints, attributes, cluster)
+        if target is None or (limits is not None and resources_match(limits, attributes, cluster) is None):
             return None
         names = f"ValidatingAdmissionPolicy '{policy.metadata.name}' with binding '{binding.metadata.name}'"
         actions = binding.spec.validation_actions
         denial: ApiError | None = None
-        for failure in self._failures(policy, binding, attributes, form, cluster, meter):
+        for failure in self._failures(policy, binding, attributes, target, cluster, meter):
             if "Warn" in actions:
                 attributes.warnings.append(f"Validation failed for {names}: {failure.message}")
             if "Audit" in actions and failure.index is not None:
@@ -151,13 +151,13 @@ class ValidatingAdmissionPolicies:
         policy: Policy,
         binding: Binding,
         attributes: Attributes,
-        form: GroupVersionForm,
+        target: VersionedResource,
         cluster: ClusterReader,
         meter: CostBudget,
     ) -> Iterator[PolicyFailure]:
         spec = policy.spec
         try:
-            names = policy_names_of(attributes, form, cluster, self._authorize)
+            names = policy_names_of(attributes, target, cluster, self._authorize)
             for param in params_of(spec.param_kind, binding.spec.param_ref, attributes, cluster):
                 known = {**names, "params": param}
                 known["variables"] = Variables(spec.variables, known, meter)

@@ -23,12 +23,12 @@ from operator import attrgetter
 from typing import Final, Protocol
 
 from doorman.admission.admission_review import BadAnswer, Verdict, patched, review_of, verdict_of
-from doorman.admission.plugin_contract import Attributes, ClusterReader, GroupVersionForm
+from doorman.admission.plugin_contract import Attributes, ClusterReader, VersionedResource
 from doorman.admission.policies.mutating_policies import PLUGIN as POLICY_PLUGIN
 from doorman.admission.policies.mutating_policies import Bound, MutatingPolicies
 from doorman.admission.policies.policy_variables import AuthorizerLookup, conditions_hold, names_of, nobody_may
-from doorman.admission.request_versions import in_form_by_all_means
-from doorman.admission.rule_matching import is_hidden, matched_form, selectors_match
+from doorman.admission.request_versions import versioned_attributes_async
+from doorman.admission.rule_matching import is_hidden, matched_resource, selectors_match
 from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MUTATING, VALIDATING, ClientConfig, Webhook, WebhookConfiguration
 from doorman.api.views.meta import to_view
@@ -101,18 +101,18 @@ class Webhooks:
     async def mutate(self, attributes: Attributes, cluster: ClusterReader) -> bool:
         """Change `attributes.obj` in place; whether anybody did. Raises the first refusal."""
         is_changed = self._policies is not None and await self._policies.mutate(self._bound, attributes, cluster)
-        asked: list[tuple[int, Webhook, GroupVersionForm]] = []
+        asked: list[tuple[int, Webhook, VersionedResource]] = []
         last_change = -1
         for index, hook in enumerate(self._mutating):
             seen = await self._seen_by(hook, attributes, cluster)
             if seen is None:
                 continue
-            asked.append((index, hook, seen.form))
+            asked.append((index, hook, seen.versioned_resource))
             if await self._mutate(hook, attributes, seen):
                 last_change = index
-        for index, hook, form in asked:
+        for index, hook, target in asked:
             if index < last_change and hook.reinvocation_policy == "IfNeeded":
-                await self._mutate(hook, attributes, await in_form_by_all_means(attributes, form))
+                await self._mutate(hook, attributes, await versioned_attributes_async(attributes, target))
         return is_changed or last_change >= 0
 
     async def validate(self, attributes: Attributes, cluster: ClusterReader) -> None:
@@ -132,10 +132,10 @@ class Webhooks:
 
     async def _seen_by(self, hook: Webhook, attributes: Attributes, cluster: ClusterReader) -> Attributes | None:
         """The request as the webhook sees it; None when it does not want to."""
-        form = matched_form(hook.rules, attributes, hook.match_policy)
-        if form is None or not selectors_match(hook.namespace_selector, hook.object_selector, attributes, cluster):
+        target = matched_resource(hook.rules, attributes, hook.match_policy)
+        if target is None or not selectors_match(hook.namespace_selector, hook.object_selector, attributes, cluster):
             return None
-        seen = await in_form_by_all_means(attributes, form)
+        seen = await versioned_attributes_async(attributes, target)
         return seen if _conditions_hold(hook, seen, self._authorize) else None
 
     async def _mutate(self, hook: Webhook, attributes: Attributes, seen: Attributes) -> bool:
@@ -152,8 +152,8 @@ class Webhooks:
             return False
         if changed == seen.obj:
             return False
-        if attributes.forms is not None:
-            changed = await attributes.forms.ask_to_take(changed, seen.form)
+        if attributes.equivalents is not None:
+            changed = await attributes.equivalents.convert_from_async(changed, seen.versioned_resource)
         attributes.obj.clear()
         attributes.obj.update(changed)
         return True

@@ -1,4 +1,4 @@
-"""Autoscalers have two faces, autoscaling/v1 and v2. Stored is v2.
+"""Autoscalers have two versions, autoscaling/v1 and v2. Stored is v2.
 
 v1 knows one target, the use of CPU. What else there is travels in annotations, in forms that are older than v2: so
 a client that reads v1, changes it and writes it back loses nothing.

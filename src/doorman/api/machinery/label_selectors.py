@@ -217,7 +217,7 @@ def _comparison(key: str, value: str, *, greater: bool) -> Test:
 
 
 def _checked(key: str, operator: SelectorOperator, values: set[str]) -> Requirement:
-    """The requirement, or ValueError with every complaint about it."""
+    """The requirement, or ValueError with every error in it."""
     ordered = tuple(sorted(values))
     errors = [f"key: Invalid value: {quote(key)}: {'; '.join(faults)}" for faults in [label_key_faults(key)] if faults]
     if operator in (SelectorOperator.IN, SelectorOperator.NOT_IN) and not ordered:

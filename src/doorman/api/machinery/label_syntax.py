@@ -1,6 +1,6 @@
 """The syntax of label keys and values, in the API's words, for the selector grammar.
 
-Each function gives the complaints, empty when the text is well formed. Lengths are in bytes.
+Each function gives the errors, empty when the text is well formed. Lengths are in bytes.
 """
 
 import re

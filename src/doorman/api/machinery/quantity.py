@@ -130,7 +130,7 @@ def quantity_text(value: Fraction, *, is_binary: bool = False) -> str:
 
 
 def _is_kept(number: str, suffix: str) -> bool:
-    """Whether Kubernetes takes the text for canonical at a glance, and so keeps it: also `+1`, `01` and `1.500`."""
+    """Whether Kubernetes takes the text for canonical at first sight, and so keeps it: also `+1`, `01` and `1.500`."""
     if not _fits_in_int64(number, suffix):
         return False
     digits, exponent = _digits(number, suffix)

@@ -109,7 +109,7 @@ class Differences:
         self._typed = typed
         # Texts count in the version that was written, and in no other.
         self._known: dict[str, Difference] = {} if kind.storage in RAW_MEMBERS else {kind.conversion: self.own}
-        """By face: versions that look the same share it."""
+        """By conversion: versions that look the same share it."""
 
     def in_version(self, api_version: str) -> Difference:
         own = self._kind

@@ -1,6 +1,6 @@
 """garbage-collector-controller: objects go with their owners.
 
-It reads the metadata of every kind. Each object with owner references is judged by what its owners are:
+It reads the metadata of every kind. What becomes of an object with owner references follows from what its owners are:
 
 1. solid: the owner is there, with the same uid (or nothing is known about its kind);
 2. waiting: it is there, being deleted in the foreground, and the reference blocks that;

@@ -7,7 +7,7 @@ as their zone's limiter lets it. See `node_health`, `node_taints` and `node_zone
 
 All taints of a node are written under one key, so that two decisions never race for its list. Before a node is marked
 Unknown its lease is looked up where it is stored, if the controller was given a way: a newer one means that the cache
-is behind and the node may well be alive, and no node is judged until the cache has caught up.
+is behind and the node may well be alive, and no node is monitored until the cache has caught up.
 
 Keys: `health`, `taint`, `node/<name>`, `mark/<name>`, `flipped/<name>` and `pod/<namespace>/<name>`.
 """
@@ -88,7 +88,7 @@ class NodeLifecycleController:
     ) -> None:
         """`live_leases` reads what is stored, not what an informer has heard of; None: nobody is asked.
 
-        `stopwatch` gives seconds from any beginning, for the metrics of how long judging takes; None: it takes none.
+        `stopwatch` gives seconds from any beginning, for the metrics of how long monitoring takes; None: it takes none.
         """
         self._nodes = nodes
         self._pods = pods
@@ -108,7 +108,7 @@ class NodeLifecycleController:
         self._marked: set[str] = set()
         """Ready nodes whose flip to Unknown is this controller's own doing and whose pods are to be marked for it."""
         self._behind: tuple[str, int] | None = None
-        """A lease, and the version of it that the cache must have heard of before nodes are judged again."""
+        """A lease, and the version of it that the cache must have heard of before nodes are monitored again."""
         self._monitored: Sequence[Node] = ()
         """The nodes as they were listed for the last pass; of them those that the next one must look at, if it finds
         the same list, and by zone how many others are ready.
@@ -221,7 +221,7 @@ class NodeLifecycleController:
         }
 
     def _unchanged_status(self, node: Node, memory: NodeMemory, now: Instant) -> str | None:
-        """The Ready status of a node that nothing has been heard of since it was judged; None: it is to be judged."""
+        """The Ready status of a node of which nothing is new; None: it is to be monitored."""
         if memory.node is not node:
             return None
         if memory.is_settled and (memory.is_passed_over or self._is_alive(memory, now)):

@@ -220,7 +220,7 @@ class Zones:
 
     def known(self, zone: str) -> Zone:
         found = self._zones.get(zone)
-        assert found is not None, "a node's zone is known before the node is judged"
+        assert found is not None, "a node's zone is known before the node is monitored"
         return found
 
     def items(self) -> Iterable[tuple[str, Zone]]:

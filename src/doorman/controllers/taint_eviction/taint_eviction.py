@@ -245,7 +245,7 @@ class TaintEvictionController:
         wakes: list[tuple[str, Instant]],
     ) -> None:
         """What becomes of one pod of a tainted node."""
-        assert taints, "an untainted node's pods are not judged"
+        assert taints, "an untainted node's pods are not evicted"
         pod_key = pod.metadata.key
         decision = self._decide(taints, pod, now)
         match decision:

@@ -178,7 +178,7 @@ class SimulatedPods:
         return msgspec.structs.replace(waits, wakes=((f"pod/{key}", min(due, deadline)),))
 
     def _count_running(self, name: str) -> None:
-        """Once, before a node judges: what ran before this agent did takes up room, whoever is looked at first."""
+        """Once, before a node admits pods: what ran before this agent did takes up room, whoever is looked at first."""
         if name in self._counted:
             return
         self._counted.add(name)

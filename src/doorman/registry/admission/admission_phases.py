@@ -11,16 +11,18 @@ from doorman.api.views.admissionregistration import BINDINGS
 from doorman.base.clock import Instant
 from doorman.base.loop_turns import in_slices
 from doorman.registry.admission.admission_reader import AdmissionReader
-from doorman.registry.admission.admission_versions import FormsOf
+from doorman.registry.admission.admission_versions import EquivalentResourceMapper
 from doorman.registry.caller import Caller
 
 
 class AdmissionPhases:
-    def __init__(self, chain: Chain, webhooks: Webhooks, cluster: AdmissionReader, forms: FormsOf) -> None:
+    def __init__(
+        self, chain: Chain, webhooks: Webhooks, cluster: AdmissionReader, mapper: EquivalentResourceMapper
+    ) -> None:
         self._chain = chain
         self._webhooks = webhooks
         self._cluster = cluster
-        self._forms = forms
+        self._mapper = mapper
 
     def attributes(
         self,
@@ -34,14 +36,14 @@ class AdmissionPhases:
         name: str = "",
         subresource: str = "",
     ) -> Attributes:
-        named = self._forms.of(kind, subresource)
+        named = self._mapper.of(kind, subresource)
         return Attributes(
             operation=operation,
             group=kind.group,
             version=kind.version,
             kind=named.kind,
             kind_version=named.kind_version,
-            forms=named.forms,
+            equivalents=named.equivalents,
             resource=kind.resource,
             subresource=subresource,
             namespace=namespace,
@@ -73,7 +75,7 @@ class AdmissionPhases:
         """Whether anybody objects to what is to be stored."""
         if self._cluster.list(BINDINGS):
             await prepare_all_params(attributes, self._cluster)
-            if attributes.forms is not None:
+            if attributes.equivalents is not None:
                 await prepare(attributes)
             await in_slices(self._chain.validate, attributes, cluster or self._cluster, now)
         else:

@@ -91,7 +91,7 @@ class AdmissionReader:
         row = self._row(api_version, kind)
         return (row.group_resource, row.namespaced) if row is not None else None
 
-    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+    def converted(self, api_version: str, kind: str, docs: Docs) -> Docs:
         row = self._row(api_version, kind)
         if row is None:
             raise Unconvertible(f"{api_version}, Kind={kind} is no longer served")
@@ -99,7 +99,7 @@ class AdmissionReader:
             return [from_stored(row.conversion, dict(doc)) for doc in docs]
         return [self._custom(row, doc) for doc in docs]
 
-    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+    async def convert_ahead(self, api_version: str, kind: str, docs: Docs) -> None:
         row = self._row(api_version, kind)
         if row is None or row.converter is None:
             return
@@ -107,7 +107,7 @@ class AdmissionReader:
         for doc, found in zip(pending, await self._versions.read(row, copy.deepcopy(pending)), strict=True):
             if len(self._converted) >= LOOKED_UP_MAX:
                 self._converted.clear()
-            self._converted[self._form_of(row, doc)] = {**_head(row), **found}
+            self._converted[self._conversion_key(row, doc)] = {**_head(row), **found}
 
     def _row(self, api_version: str, kind: str) -> Kind | None:
         return next(
@@ -125,13 +125,13 @@ class AdmissionReader:
         versions = self._versions
         if not versions.is_different(row, int(doc["metadata"]["resourceVersion"])):
             return {**_head(row), **doc}
-        known = self._converted.get(self._form_of(row, doc))
+        known = self._converted.get(self._conversion_key(row, doc))
         if known is not None:
             return known
         found = versions.read_at_once(row, copy.deepcopy(dict(doc)))
         return {**_head(row), **found} if found is not None else None
 
-    def _form_of(self, row: Kind, doc: Mapping[str, Any]) -> tuple[int, str, str]:
+    def _conversion_key(self, row: Kind, doc: Mapping[str, Any]) -> tuple[int, str, str]:
         """What makes a conversion the same one: a revision is one object's only."""
         return self._reader.kinds.edition, row.group_version, doc["metadata"]["resourceVersion"]
 

@@ -1,6 +1,6 @@
-"""The versions of a resource, for admission: how each names it, and how objects look in it.
+"""The versions of a resource, for admission: how each names it, and how objects are converted to it.
 
-Built-in kinds are proposed in the form they are stored in, and each version has its face
+Built-in kinds are proposed in the version they are stored in, and each other version has a conversion
 (`doorman.api.machinery.conversion`). Custom objects are proposed in the version of the request, and converted by name
 or by their definition's webhook.
 """
@@ -9,42 +9,42 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from doorman.admission.plugin_contract import GroupVersionForm, RequestForms, Unconvertible
+from doorman.admission.plugin_contract import EquivalentVersions, Unconvertible, VersionedResource
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.schema import Document
 from doorman.registry.custom.custom_versions import CustomVersions
 
 
-class Named(msgspec.Struct, frozen=True):
-    """What admission calls the object of a request. Without `forms` there is but one version."""
+class MappedResource(msgspec.Struct, frozen=True):
+    """What admission calls the object of a request. Without `equivalents` there is but one version."""
 
     kind: str
     kind_version: str
-    forms: RequestForms | None
+    equivalents: EquivalentVersions | None
 
 
-class FormsOf:
-    """Finds the forms of a kind. They are kept as long as no kind changes: every write asks."""
+class EquivalentResourceMapper:
+    """Finds the other versions of a resource. They are kept as long as no kind changes: every write asks."""
 
     def __init__(self, kinds: Kinds, versions: CustomVersions) -> None:
         self._kinds = kinds
         self._versions = versions
         self._edition = -1
-        self._known: dict[tuple[str, str, str, str], Named] = {}
+        self._known: dict[tuple[str, str, str, str], MappedResource] = {}
 
-    def of(self, kind: Kind, subresource: str) -> Named:
+    def of(self, kind: Kind, subresource: str) -> MappedResource:
         if self._edition != self._kinds.edition:
             self._edition = self._kinds.edition
             self._known.clear()
         key = (kind.group, kind.version, kind.resource, subresource)
         found = self._known.get(key)
         if found is None:
-            own = form_of(kind, subresource)
-            found = self._known[key] = Named(own.kind, own.kind_version, self._forms(kind, subresource))
+            own = versioned_resource_of(kind, subresource)
+            found = self._known[key] = MappedResource(own.kind, own.kind_version, self._equivalents(kind, subresource))
         return found
 
-    def _forms(self, kind: Kind, subresource: str) -> RequestForms | None:
+    def _equivalents(self, kind: Kind, subresource: str) -> EquivalentVersions | None:
         rows = [
             row
             for row in self._kinds.rows
@@ -52,69 +52,69 @@ class FormsOf:
         ]
         if len(rows) < 2:
             return None
-        forms = {form_of(row, subresource): row for row in rows}
-        others = [form for form in forms if form != form_of(kind, subresource)]
-        if any(form.kind != row.kind for form, row in forms.items()):
+        equivalents = {versioned_resource_of(row, subresource): row for row in rows}
+        others = [resource for resource in equivalents if resource != versioned_resource_of(kind, subresource)]
+        if any(resource.kind != row.kind for resource, row in equivalents.items()):
             # A scale is a scale, whatever it is the scale of.
-            return _BuiltinForms(dict.fromkeys(forms, ""), others)
+            return _BuiltinVersions(dict.fromkeys(equivalents, ""), others)
         if kind.is_custom:
-            return _CustomForms(kind, others, self._versions)
-        return _BuiltinForms({form: row.conversion for form, row in forms.items()}, others)
+            return _CustomVersions(kind, others, self._versions)
+        return _BuiltinVersions({resource: row.conversion for resource, row in equivalents.items()}, others)
 
 
-def form_of(kind: Kind, subresource: str) -> GroupVersionForm:
+def versioned_resource_of(kind: Kind, subresource: str) -> VersionedResource:
     row = kind.subresource(subresource) if subresource else None
     if row is None:
-        return _form(kind, kind.kind, kind.group_version)
+        return _versioned_resource(kind, kind.kind, kind.group_version)
     if not row.version:
-        return _form(kind, row.kind, kind.group_version)
-    return _form(kind, row.kind, f"{row.group}/{row.version}" if row.group else row.version)
+        return _versioned_resource(kind, row.kind, kind.group_version)
+    return _versioned_resource(kind, row.kind, f"{row.group}/{row.version}" if row.group else row.version)
 
 
-def _form(kind: Kind, name: str, version: str) -> GroupVersionForm:
-    return GroupVersionForm(
+def _versioned_resource(kind: Kind, name: str, version: str) -> VersionedResource:
+    return VersionedResource(
         group=kind.group, version=kind.version, resource=kind.resource, kind=name, kind_version=version
     )
 
 
-class _BuiltinForms:
+class _BuiltinVersions:
     needs_webhook = False
 
-    def __init__(self, conversions: Mapping[GroupVersionForm, str], others: Sequence[GroupVersionForm]) -> None:
+    def __init__(self, conversions: Mapping[VersionedResource, str], others: Sequence[VersionedResource]) -> None:
         self._conversions = conversions
         self.others = others
 
-    def show(self, doc: Document, form: GroupVersionForm) -> Document:
-        return from_stored(self._conversions[form], doc)
+    def convert_to(self, doc: Document, target: VersionedResource) -> Document:
+        return from_stored(self._conversions[target], doc)
 
-    def take(self, doc: Document, form: GroupVersionForm) -> Document:
-        return to_stored(self._conversions[form], doc)
+    def convert_from(self, doc: Document, source: VersionedResource) -> Document:
+        return to_stored(self._conversions[source], doc)
 
-    async def ask_to_show(self, doc: Document, form: GroupVersionForm) -> Document:
-        return self.show(doc, form)
+    async def convert_to_async(self, doc: Document, target: VersionedResource) -> Document:
+        return self.convert_to(doc, target)
 
-    async def ask_to_take(self, doc: Document, form: GroupVersionForm) -> Document:
-        return self.take(doc, form)
+    async def convert_from_async(self, doc: Document, source: VersionedResource) -> Document:
+        return self.convert_from(doc, source)
 
 
-class _CustomForms:
-    def __init__(self, kind: Kind, others: Sequence[GroupVersionForm], versions: CustomVersions) -> None:
+class _CustomVersions:
+    def __init__(self, kind: Kind, others: Sequence[VersionedResource], versions: CustomVersions) -> None:
         self._kind = kind
         self._versions = versions
         self.others = others
         self.needs_webhook = kind.converter is not None
 
-    def show(self, doc: Document, form: GroupVersionForm) -> Document:
-        return self._at_once(doc, self._kind.version, form.version)
+    def convert_to(self, doc: Document, target: VersionedResource) -> Document:
+        return self._at_once(doc, self._kind.version, target.version)
 
-    def take(self, doc: Document, form: GroupVersionForm) -> Document:
-        return self._at_once(doc, form.version, self._kind.version)
+    def convert_from(self, doc: Document, source: VersionedResource) -> Document:
+        return self._at_once(doc, source.version, self._kind.version)
 
-    async def ask_to_show(self, doc: Document, form: GroupVersionForm) -> Document:
-        return await self._versions.between(self._kind, doc, self._kind.version, form.version)
+    async def convert_to_async(self, doc: Document, target: VersionedResource) -> Document:
+        return await self._versions.between(self._kind, doc, self._kind.version, target.version)
 
-    async def ask_to_take(self, doc: Document, form: GroupVersionForm) -> Document:
-        return await self._versions.between(self._kind, doc, form.version, self._kind.version)
+    async def convert_from_async(self, doc: Document, source: VersionedResource) -> Document:
+        return await self._versions.between(self._kind, doc, source.version, self._kind.version)
 
     def _at_once(self, doc: Document, version: str, wanted: str) -> Document:
         if version == wanted:

@@ -79,11 +79,11 @@ class Reads:
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         return self._cluster.find_kind(api_version, kind)
 
-    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
-        return self._cluster.shown(api_version, kind, docs)
+    def converted(self, api_version: str, kind: str, docs: Docs) -> Docs:
+        return self._cluster.converted(api_version, kind, docs)
 
-    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
-        await self._cluster.ask_to_show(api_version, kind, docs)
+    async def convert_ahead(self, api_version: str, kind: str, docs: Docs) -> None:
+        await self._cluster.convert_ahead(api_version, kind, docs)
 
     def labels(self, resource: str, namespace: str, name: str) -> Mapping[str, str] | None:
         self._note(resource, namespace, name)
@@ -286,7 +286,7 @@ class CreateCache:
         """Keep what became of a wish, unless it says when that was, or somebody decided by more than the key says, or
         had to warn.
         """
-        drawn = attributes.drawn
+        drawn = attributes.generated_names
         if not attributes.is_cacheable or warned:
             return
         if not doc["metadata"].get("managedFields") or doc.get("status", {}).get("conditions"):

@@ -1,4 +1,4 @@
-"""Claims on addresses and node ports where several servers give them out: what they share is the judge.
+"""Claims on addresses and node ports where several servers give them out: the store they share decides.
 
 An address is claimed by creating its IPAddress, before the service is written: whoever finds one there takes another
 address. Node ports are claimed in the bitmap that kube-apiserver keeps under `ranges/servicenodeports`, all ports of a

@@ -1,6 +1,6 @@
 """What a service says of itself when it is written: families of addresses, and what it keeps from before.
 
-Numbers (addresses, node ports) are given out later, by `service_numbers`: here is only what follows from the
+Numbers (addresses, node ports) are given out later, by `ServiceAllocators`: here is only what follows from the
 document and the one it replaces.
 """
 

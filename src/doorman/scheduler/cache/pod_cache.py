@@ -9,7 +9,7 @@ from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
 
 
 class PodCache:
-    """Holds a use of each resident's shape."""
+    """Holds a use of each pod's shape."""
 
     def __init__(self, cluster: ClusterState, shapes: ShapeTable) -> None:
         self._cluster = cluster

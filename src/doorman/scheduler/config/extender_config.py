@@ -47,7 +47,7 @@ class ExtenderEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 
 
 def read_extenders(entries: Sequence[ExtenderEntry], errors: list[str]) -> tuple[Extender, ...]:
-    """In the order in which they are asked. Complaints are added to `errors`."""
+    """In the order in which they are asked. What is wrong is added to `errors`."""
     extenders: list[Extender] = []
     managed: set[str] = set()
     for at, entry in enumerate(entries):

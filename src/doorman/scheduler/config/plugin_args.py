@@ -34,7 +34,7 @@ class PluginConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_args(
     configs: Sequence[PluginConfig], path: str, errors: list[str]
 ) -> tuple[PluginArgs, dict[str, Mapping[str, Any]]]:
-    """The arguments of our plugins, and those of others' as written. Complaints are added to `errors`."""
+    """The arguments of our plugins, and those of others' as written. What is wrong is added to `errors`."""
     args = PluginArgs()
     others: dict[str, Mapping[str, Any]] = {}
     seen: set[str] = set()

@@ -110,7 +110,7 @@ class PluginArgs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """One scheduler by name. Names that no known plugin has are other people's (see `extension`)."""
+    """One scheduler by name. Names that no known plugin has are other people's (see `out_of_tree_plugins.py`)."""
 
     name: str = DEFAULT_SCHEDULER_NAME
     pre_enqueue: tuple[str, ...] = DEFAULT_ORDER

@@ -100,7 +100,7 @@ class DeviceFits:
                 self.codes[row], self.scores[row] = self._evaluated(node, row, steps)
 
     def allocate(self, row: int) -> list[NodeAllocation] | None:
-        """The allocation on a row, as it was judged. Raises AllocationError, ContradictoryPool."""
+        """The allocation on a row, as it was found. Raises AllocationError, ContradictoryPool."""
         node = self._cluster.node(row)
         claims = self.claims_on(row)
         if isinstance(claims, int):

@@ -6,7 +6,7 @@ Rules
 2. Exception: no such pod anywhere, the newcomer is meant by its own terms, and the node has all keys.
 3. Own anti-affinity: no pod that a term means in the node's domain; a node without the key passes.
 4. Others' required anti-affinity holds against the newcomer in the same way.
-5. They are judged in this order; affinity can never be cured by preemption.
+5. They are checked in this order; affinity can never be cured by preemption.
 6. Score: the weights of own preferred terms times the pods they mean in the node's domain, plus others' preferred
    terms that mean the newcomer, plus a small weight for others' required affinity; anti-affinity counts negative.
    Normalised to int(100 * (raw - min) / (max - min)), all 0 when all are equal.
@@ -166,7 +166,7 @@ def _node_matters(shape: Shape, event: ClusterEvent) -> bool:
 
 
 class _Filter:
-    """Judged for all rows when made; a filter of scope CLUSTER lives for one cycle."""
+    """Worked out for all rows when made; a filter of scope CLUSTER lives for one cycle."""
 
     def __init__(
         self,

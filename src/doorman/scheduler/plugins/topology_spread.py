@@ -201,7 +201,7 @@ class _Policies:
 
 
 class _Filter:
-    """Judged for all rows when made; a filter of scope CLUSTER lives for one cycle."""
+    """Worked out for all rows when made; a filter of scope CLUSTER lives for one cycle."""
 
     def __init__(self, cluster: ClusterState, constraints: Sequence[Constraint], policies: _Policies) -> None:
         self._cluster = cluster

@@ -16,7 +16,7 @@ Rules
 12. Where every required term pins names by `In`, only those nodes can match: the names each term asks for,
     all its name fields together, of all terms.
 
-A requirement is judged by one label's value at a time (`requirement_matches`), so that callers with many nodes
+A requirement is matched against one label's value at a time (`requirement_matches`), so that callers with many nodes
 can ask once per distinct value.
 """
 

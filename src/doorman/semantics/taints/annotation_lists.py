@@ -1,4 +1,4 @@
-"""Lists of taints and tolerations written as JSON into an annotation, and the parser's complaints in Go's words.
+"""Lists of taints and tolerations written as JSON into an annotation, and the parser's errors in Go's words.
 
 Members are found as Go finds them: by their name, or else by the same letters in another case. Those nobody knows are
 passed over; one of the wrong type is told, the first of them.

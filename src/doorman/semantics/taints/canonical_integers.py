@@ -39,7 +39,7 @@ def canonical_integer_or_none(text: str) -> int | None:
 def canonical_integer_faults(text: str) -> list[str]:
     """What is wrong with the text as the value of a `Gt` or `Lt` toleration, in the API's words.
 
-    Form and range are judged apart: leading zeros and `+` fail the first only, too many digits the second only.
+    Form and range are checked apart: leading zeros and `+` fail the first only, too many digits the second only.
 
     >>> canonical_integer_faults("0950")
     ['must be a valid decimal integer in canonical form']
@@ -57,7 +57,7 @@ def canonical_integer_faults(text: str) -> list[str]:
 
 
 def _parse_int_fault(text: str) -> str:
-    """Go's complaint about the text as a 64-bit integer, empty when there is none."""
+    """Go's error about the text as a 64-bit integer, empty when there is none."""
     if _GO_INTEGER.fullmatch(text) is None:
         return f"strconv.ParseInt: parsing {quote(text)}: invalid syntax"
     digits = text.lstrip("+-").lstrip("0")

@@ -1,11 +1,11 @@
-"""kubectl taint's arguments: their grammar, what they do to a list of taints, and the exact complaints.
+"""kubectl taint's arguments: their grammar, what they do to a list of taints, and the exact errors.
 
 Rules
 -----
 1. An argument is about a taint when it holds `=` or `:` or ends in `-`; the others name resources and come first.
 2. `key=value:Effect`, `key=:Effect` and `key:Effect` add; one more `-` at the end removes, and so does `key-`.
-3. The effect is judged first, then the value, then the key.
-4. A removal keeps key and effect; its value is judged and then forgotten. A removal without effect is for all effects.
+3. The effect is checked first, then the value, then the key.
+4. A removal keeps key and effect; its value is checked and then forgotten. A removal without effect is for all effects.
 5. An addition needs an effect. Two additions of one key and effect are an error; two removals are not.
 6. Adding and removing the same taint in one command is an error.
 7. Without overwriting, adding a taint that the node has already (by key and effect) is an error.

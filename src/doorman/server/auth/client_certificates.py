@@ -1,8 +1,8 @@
 """Client certificates as credentials: the common name is the user, the organizations are his groups.
 
-A connection says only that its client holds the key of the certificate it shows (`handshake.py`). Whether an authority
-of this cluster vouches for it is found out here, once for every certificate and what came along with it, and kept;
-whether it does so now is looked at on every request, because connections last.
+A connection says only that its client holds the key of the certificate it shows (`tls_handshake.py`). Whether an
+authority of this cluster vouches for it is found out here, once for every certificate and what came along with it, and
+kept; whether it does so now is looked at on every request, because connections last.
 """
 
 import hashlib

@@ -44,7 +44,7 @@ def field_validation(query: Query, options_kind: str) -> str:
 def decode_object(
     schema: Schema, kind: Kind, body: bytes, content_type: str, validation: str, warnings: list[str]
 ) -> Document:
-    """A whole object from a POST or PUT body, structurally clean, in the stored face."""
+    """A whole object from a POST or PUT body, structurally clean, as it is stored."""
     try:
         read = read_body(body, content_type)
     except BodyError as error:

@@ -18,6 +18,7 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.raw_members import to_written
 from doorman.api.storage_keys import PREFIXES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.well_known import EVENTS
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.custom.custom_versions import MARK
 from doorman.server.codec.stored_definitions import from_v1beta1
@@ -44,11 +45,12 @@ SERVERS_OWN: Final[Mapping[str, tuple[str, str, int]]] = {
 }
 """What servers tell each other, by the name it has here: where it is, of which kind of `v1`, how long it lives."""
 
-EVENTS: Final = "events/"
 _OLD_DEFINITION: Final = "apiextensions.k8s.io/v1beta1"
 _OWN_GROUP: Final = "doorman.dev"
 _WRITTEN_BY_A_SERVER: Final = b'"managedFields":['
 _REVISION_INSIDE: Final = b'"resourceVersion":"'
+_REFERENCE: Final = b',"involvedObject":{'
+"""With which an event goes on behind its metadata: the object it is about has a revision, too."""
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -99,7 +101,7 @@ class EtcdObjects:
         return f"{second}.{first}/{inner}" if "." in first else None
 
     def seconds_to_live(self, key: str) -> int:
-        if key.startswith(EVENTS):
+        if key.startswith(f"{EVENTS}/"):
             return self._event_seconds
         own = SERVERS_OWN.get(key.partition("/")[0])
         return own[2] if own is not None else 0
@@ -122,7 +124,8 @@ class EtcdObjects:
         form = self._forms.get(storage)
         if form is not None and _is_whole(storage, value) and value.startswith(form.head):
             kept = value[len(form.head) :].rstrip(b"\n")
-            if _REVISION_INSIDE not in kept:
+            ends = kept.find(_REFERENCE) if storage == EVENTS else -1
+            if kept.find(_REVISION_INSIDE, 0, ends if ends >= 0 else len(kept)) < 0:
                 return kept
         try:
             doc = _document(value)

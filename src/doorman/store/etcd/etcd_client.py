@@ -149,8 +149,10 @@ class EtcdClient:
 
     async def watch(
         self, key: bytes, end: bytes, start: int, opened: Callable[["Watching"], None]
-    ) -> AsyncGenerator[Message, None]:
-        """Answers as they come, beginning at a revision, until the stream ends, which raises EtcdError."""
+    ) -> AsyncGenerator[list[Message], None]:
+        """Answers, all that have come by the time they are asked for, beginning at a revision, until the stream ends,
+        which raises EtcdError.
+        """
         number = self._current
         create = MESSAGES["WatchCreateRequest"](
             key=key, range_end=end, start_revision=start, progress_notify=True, fragment=True
@@ -164,8 +166,9 @@ class EtcdClient:
             stream = await channel.stream("/etcdserverpb.Watch/Watch", metadata, first, CALL_SECONDS_MAX)
             self._watches[stream] = number
             opened(Watching(stream))
+            read = MESSAGES["WatchResponse"].FromString
             while True:
-                yield MESSAGES["WatchResponse"].FromString(await stream.read())
+                yield [read(message) for message in await stream.read()]
         except GrpcError as error:
             self._move_on(number)
             raise _error_of(error) from error

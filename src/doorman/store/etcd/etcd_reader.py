@@ -20,8 +20,8 @@ PROGRESS_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 0.1
 UNDECIDED: Final = "request did not complete within the allotted timeout"
 GATHER_SECONDS: Final = 0.005
-"""etcd tells of every transaction by itself. What comes within this time of the last that was published is published
-together: readers are woken once, and each does more at a time. Nothing waits while there is little to tell.
+"""etcd tells of every transaction by itself. What comes within this time of the last that was published is read and
+published together: readers are woken once, and each does more at a time. Nothing waits while there is little to tell.
 """
 
 _log: Final = logging.getLogger("doorman.etcd")
@@ -67,9 +67,6 @@ class EtcdReader(KeyIndexReader):
         self._answered_at = float("-inf")
         self._asking: asyncio.Task[int] | None = None
         self._watching: Watching | None = None
-        self._gathered: list[Message] = []
-        self._publishing: asyncio.TimerHandle | None = None
-        self._published_at = 0.0
         self._trusts_progress = False
         self._tasks: list[asyncio.Task[None]] = []
         self._index.add_waker(self._wake)
@@ -233,28 +230,31 @@ class EtcdReader(KeyIndexReader):
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _watch(self) -> None:
-        events: list[Message] = []
         start = self._index.revision + 1
-        answers = self._client.watch(self._prefix.encode(), _end_of(self._prefix), start, self._opened)
-        try:
-            async with contextlib.aclosing(answers):
-                async for answer in answers:
-                    if answer.canceled or await self._is_another(answer):
+        batches = self._client.watch(self._prefix.encode(), _end_of(self._prefix), start, self._opened)
+        async with contextlib.aclosing(batches):
+            fragments: list[Message] = []
+            async for answers in batches:
+                events: list[Message] = []
+                reached = 0
+                for answer in answers:
+                    begins = answer.created or answer.header.cluster_id != self._cluster_id
+                    if answer.canceled or (begins and await self._is_another(answer)):
                         _log.warning("etcd does not know what came after revision %d: reading everything", start - 1)
-                        self._publish_gathered()
+                        self._publish(events, reached)
                         await self._load()
                         return
-                    events += answer.events
+                    fragments += answer.events
                     if answer.fragment:
                         continue
-                    if events:
-                        self._gather(events)
+                    if fragments:
+                        events += fragments
+                        reached = fragments[-1].kv.mod_revision
+                        fragments = []
                     elif not answer.created:
-                        self._publish_gathered()
-                        self._index.follow((), answer.header.revision)
-                    events = []
-        finally:
-            self._publish_gathered()
+                        reached = answer.header.revision
+                self._publish(events, reached)
+                await asyncio.sleep(GATHER_SECONDS)
 
     async def _is_another(self, answer: Message) -> bool:
         """A backup was restored, or another cluster answers under this address. A member that has yet to catch up with
@@ -262,7 +262,7 @@ class EtcdReader(KeyIndexReader):
         """
         if answer.header.cluster_id != self._cluster_id:
             return True
-        if not answer.created or answer.header.revision >= self._index.revision:
+        if answer.header.revision >= self._index.revision:
             return False
         newest = (await self._client.range(self._prefix.rstrip("/").encode(), limit=1)).header
         return bool(newest.cluster_id != self._cluster_id or newest.revision < self._index.revision)
@@ -270,26 +270,9 @@ class EtcdReader(KeyIndexReader):
     def _opened(self, watching: Watching) -> None:
         self._watching = watching
 
-    def _gather(self, events: list[Message]) -> None:
-        self._gathered += events
-        if self._publishing is None:
-            loop = asyncio.get_running_loop()
-            wait = self._published_at + GATHER_SECONDS - loop.time()
-            if wait > 0:
-                self._publishing = loop.call_later(wait, self._publish_gathered)
-            else:
-                self._publish_gathered()
-
-    def _publish_gathered(self) -> None:
-        if self._publishing is not None:
-            self._publishing.cancel()
-            self._publishing = None
-        events, self._gathered = self._gathered, []
-        if events:
-            try:
-                self._index.follow(self._told(events), events[-1].kv.mod_revision)
-            finally:
-                self._published_at = asyncio.get_running_loop().time()
+    def _publish(self, events: Sequence[Message], reached: int) -> None:
+        if events or reached > self._index.revision:
+            self._index.follow(self._told(events), reached)
 
     def _told(self, events: Sequence[Message]) -> list[StoreEvent]:
         """What is new of the events, each with what was there before it, be it one of these."""

@@ -6,7 +6,6 @@ while, which doubles. A call that was not answered may have been done, unless th
 
 import asyncio
 import ssl
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
@@ -186,7 +185,7 @@ class _Answer:
 class GrpcStream:
     def __init__(self, connection: Http2Connection, fields: Mapping[str, str], first: bytes) -> None:
         self._connection = connection
-        self._messages: deque[bytes] = deque()
+        self._messages: list[bytes] = []
         self._pieces: list[bytes] = []
         """Of a message that has not come whole."""
         self._missing = _PREFIX_BYTES
@@ -198,8 +197,8 @@ class GrpcStream:
         if self._error is None:
             self._connection.send(self._stream, _prefixed(message))
 
-    async def read(self) -> bytes:
-        """The next message. Raises GrpcError when there is none any more."""
+    async def read(self) -> list[bytes]:
+        """The next messages, all that have come. Raises GrpcError when there is none any more."""
         while not self._messages:
             if self._error is not None:
                 raise self._error
@@ -209,7 +208,8 @@ class GrpcStream:
                 await self._reading
             finally:
                 self._reading = None
-        return self._messages.popleft()
+        messages, self._messages = self._messages, []
+        return messages
 
     def cancel(self) -> None:
         self.give_up("it was cancelled")

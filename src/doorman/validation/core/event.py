@@ -1,4 +1,4 @@
-"""Events, as the core group stores them; the other group's face is converted before it comes here."""
+"""Events, as the core group stores them; those of the other group are converted before they come here."""
 
 from collections.abc import Mapping
 from typing import Any, Final

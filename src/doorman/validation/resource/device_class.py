@@ -25,12 +25,12 @@ def _update(new: Document, old: Document, _context: Context) -> list[FieldError]
 
 
 def _metadata_errors(doc: Document) -> list[FieldError]:
-    """What a name is generated from is not judged: the name is."""
+    """What a name is generated from is not checked: the name is."""
     return [error for error in validate_metadata(doc) if error.field != "metadata.generateName"]
 
 
 def _spec_errors(spec: Part, old: Part | None) -> list[FieldError]:
-    """Selectors and configurations that are exactly as they were are not judged again."""
+    """Selectors and configurations that are exactly as they were are not checked again."""
     is_same = {
         member: old is not None and (spec.get(member) or []) == (old.get(member) or [])
         for member in ("selectors", "config")

@@ -34,10 +34,10 @@ class World:
     def find_kind(self, api_version: str, kind: str) -> tuple[str, bool] | None:
         raise AssertionError(f"nobody asks for {api_version} {kind}")
 
-    def shown(self, api_version: str, kind: str, docs: Docs) -> Docs:
+    def converted(self, api_version: str, kind: str, docs: Docs) -> Docs:
         raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
 
-    async def ask_to_show(self, api_version: str, kind: str, docs: Docs) -> None:
+    async def convert_ahead(self, api_version: str, kind: str, docs: Docs) -> None:
         raise AssertionError(f"nobody shows {len(docs)} {api_version} {kind}")
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:

@@ -90,7 +90,7 @@ async def test_kinds_are_found_by_what_a_document_says_of_itself() -> None:
 async def test_documents_are_shown_in_the_version_that_is_asked_for() -> None:
     async with running_api() as api:
         cluster = api.cluster.registry.cluster
-        (shown,) = cluster.shown("v1", "ConfigMap", [config("a", k="1")])
+        (shown,) = cluster.converted("v1", "ConfigMap", [config("a", k="1")])
         assert shown["data"] == {"k": "1"}
         with pytest.raises(Unconvertible, match="no longer served"):
-            cluster.shown("example.com/v1", "Widget", [config("a")])
+            cluster.converted("example.com/v1", "Widget", [config("a")])

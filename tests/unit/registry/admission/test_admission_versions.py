@@ -1,9 +1,9 @@
-"""Which forms a kind has, and what their names are."""
+"""Which versions a kind has, and what they call it."""
 
 import pytest
 
 from doorman.api.kinds import builtin_kinds
-from doorman.registry.admission.admission_versions import FormsOf, form_of
+from doorman.registry.admission.admission_versions import EquivalentResourceMapper, versioned_resource_of
 from doorman.registry.custom.custom_versions import CustomVersions
 from support.api import running_api
 
@@ -20,9 +20,9 @@ KINDS = builtin_kinds()
         pytest.param("deployments.apps", "scale", "Scale", "autoscaling/v1", id="scale"),
     ],
 )
-def test_names_of_a_form(resource: str, subresource: str, kind: str, version: str) -> None:
-    form = form_of(KINDS.named(resource), subresource)
-    assert (form.kind, form.kind_version) == (kind, version)
+def test_names_of_a_version(resource: str, subresource: str, kind: str, version: str) -> None:
+    named = versioned_resource_of(KINDS.named(resource), subresource)
+    assert (named.kind, named.kind_version) == (kind, version)
 
 
 @pytest.mark.parametrize(
@@ -33,20 +33,24 @@ def test_names_of_a_form(resource: str, subresource: str, kind: str, version: st
         pytest.param("events", ["events.k8s.io/v1"], id="two-groups"),
     ],
 )
-async def test_other_forms(resource: str, others: list[str] | None) -> None:
+async def test_other_versions(resource: str, others: list[str] | None) -> None:
     async with running_api() as api:
         registry = api.cluster.registry
         assert isinstance(registry.versions, CustomVersions)
-        found = FormsOf(registry.kinds, registry.versions).of(registry.kinds.named(resource), "").forms
-        assert (found and [form.kind_version for form in found.others]) == others
+        found = (
+            EquivalentResourceMapper(registry.kinds, registry.versions)
+            .of(registry.kinds.named(resource), "")
+            .equivalents
+        )
+        assert (found and [named.kind_version for named in found.others]) == others
 
 
-async def test_forms_are_looked_up_again_when_kinds_change() -> None:
+async def test_versions_are_looked_up_again_when_kinds_change() -> None:
     async with running_api() as api:
         registry = api.cluster.registry
-        forms = FormsOf(registry.kinds, registry.versions)
+        mapper = EquivalentResourceMapper(registry.kinds, registry.versions)
         autoscalers = registry.kinds.named("horizontalpodautoscalers.autoscaling")
-        before = forms.of(autoscalers, "")
-        assert forms.of(autoscalers, "") is before
+        before = mapper.of(autoscalers, "")
+        assert mapper.of(autoscalers, "") is before
         registry.kinds.replace("things.example.com", ())
-        assert forms.of(autoscalers, "") is not before
+        assert mapper.of(autoscalers, "") is not before

@@ -149,6 +149,14 @@ def test_what_was_put_by_hand_is_cleaned_and_defaulted(objects: EtcdObjects) -> 
     assert "resourceVersion" not in doc["metadata"]
 
 
+def test_event_about_an_object_at_a_revision_is_taken_as_it_is(objects: EtcdObjects) -> None:
+    head = b'{"kind":"Event","apiVersion":"v1","metadata":{'
+    kept = b'"name":"e","managedFields":[]},"involvedObject":{"kind":"Pod","resourceVersion":"7"},"odd":1}'
+    assert objects.to_kept("events/default/e", head + kept + b"\n") == kept
+    own = b'"name":"e","resourceVersion":"7","managedFields":[]},"involvedObject":{"kind":"Pod"}}'
+    assert b'"resourceVersion"' not in objects.to_kept("events/default/e", head + own + b"\n")
+
+
 def test_other_version_is_converted(objects: EtcdObjects) -> None:
     scaler = {
         "kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "h", "namespace": "d"},

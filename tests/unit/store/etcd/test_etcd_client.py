@@ -33,7 +33,7 @@ async def test_watch_at_a_member_that_hangs_is_left_with_the_member(member: Etcd
     with EtcdMember(tmp_path, "--unsafe-no-fsync") as hanging:
         client = EtcdClient([hanging.url, member.url])
         watch = client.watch(b"/k", b"/l", 1, lambda _: None)
-        assert (await anext(watch)).created
+        assert (await anext(watch))[0].created
         hanging.signal(signal.SIGSTOP)
         reading = asyncio.create_task(anext(watch))
         await client.range(b"/k")

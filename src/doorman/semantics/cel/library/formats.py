@@ -62,7 +62,7 @@ def _time_faults(text: str) -> list[str]:
 
 
 def _of_stem(faults: Faults) -> Faults:
-    """A prefix is judged as if a letter followed its last hyphen."""
+    """A prefix is checked as if a letter followed its last hyphen."""
 
     def found(text: str) -> Sequence[str]:
         return faults(text[:-1] + "a" if text.endswith("-") else text)

@@ -113,7 +113,7 @@ def _mode_errors(wanted: Part, path: str) -> list[FieldError]:
 
 
 def _constraint_errors(constraint: Part, path: str, names: RequestNames) -> list[FieldError]:
-    """One that names both attributes is judged by the first. The text for none is upstream's."""
+    """One that names both attributes is checked by the first. The text for none is upstream's."""
     errors = request_refs_errors(constraint, path, names)
     for member in ("matchAttribute", "distinctAttribute"):
         if (attribute := constraint.get(member)) is not None:

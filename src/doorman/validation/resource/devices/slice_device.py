@@ -43,7 +43,7 @@ _VERSION_RE: Final = re.compile(
 
 
 def device_errors(device: Part, old: Part | None, path: str, *, has_own_place: bool) -> list[FieldError]:
-    """`has_own_place`: whether each device of the slice says where it can be used. What is as it was is not judged."""
+    """`has_own_place`: whether each device of the slice says where it can be used. What is as it was is not checked."""
     errors = dns_label_errors(device.get("name") or "", f"{path}.name")
     attributes, capacity = device.get("attributes") or {}, device.get("capacity") or {}
     if len(attributes) + len(capacity) > ATTRIBUTES_AND_CAPACITIES_MAX:
