@@ -6,7 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Patch, PatchType, Update
-from doorman.runtime.components.loopback_client import LoopbackClient
+from doorman.runtime.in_process.loopback_client import LoopbackClient
 from support.api import running_api
 
 GROUP = "rbac.authorization.k8s.io"

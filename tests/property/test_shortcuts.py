@@ -21,7 +21,7 @@ from doorman.base.errors import ApiError
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Renew
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.streams import Stream
-from doorman.runtime.components.kubelet_client import KubeletClient
+from doorman.runtime.in_process.kubelet_client import KubeletClient
 from support.api import Api, running_api
 
 Step = Callable[[Api, list[str]], Awaitable[Any]]

@@ -7,7 +7,7 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES, VolumeAttachment
 from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES
 from doorman.client.informer_cache import InformerCache
-from doorman.runtime.components.informer_indexes import indexed_cache
+from doorman.runtime.informer_indexes import indexed_cache
 from doorman.semantics.volumes.csi_volumes import csi_volume
 from doorman.semantics.volumes.volume_attachments import attachment_name
 from support.scheduling import make_pod

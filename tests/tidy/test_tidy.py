@@ -7,7 +7,7 @@ import tokenize
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,8 @@ MARKERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 MACHINE_PATHS = re.compile(r"/(work|farm|root|opt/pypi)/")
 WELL_KNOWN = re.compile(r"[a-z][a-z0-9]*([-./:][a-z0-9]+)+:?|[a-z]+([A-Z][a-z]+){2,}")
 """Values such as kube-node-lease or kubernetes.io/config.mirror: names that somebody else has given to something."""
+SINGLE_WORD = re.compile(r"[A-Za-z]{2,}")
+"""Values such as pods or owner: one word may mean several things, so only constants of the same name are the same."""
 
 BANNED = {
     "judge": "a plugin filters or scores; an authorizer decides",
@@ -177,6 +179,22 @@ def test_well_known_names_are_written_down_once() -> None:
                 places[value].append(name_of(path))
     twice = {value: found for value, found in places.items() if len(found) > 1 and value not in RATCHET["well_known"]}
     assert twice == {}, "put it into api/well_known.py"
+
+
+def test_single_words_are_written_down_once_under_one_name() -> None:
+    """`PODS_BY_END` and `_BY_END` are `BY_END` once more."""
+    places: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for path in SOURCES:
+        for name, value in constants(path):
+            if isinstance(value, str) and SINGLE_WORD.fullmatch(value) and len(name.strip("_")) > 1:
+                places[value].append((name.strip("_"), name_of(path)))
+    twice = [
+        (value, one, other)
+        for value, found in places.items()
+        for one, other in combinations(found, 2)
+        if one[1] != other[1] and (f"_{one[0]}".endswith(f"_{other[0]}") or f"_{other[0]}".endswith(f"_{one[0]}"))
+    ]
+    assert twice == [], "define it in one place: api/well_known.py, api/views/object_indexes.py, or beside its rule"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

@@ -31,7 +31,7 @@ from doorman.client.http.remote_client import SENT_WHOLE, RemoteClient
 from doorman.controllers.certificates.certificate_signer import NAME as SIGNING
 from doorman.controllers.certificates.root_ca import NAME as ROOT_CA_PUBLISHER
 from doorman.runtime.controller_context import ControllerContext
-from doorman.runtime.controller_registry import Account, managed_controllers
+from doorman.runtime.controller_registry import ServiceAccountUser, managed_controllers
 from doorman.runtime.defaults.role_table import controller_rules
 from doorman.runtime.settings import Settings
 
@@ -86,7 +86,7 @@ class ControllersComponent(ManagedComponent):
             own_service={},
             now=around.clock.now,
         )
-        self._controllers: list[tuple[Controller, Account]] = list(managed_controllers(context))
+        self._controllers: list[tuple[Controller, ServiceAccountUser]] = list(managed_controllers(context))
         for controller, _ in self._controllers:
             for source in controller.sources:
                 self.informers.of(source.resource)
@@ -115,14 +115,14 @@ class ControllersComponent(ManagedComponent):
         for controller, account in self._controllers:
             self._manager.join(controller, self._client_of(account, may_act))
 
-    def _client_of(self, account: Account, may_act: Callable[[], bool]) -> RemoteClient:
+    def _client_of(self, account: ServiceAccountUser, may_act: Callable[[], bool]) -> RemoteClient:
         """Each controller has a limit of its own."""
         base = self._around.requests
         own = base.variant(qps=self._component.qps, burst=self._component.burst)
         if self._uses_accounts:
             name = account.user.rpartition(":")[2]
             own = own.variant(credentials=AccountCredentials(base.variant(qps=0.0), name, self._around.clock))
-        return RemoteClient(own.while_(may_act), self._scheme, KUBE_CONTROLLER_MANAGER, self.informers.document)
+        return RemoteClient(own.only_while(may_act), self._scheme, KUBE_CONTROLLER_MANAGER, self.informers.document)
 
     def _definition_changed(self, change: ObjectChange) -> None:
         row = row_of(change.new) if change.new is not None else None

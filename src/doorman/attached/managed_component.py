@@ -9,8 +9,8 @@ from doorman.attached.serving_port import Check, MetricsSource
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.unseen_writes import RemoteExecutor
 from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX
-from doorman.runtime.components.informer_indexes import indexed_cache
 from doorman.runtime.controller_manager import ControllerManager
+from doorman.runtime.informer_indexes import indexed_cache
 from doorman.runtime.metrics.component_metrics import controller_source
 
 

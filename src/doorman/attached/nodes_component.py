@@ -11,7 +11,7 @@ from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.views.storage.csi import CSI_DRIVERS
 from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.storage.persistent_volumes import VOLUMES
-from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
+from doorman.api.well_known import KUBELET, LEASES, NODE_LEASE_NAMESPACE
 from doorman.attached.access.access_check import Needed, Right, in_order, rights_of_election, rights_of_informers
 from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ElectionSettings
@@ -29,7 +29,6 @@ from doorman.nodes.pods.pod_configuration import PodConfiguration
 from doorman.nodes.pods.start_requirements import StartRequirements
 from doorman.nodes.volumes.node_volumes import NodeVolumes
 
-MANAGER: Final = "kubelet"
 NODES_AT_ONCE: Final = 32
 WITH_NODE: Final = {"fieldSelector": "spec.nodeName!="}
 NODE_LEASES: Final = {"fieldSelector": f"metadata.namespace={NODE_LEASE_NAMESPACE}"}
@@ -77,7 +76,7 @@ def start_requirements(informers: HttpInformers) -> StartRequirements:
 
 
 def nodes_client(requests: ApiRequests) -> RemoteClient:
-    return RemoteClient(requests, builtin_scheme(), MANAGER)
+    return RemoteClient(requests, builtin_scheme(), KUBELET)
 
 
 class NodesComponent(ManagedComponent):
@@ -116,8 +115,8 @@ class NodesComponent(ManagedComponent):
         yield Needed("nodes", requests, in_order(rights))
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
-        requests = self._around.requests.while_(may_act)
-        own = RemoteClient(requests, self._scheme, MANAGER)
+        requests = self._around.requests.only_while(may_act)
+        own = RemoteClient(requests, self._scheme, KUBELET)
         client_of = impersonating(own, requests) if self._identity is NodeIdentity.IMPERSONATE else lambda _: own
         kubelets = RemoteKubelets(client_of, self.informers)
         lister = self.informers.lister

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.client.http.http_informers import HttpInformers
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.quota_usage import Requirements, usage_in_scope
@@ -20,7 +21,7 @@ class QuotaTotals:
     def total_of(self, resource: str, namespace: str, requirements: Requirements) -> Amounts:
         informer = self._informers.of(resource)
         total: Amounts = {}
-        for view in informer.cache.by("namespace", namespace):
+        for view in informer.cache.by(BY_NAMESPACE, namespace):
             found: Mapping[str, Any] = {"metadata": {"name": view.metadata.name}}
             if informer.documents is not None:
                 content = informer.documents.get(view.metadata.key)

@@ -8,17 +8,16 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP
-from doorman.base.errors import ApiError, GroupResource, not_found
+from doorman.api.well_known import EVENTS, LEASES, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP, PODS
+from doorman.base.errors import ApiError
 from doorman.base.instants import to_micro_time
 from doorman.client.actions import Bind, Create, Delete, Patch, Renew, Update
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import RemoteClient
+from doorman.nodes.kubelet_actions import node_of_changed, node_of_created
 
 EVENTS_REMEMBERED_MAX: Final = 10_000
-_PODS: Final = GroupResource("", "pods")
-_EVENTS: Final = GroupResource("", "events")
 
 _log: Final = logging.getLogger("doorman.nodes")
 
@@ -43,12 +42,11 @@ class RemoteKubelets:
         """Whose events they are, of those written last."""
 
     async def create(self, action: Create) -> Any:
-        if action.resource != "events":
-            return await self._client_of(str(action.body["metadata"]["name"])).create(action)
-        node = str(action.body["source"]["host"])
-        self._events[f"{action.namespace}/{action.body['metadata']['name']}"] = node
-        if len(self._events) > EVENTS_REMEMBERED_MAX:
-            self._events.popitem(last=False)
+        node = node_of_created(action)
+        if action.resource == EVENTS:
+            self._events[f"{action.namespace}/{action.body['metadata']['name']}"] = node
+            if len(self._events) > EVENTS_REMEMBERED_MAX:
+                self._events.popitem(last=False)
         return await self._client_of(node).create(action)
 
     async def update(self, action: Update) -> Any:
@@ -86,18 +84,11 @@ class RemoteKubelets:
             _log.info("the lease of %s was not renewed: %s", node, error)
 
     def _node_of(self, action: Patch | Update | Delete) -> str:
-        match action.resource:
-            case "pods":
-                pod = self._informers.lister("pods").get(f"{action.namespace}/{action.name}")
-                if pod is None:
-                    raise not_found(_PODS, action.name)
-                return str(pod.spec.node_name)
-            case "events":
-                node = self._events.get(f"{action.namespace}/{action.name}")
-                if node is None:
-                    raise not_found(_EVENTS, action.name)
-                return node
-        return action.name
+        return node_of_changed(action, pod_node=self._node_of_pod, event_node=self._events.get)
+
+    def _node_of_pod(self, key: str) -> str | None:
+        pod = self._informers.lister(PODS).get(key)
+        return None if pod is None else str(pod.spec.node_name)
 
 
 def _renewal(node: str, lease: dict[str, Any], time: str) -> Update:  # a Lease as JSON

@@ -26,11 +26,11 @@ from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import RemoteClient
 from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX, EventRecorder
-from doorman.runtime.components.extender_client import ExtenderCaller
-from doorman.runtime.components.informer_indexes import indexed_cache
-from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
 from doorman.runtime.defaults.role_table import role_rules
+from doorman.runtime.informer_indexes import indexed_cache
 from doorman.runtime.metrics.component_metrics import scheduler_source
+from doorman.runtime.scheduling.extender_client import ExtenderCaller
+from doorman.runtime.scheduling.scheduler_runner import SCHEDULED_BY, SchedulerRunner
 from doorman.scheduler.config.scheduler_config import SchedulerConfig
 from doorman.scheduler.devices.device_state import DEVICE_KINDS, DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
@@ -96,7 +96,7 @@ class SchedulerComponent:
 
     async def lead(self, may_act: Callable[[], bool]) -> None:
         around = self._around
-        client = RemoteClient(around.requests.while_(may_act), self._scheme, KUBE_SCHEDULER)
+        client = RemoteClient(around.requests.only_while(may_act), self._scheme, KUBE_SCHEDULER)
         host = socket.gethostname()
         scheduler = Scheduler(
             self._config,

@@ -14,7 +14,14 @@ import yaml
 from doorman.cli.control_plane_flags import check_names, control_plane_flags, control_plane_settings
 from doorman.cli.flag_types import ClockRate
 from doorman.cli.loading import loading
-from doorman.cli.servers.background_server import DEFAULT, NotStarted, directory_of, find_server, server_log, start
+from doorman.cli.servers.background_server import (
+    DEFAULT_CLUSTER,
+    NotStarted,
+    directory_of,
+    find_server,
+    server_log,
+    start,
+)
 from doorman.cli.storage.etcd_flags import etcd_options, etcd_settings_of
 from doorman.nodes.fleet import Fleet, FleetError, parse_fleet
 from doorman.runtime.settings import Settings
@@ -94,7 +101,9 @@ TRY: Final = "try:  "
     help="virtual: stands still until `doorman clock` moves it; 60x: so many times as fast as real time.",
 )
 @control_plane_flags
-@click.option("--name", default=DEFAULT, help="Which of your clusters: each keeps its own, in a folder of its own.")
+@click.option(
+    "--name", default=DEFAULT_CLUSTER, help="Which of your clusters: each keeps its own, in a folder of its own."
+)
 @click.option("--detach", "-d", is_flag=True, help="Run in the background; see `doorman status`, `logs` and `down`.")
 @click.option("--verbose", "-v", is_flag=True, help="Log what the components do.")
 def command(**flags: Any) -> None:  # click hands flags over by name
@@ -146,7 +155,7 @@ def _detach(name: str) -> None:
         click.echo(f'cluster "{name}" runs already: {running.address} kubeconfig={running.kubeconfig}')
         return
     arguments = [word for word in sys.argv[2:] if word not in ("--detach", "-d")]
-    if name != DEFAULT and not any(word.startswith("--secure-port") for word in arguments):
+    if name != DEFAULT_CLUSTER and not any(word.startswith("--secure-port") for word in arguments):
         arguments += ["--secure-port", "0"]  # several may run at once
     try:
         server = start(name, arguments)
@@ -200,7 +209,7 @@ def settings_of(flags: dict[str, Any]) -> Settings:
         data_dir=None if in_memory else flags["data_dir"] or directory_of(flags["name"]),
         etcd=etcd_settings_of(flags),
         kubeconfig_out=flags["kubeconfig_out"],
-        kubeconfig_name="doorman" if flags["name"] == DEFAULT else f"doorman-{flags['name']}",
+        kubeconfig_name="doorman" if flags["name"] == DEFAULT_CLUSTER else f"doorman-{flags['name']}",
         max_requests_inflight=flags["max_requests_inflight"],
         max_mutating_requests_inflight=flags["max_mutating_requests_inflight"],
         audit_log_path=flags["audit_log_path"],

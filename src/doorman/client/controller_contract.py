@@ -112,3 +112,13 @@ class FailureListener(Protocol):
     def failed(self, key: str, error: ApiError) -> None:
         """An action for `key` failed; it is tried again."""
         ...
+
+
+@runtime_checkable
+class LooksLast(Protocol):
+    """A controller that, in virtual time, looks when all others are done at an instant: once at what each pod went
+    through, and not at every step of it.
+    """
+
+    @property
+    def looks_last(self) -> bool: ...

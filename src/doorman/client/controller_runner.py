@@ -18,6 +18,7 @@ from doorman.client.controller_contract import (
     ClockFollower,
     Controller,
     FailureListener,
+    LooksLast,
     ObjectChange,
     Result,
     Source,
@@ -29,12 +30,6 @@ KEYS_PER_TURN_MAX: Final = 256
 """After so many keys the loop gets a turn, so that requests are answered meanwhile."""
 
 _log: Final = logging.getLogger("doorman.controller")
-
-
-PATIENT: Final = frozenset(("replicaset-controller", "replicationcontroller-controller", "deployment-controller"))
-"""Controllers that, in virtual time, look when all others are done at an instant: once at what each pod went through,
-and not at every step of it.
-"""
 
 
 @runtime_checkable
@@ -82,7 +77,8 @@ class ControllerRunner:
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
         self._call_soon: Callable[[Callable[[], None]], object] = self._loop.call_soon
-        if controller.name in PATIENT and isinstance(self._loop, HasLastCalls):
+        is_patient = isinstance(controller, LooksLast) and controller.looks_last
+        if is_patient and isinstance(self._loop, HasLastCalls):
             self._call_soon = self._loop.call_last
 
     @property

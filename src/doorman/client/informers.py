@@ -8,6 +8,9 @@ from doorman.client.informer_cache import InformerCache, ListerOf
 
 Listener = Callable[[ObjectChange], None]
 
+INFORMER_READER: Final = "informer"
+"""Whose faults they are, where nobody else is named."""
+
 NOTHING_NEEDED: Final = ("",)
 """Of a listener whom every change concerns."""
 

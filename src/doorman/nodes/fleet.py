@@ -12,7 +12,7 @@ Nodes without a name are called `node-1`, `node-2` and so on, through all entrie
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -27,6 +27,7 @@ from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.context import Context
 from doorman.validation.core.node_rules import validate_node_create
 
+NODES_DEFAULT: Final = 3
 COUNT_MAX = 100_000
 
 

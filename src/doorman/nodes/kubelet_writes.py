@@ -1,13 +1,12 @@
 """What a kubelet writes: events, and patches of status."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import KUBELET
 from doorman.client.actions import ObjectReference, Patch, RecordEvent
-
-COMPONENT: Final = "kubelet"
 
 
 def status_patch(pod: Pod, body: dict[str, Any]) -> Patch:  # body as JSON
@@ -39,7 +38,7 @@ def pod_event(pod: Pod, reason: str, message: str, *, kind: str = "Warning", con
         type=kind,
         reason=reason,
         message=message,
-        component=COMPONENT,
+        component=KUBELET,
         host=pod.spec.node_name,
     )
 
@@ -56,6 +55,6 @@ def node_event(node: Node, kind: str, reason: str, message: str) -> RecordEvent:
         type=kind,
         reason=reason,
         message=message,
-        component=COMPONENT,
+        component=KUBELET,
         host=node.metadata.name,
     )

@@ -30,8 +30,8 @@ from doorman.plan.plan_actions import (
     TaintNodes,
     chosen_nodes,
 )
-from doorman.runtime.components.loopback_client import LoopbackClient
 from doorman.runtime.control_plane import ControlPlane
+from doorman.runtime.in_process.loopback_client import LoopbackClient
 from doorman.semantics.taints.taint_spec import TaintRefused, apply_taint_change
 from doorman.snapshot.redaction import redacted
 

@@ -12,7 +12,7 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.schema import Document
 from doorman.api.views.apiextensions import CLEANUP_FINALIZER
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
-from doorman.api.well_known import FOREGROUND_FINALIZER
+from doorman.api.well_known import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from doorman.base.clock import Instant
 from doorman.base.errors import (
     ApiError,
@@ -26,7 +26,6 @@ from doorman.base.errors import (
 )
 from doorman.base.instants import from_time, to_time
 
-ORPHAN: Final = "orphan"
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
@@ -215,19 +214,19 @@ def _finalizers_after(kind: Kind, doc: Document, options: DeleteOptions) -> list
     found = list(doc["metadata"].get("finalizers", []))
     if kind.storage == "events":
         return found
-    kept = [name for name in found if name not in (ORPHAN, FOREGROUND_FINALIZER)]
+    kept = [name for name in found if name not in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
     if options.orphan_dependents is not None:
-        return [*kept, ORPHAN] if options.orphan_dependents else kept
+        return [*kept, ORPHAN_FINALIZER] if options.orphan_dependents else kept
     match options.propagation_policy:
         case "Orphan":
-            return [*kept, ORPHAN]
+            return [*kept, ORPHAN_FINALIZER]
         case "Foreground":
             return [*kept, FOREGROUND_FINALIZER]
         case "Background":
             return kept
-    if ORPHAN in found or FOREGROUND_FINALIZER in found:
+    if ORPHAN_FINALIZER in found or FOREGROUND_FINALIZER in found:
         return found
-    return [*kept, ORPHAN] if kind.orphans_by_default else kept
+    return [*kept, ORPHAN_FINALIZER] if kind.orphans_by_default else kept
 
 
 def is_finally_gone(kind: Kind, doc: Document) -> bool:

@@ -9,6 +9,7 @@ from doorman.api.machinery.label_selectors import selector_or_nothing
 from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import LabelSelector, to_view
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import (
     ApiError,
@@ -188,7 +189,7 @@ def set_condition(status: Document, condition: Document, now: Instant) -> None:
 def _mark_evicted(pod_bytes: ObjectBytes, now: Instant) -> None:
     generation = pod_bytes.metadata.generation
     condition = {
-        "type": "DisruptionTarget",
+        "type": DISRUPTION_TARGET,
         "status": "True",
         "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting",

@@ -17,6 +17,7 @@ from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Document, Schema
 from doorman.api.raw_members import to_written
+from doorman.api.well_known import PODS, SERVICES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
 from doorman.base.generated_names import NameGenerator
@@ -43,14 +44,14 @@ from doorman.registry.deletion import (
     decide_delete,
     is_finally_gone,
 )
-from doorman.registry.fastpath.create_cache import PODS, CreateCache
+from doorman.registry.fastpath.create_cache import CreateCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
 from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
 from doorman.registry.fastpath.pod_bytes import apply_deletion_summary, deletion_summary_of
 from doorman.registry.fastpath.short_patches import ShortPatches
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
-from doorman.registry.kinds.service_allocators import RANGES, SERVICES, ServiceAllocators
+from doorman.registry.kinds.service_allocators import RANGES, ServiceAllocators
 from doorman.registry.kinds.service_claims import ServiceClaims
 from doorman.registry.proposal import NewObject, Proposer
 from doorman.registry.strategies import strategy_of

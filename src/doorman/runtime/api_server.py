@@ -17,7 +17,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.patch.server_side_apply import Applier
 from doorman.api.scheme import Scheme, builtin_scheme
 from doorman.api.views.view_types import VIEWS
-from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP
+from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP, SERVICES
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
 from doorman.base.reader_faults import ReaderFaults
@@ -28,15 +28,14 @@ from doorman.registry.caller import Caller
 from doorman.registry.custom.custom_kinds import CustomKinds
 from doorman.registry.fastpath.create_cache import WEBHOOKS
 from doorman.registry.kinds.node_port_repair import NodePortRepair
-from doorman.registry.kinds.service_allocators import SERVICES
 from doorman.registry.kinds.service_claims import NodePortAllocation, ServiceClaims
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.runtime.access.credentials import Credentials
-from doorman.runtime.components.loopback_client import LoopbackClient
 from doorman.runtime.defaults.default_objects import api_service, bootstrap, until_answered
 from doorman.runtime.defaults.default_roles import ensure_roles
 from doorman.runtime.defaults.role_table import node_rules
+from doorman.runtime.in_process.loopback_client import LoopbackClient
 from doorman.runtime.presence.advertised_address import advertised_address
 from doorman.runtime.presence.endpoint_reconciler import MASTER_LEASES, EndpointReconciler
 from doorman.runtime.presence.identity_lease import IdentityLease

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeGuard, TypeVar
+from typing import Final, TypeGuard, TypeVar, assert_never
 
 from doorman.admission.plugins.quota_admission import total_in_scope
 from doorman.api.identity import MASTERS
@@ -16,14 +16,14 @@ from doorman.api.machinery.schema import Document
 from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH
+from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH, KUBE_CONTROLLER_MANAGER
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner
 from doorman.client.recorder import EventRecorder
-from doorman.nodes.fleet import fleet_manifests
+from doorman.nodes.fleet import NODES_DEFAULT, fleet_manifests
 from doorman.nodes.node_annotations import is_simulated
 from doorman.nodes.pods.simulated_logs import is_cut_off, simulated_log, unreachable
 from doorman.nodes.profile import simulated_node
@@ -33,26 +33,26 @@ from doorman.runtime.api_server import ApiServer
 from doorman.runtime.clock.clock_service import ClockService
 from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
-from doorman.runtime.components.custom_scales import custom_scales
-from doorman.runtime.components.extender_client import ExtenderCaller
-from doorman.runtime.components.kubelet_client import KubeletClient
-from doorman.runtime.components.loopback_client import LoopbackClient
-from doorman.runtime.components.pod_explainer import (
+from doorman.runtime.controller_context import ControllerContext
+from doorman.runtime.controller_manager import ControllerManager
+from doorman.runtime.controller_registry import Account, BuiltinAccount, ServiceAccountUser, enabled_controllers
+from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
+from doorman.runtime.in_process.custom_scales import custom_scales
+from doorman.runtime.in_process.kubelet_client import KubeletClient
+from doorman.runtime.in_process.loopback_client import LoopbackClient
+from doorman.runtime.in_process.pod_explainer import (
     EXPLANATIONS,
     PodExplainer,
     forecasts_device_evictions,
     forecasts_evictions,
 )
-from doorman.runtime.components.scheduler_runner import SCHEDULED_BY, SchedulerRunner
-from doorman.runtime.components.watch_cache_informers import WatchCacheInformers
-from doorman.runtime.components.zone_reports import ZONES, reports_zones, zones_document
-from doorman.runtime.controller_context import ControllerContext
-from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, enabled_controllers
-from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
+from doorman.runtime.in_process.watch_cache_informers import WatchCacheInformers
+from doorman.runtime.in_process.zone_reports import ZONES, reports_zones, zones_document
 from doorman.runtime.metrics.component_metrics import controller_source, scheduler_source
 from doorman.runtime.metrics.resource_metrics import NODE_METRICS, POD_METRICS, ResourceMetrics
 from doorman.runtime.metrics.usage_readers import simulated_usage
+from doorman.runtime.scheduling.extender_client import ExtenderCaller
+from doorman.runtime.scheduling.scheduler_runner import SCHEDULED_BY, SchedulerRunner
 from doorman.runtime.settings import Settings
 from doorman.scheduler.devices.device_state import DeviceGates
 from doorman.scheduler.out_of_tree_plugins import find_plugins
@@ -65,7 +65,6 @@ from doorman.store.store_contract import Store
 HOST: Final = "doorman"
 T = TypeVar("T")
 
-NODES_DEFAULT: Final = 3
 NODES_AT_ONCE: Final = 100
 """Simulated nodes that are made together when a cluster starts: they share the way to the disk."""
 
@@ -98,7 +97,7 @@ class ControlPlane:
         self._is_new = not any(True for _ in store.entries())
         self._kubelets = KubeletClient(
             self.cache,
-            lambda node: self.api.kubelet_client(node).while_(self._while_leading("controllers")),
+            lambda node: self.api.kubelet_client(node).only_while(self._while_leading("controllers")),
             self.registry.lease_renewals,
         )
         self._metrics = ResourceMetrics(simulated_usage(self.informers.live), self.informers.live("nodes"), clock)
@@ -125,7 +124,7 @@ class ControlPlane:
         )
         self._context = context
         for controller, account in enabled_controllers(context):
-            if not self._elects or account.is_api_server:
+            if not self._elects or account is BuiltinAccount.API_SERVER:
                 self._controllers.add(controller, *self._client_of(account))
 
     def start(self) -> None:
@@ -151,7 +150,7 @@ class ControlPlane:
         assert self._context is not None, "it is prepared"
         self._may_act["controllers"] = may_act
         for controller, account in enabled_controllers(self._context):
-            if not account.is_api_server:
+            if account is not BuiltinAccount.API_SERVER:
                 self._controllers.join(controller, *self._client_of(account))
                 self._elected.append(self.runners[-1])
 
@@ -260,7 +259,7 @@ class ControlPlane:
             faults=self.cache.faults,
             device_gates=DeviceGates(taints=gates.device_taints, rules=gates.device_taint_rules),
         )
-        client = self.client_as("system:kube-scheduler", "kube-scheduler").while_(self._while_leading("scheduler"))
+        client = self.client_as("system:kube-scheduler", "kube-scheduler").only_while(self._while_leading("scheduler"))
         recorder = self._recorder or EventRecorder(client, self._clock, host=HOST, faults=self.cache.faults)
         extenders = settings.extenders
         self._extenders = ExtenderCaller(self.api.newest, scheduler.pod_on) if extenders else None
@@ -270,12 +269,16 @@ class ControlPlane:
 
     def _client_of(self, account: Account) -> tuple[Client, Renewer | None]:
         """The client of who a controller acts as."""
-        if account.is_kubelets:
-            return self._kubelets, self._kubelets
-        if account.is_api_server:
-            return self.api.system_client(), None
-        client = self.client_as(account.user, "kube-controller-manager")
-        return client.while_(self._while_leading("controllers")), None
+        match account:
+            case BuiltinAccount.KUBELETS:
+                return self._kubelets, self._kubelets
+            case BuiltinAccount.API_SERVER:
+                return self.api.system_client(), None
+            case ServiceAccountUser(user):
+                client = self.client_as(user, KUBE_CONTROLLER_MANAGER)
+                return client.only_while(self._while_leading("controllers")), None
+            case _:
+                assert_never(account)
 
     def _while_leading(self, component: str) -> Callable[[], bool] | None:
         """Says whether the component may act, where there is a lease to hold."""

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from enum import Enum, auto
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -18,7 +19,7 @@ from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES
 from doorman.api.views.storage.persistent_volumes import ATTRIBUTES_CLASSES, VOLUMES
 from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
-from doorman.api.well_known import API_SERVER_USER, CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES_GROUP, SERVICE_CIDRS
+from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, LEASES, SERVICE_CIDRS
 from doorman.client.controller_contract import Controller
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import NAME as HORIZONTAL_POD_AUTOSCALING
 from doorman.controllers.autoscaling.horizontal_pod_autoscaling import HorizontalPodAutoscalerController
@@ -91,22 +92,21 @@ from doorman.semantics.service_addresses import RESOURCE as ADDRESSES
 Build = Callable[[ControllerContext], Controller]
 
 
-class Account(msgspec.Struct, frozen=True):
-    """Who a controller acts as: a user, or each simulated kubelet for itself."""
+class ServiceAccountUser(msgspec.Struct, frozen=True):
+    """A service account in kube-system, by its user's name."""
 
     user: str
 
-    @property
-    def is_api_server(self) -> bool:
-        return self.user == API_SERVER_USER
 
-    @property
-    def is_kubelets(self) -> bool:
-        return self.user == NODES_GROUP
+class BuiltinAccount(Enum):
+    API_SERVER = auto()
+    """The work is every API server's own, whoever holds the leases."""
+    KUBELETS = auto()
+    """Each simulated kubelet acts for itself."""
 
 
-API_SERVER: Final = Account(API_SERVER_USER)
-KUBELETS: Final = Account(NODES_GROUP)
+Account: TypeAlias = ServiceAccountUser | BuiltinAccount
+"""Who a controller acts as."""
 
 CONTROLLERS: Final[Mapping[str, Build]] = {
     "serviceaccount-controller": lambda context: ServiceAccountController(
@@ -330,12 +330,15 @@ def _start_requirements(context: ControllerContext) -> StartRequirements:
 
 
 SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
-    (lambda context: CustomResourceDefinitionController(context.lister(DEFINITIONS), context.instances), API_SERVER),
+    (
+        lambda context: CustomResourceDefinitionController(context.lister(DEFINITIONS), context.instances),
+        BuiltinAccount.API_SERVER,
+    ),
     (
         lambda context: ApiServiceController(
             builtin_kinds().group_versions(), context.lister(DEFINITIONS), context.lister(API_SERVICES)
         ),
-        API_SERVER,
+        BuiltinAccount.API_SERVER,
     ),
     (
         lambda context: ServiceAddressController(
@@ -343,29 +346,29 @@ SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
             context.lister(ADDRESSES),
             orphan_seconds=ORPHAN_SECONDS if context.settings.etcd is not None else 0.0,
         ),
-        API_SERVER,
+        BuiltinAccount.API_SERVER,
     ),
     (
         lambda context: KubernetesServiceController(
             {resource: context.lister(resource) for resource in API_SERVICE_RESOURCES}, context.own_service
         ),
-        API_SERVER,
+        BuiltinAccount.API_SERVER,
     ),
     (
         lambda context: FlowSchemaStatusController(context.lister(FLOW_SCHEMAS), context.lister(PRIORITY_LEVELS)),
-        API_SERVER,
+        BuiltinAccount.API_SERVER,
     ),
-    (simulated_nodes, KUBELETS),
+    (simulated_nodes, BuiltinAccount.KUBELETS),
 )
 """Always on: what is the API server's own work upstream, and the simulated kubelets."""
 
 
-def account_of(name: str) -> Account:
+def account_of(name: str) -> ServiceAccountUser:
     """The service account in kube-system that a controller of kube-controller-manager acts as."""
-    return Account(f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}")
+    return ServiceAccountUser(f"system:serviceaccount:kube-system:{_ACCOUNTS.get(name, name)}")
 
 
-def managed_controllers(context: ControllerContext) -> Iterator[tuple[Controller, Account]]:
+def managed_controllers(context: ControllerContext) -> Iterator[tuple[Controller, ServiceAccountUser]]:
     """Those of them that are kube-controller-manager's work upstream, and ours that stand beside it."""
     for name, build in CONTROLLERS.items():
         is_possible = context.settings.gates.device_taints or name != DEVICE_TAINT_EVICTION
@@ -378,7 +381,7 @@ def enabled_controllers(context: ControllerContext) -> Iterator[tuple[Controller
     if context.settings.components:
         yield from managed_controllers(context)
     for build, account in SERVERS_OWN:
-        if context.settings.components or account.is_api_server:
+        if context.settings.components or account is BuiltinAccount.API_SERVER:
             yield build(context), account
     if context.settings.etcd is None:  # which forgets events by itself
-        yield EventTtlController(context.informers.live("events")), API_SERVER
+        yield EventTtlController(context.informers.live("events")), BuiltinAccount.API_SERVER

@@ -14,8 +14,8 @@ from doorman.api.well_known import KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
 from doorman.client.leader_election import LeaderElector
-from doorman.runtime.components.in_process_leases import InProcessLeases
 from doorman.runtime.control_plane import ControlPlane
+from doorman.runtime.in_process.in_process_leases import InProcessLeases
 
 RELEASE_SECONDS_MAX: Final = 5.0
 
@@ -24,7 +24,8 @@ class Leadership:
     def __init__(self, cluster: ControlPlane, clock: Clock) -> None:
         rng = random.Random()
         identity = f"{socket.gethostname()}_{NameGenerator(rng).uid()}"
-        leases = InProcessLeases(cluster.api)
+        api = cluster.api
+        leases = InProcessLeases(api.system_client(), api.newest, api.registry.catch_up)
         self._cluster = cluster
         self.electors = {
             name: LeaderElector(leases, name, identity, clock, rng)

@@ -86,7 +86,9 @@ PLUGINS: Final[Mapping[str, PluginFactory]] = {
         hard_weight=context.args.hard_pod_affinity_weight,
         ignores_others_preferences=context.args.ignore_preferred_terms_of_existing_pods,
     ),
-    "DynamicResources": lambda context: DynamicResources(context.devices, context.cluster),
+    "DynamicResources": lambda context: DynamicResources(
+        context.devices, context.cluster, binding_timeout_seconds=context.args.device_binding_timeout_seconds
+    ),
     "DefaultPreemption": lambda context: DefaultPreemption(context.preempting),
     "NodeResourcesBalancedAllocation": lambda context: NodeResourcesBalancedAllocation(
         resources=context.args.balanced_resources

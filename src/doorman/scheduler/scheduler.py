@@ -15,12 +15,12 @@ from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.api.views.resource.resource_claims import ResourceClaim
+from doorman.api.well_known import SERVICES
 from doorman.base.clock import Instant
 from doorman.base.reader_faults import ReaderFaults
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_cache import PodCache, on_node
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import CONTROLLERS, WorkloadSelectors
 from doorman.scheduler.claim_states import CLAIM_KINDS, ClaimStates
@@ -57,6 +57,9 @@ from doorman.scheduler.queue.scheduling_queue import SchedulingQueue
 from doorman.scheduler.scheduler_metrics import SAMPLE_SECONDS, SchedulerMetrics
 from doorman.scheduler.scheduler_statistics import SchedulerStatistics
 
+ObjectHandler = Callable[[str, Any, Any, Instant], None]
+"""Takes a resource, the old and the new view of an object, and when."""
+
 
 class Scheduler:
     """See the module's docstring. Call from one thread."""
@@ -80,10 +83,9 @@ class Scheduler:
         self._faults = faults or ReaderFaults()
         self._stopwatch = stopwatch
         self.hostname = hostname
-        resources = ResourceIds()
         others = {profile.name: listed_plugins(profile, plugins or {}) for profile in config.profiles}
-        self._shapes = ShapeTable(resources, signatures_of(others))
-        self._cluster = ClusterState(resources, self._shapes, shows_pods=any(others.values()))
+        self._cluster = ClusterState(ResourceIds(), signatures_of(others), shows_pods=any(others.values()))
+        self._shapes = self._cluster.shapes
         self._workloads = WorkloadSelectors()
         self._nominator = Nominator(self._cluster)
         self._budgets = Budgets()
@@ -111,6 +113,13 @@ class Scheduler:
         """Decisions in which extenders have a say. While one is open nothing else is decided."""
         self._has_extenders = self.extender_decisions.has_extenders
         self.statistics = SchedulerStatistics(self._queue, self._runners, self._cluster, self._pod_cache)
+        self._handlers: Mapping[str, ObjectHandler] = {
+            **dict.fromkeys(CLAIM_KINDS, self._claim_kind_changed),
+            **dict.fromkeys((SERVICES, *CONTROLLERS), self._workload_changed),
+            "namespaces": self._namespace_changed,
+            "poddisruptionbudgets.policy": self._budget_changed,
+        }
+        """Of kinds other than pods and nodes, by resource."""
         self._next_sample = 0.0
         """By the stopwatch: the next decision from then on is timed in parts."""
         self._failures = FitFailures()
@@ -127,19 +136,9 @@ class Scheduler:
 
     def object_changed(self, resource: str, old: Any, new: Any, now: Instant) -> None:  # views of those kinds
         """Of kinds other than pods and nodes that decisions depend on."""
-        newest = new if new is not None else old
-        if resource in CLAIM_KINDS:
-            for event in self.claims.changed(resource, old, new):
-                self._queue.happened(event, now)
-        elif resource == "namespaces":
-            self._cluster.relations.set_namespace(newest.metadata.name, None if new is None else new.metadata.labels)
-        elif resource == "poddisruptionbudgets.policy":
-            if isinstance(new, PodDisruptionBudget):
-                self._budgets.put(new)
-            elif new is None:
-                self._budgets.remove(newest.metadata.key)
-        elif resource == "services" or resource in CONTROLLERS:
-            self._workloads.changed(resource, old, new)
+        handler = self._handlers.get(resource)
+        if handler is not None:
+            handler(resource, old, new, now)
 
     def next_wake(self) -> Instant | None:
         """The earliest instant at which `schedule` would do more; one in the past means now."""
@@ -221,6 +220,23 @@ class Scheduler:
         finally:
             if record is not None and row >= 0:
                 self._cluster.try_add(record, row)
+
+    def _claim_kind_changed(self, resource: str, old: Any, new: Any, now: Instant) -> None:  # views of that kind
+        for event in self.claims.changed(resource, old, new):
+            self._queue.happened(event, now)
+
+    def _namespace_changed(self, _resource: str, old: Any, new: Any, _now: Instant) -> None:  # views of a namespace
+        newest = new if new is not None else old
+        self._cluster.relations.set_namespace(newest.metadata.name, None if new is None else new.metadata.labels)
+
+    def _budget_changed(self, _resource: str, old: Any, new: Any, _now: Instant) -> None:  # views of a budget
+        if isinstance(new, PodDisruptionBudget):
+            self._budgets.put(new)
+        elif new is None:
+            self._budgets.remove(old.metadata.key)
+
+    def _workload_changed(self, resource: str, old: Any, new: Any, _now: Instant) -> None:  # views of that kind
+        self._workloads.changed(resource, old, new)
 
     def _new_queue(self, config: SchedulerConfig) -> SchedulingQueue:
         hints = QueueingHints(

@@ -11,7 +11,7 @@ import msgspec
 
 from doorman.api.kinds import Kind, type_table
 from doorman.api.machinery.schema import Document, Schema
-from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
+from doorman.api.well_known import KUBELET, LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_micro_time, to_time
@@ -19,7 +19,6 @@ from doorman.nodes.node_annotations import CONDITIONS, SILENT, SIMULATED
 from doorman.nodes.status.simulated_health import CONDITION_TYPES
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.clean_documents import Body, clean_object
-from doorman.registry.fastpath.lease_renewal import MANAGER as KUBELET
 from doorman.snapshot.left_out_claims import LeftOutClaims
 from doorman.snapshot.references import References, check, is_owner_expected
 from doorman.snapshot.snapshot_format import Snapshot, SnapshotError, name_of

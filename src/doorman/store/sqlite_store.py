@@ -92,18 +92,17 @@ class SqliteStore(KeyIndexReader):
                 database.check_mark(directory, found.revision)
                 if found.is_new:
                     database.make(str(directory / DATABASE))
-                await writer.attach(directory / DATABASE, found.outline)
+                store = cls(writer, lock_file, KeyIndex(found.entries, revision=found.revision), found.garbage)
+                await writer.attach(directory / DATABASE, found.outline, store._written)
             except BaseException:
                 writer.end()
                 raise
         except BaseException:
             os.close(lock_file)
             raise
-        store = cls(writer, lock_file, KeyIndex(found.entries, revision=found.revision), found.garbage)
         for row in found.damaged:
             error = internal(f"the key of row {row} of {directory / DATABASE} is damaged")
             store.faults.caught("store", error, key=f"{DATABASE} row {row}", revision=row)
-        writer.on_answer = store._written
         return store
 
     @property
@@ -239,7 +238,7 @@ class _Writer(asyncio.Protocol):
     """The writer's process and the way to it."""
 
     def __init__(self, lock_file: int) -> None:
-        self.on_answer: Callable[[str], None] = lambda _: None
+        self._on_answer: Callable[[str], None] = lambda _: None
         self._answer = b""
         self._is_closing = False
         self._lost = asyncio.Event()
@@ -253,8 +252,9 @@ class _Writer(asyncio.Protocol):
         )
         theirs.close()
 
-    async def attach(self, file: Path, read: Outline) -> None:
+    async def attach(self, file: Path, read: Outline, on_answer: Callable[[str], None]) -> None:
         """It opens the file for its first group: by then nobody else has it open."""
+        self._on_answer = on_answer
         await asyncio.get_running_loop().create_connection(lambda: self, sock=self._link)
         self.send(encode_file(file, read))
 
@@ -298,13 +298,13 @@ class _Writer(asyncio.Protocol):
             self._answer = answer
             return
         self._answer = b""
-        self.on_answer(answer[LENGTH.size :].decode(errors="replace"))
+        self._on_answer(answer[LENGTH.size :].decode(errors="replace"))
 
     def connection_lost(self, _: Exception | None) -> None:
         self._transport = None
         self._lost.set()
         if not self._is_closing:
-            self.on_answer("the process that writes has ended")
+            self._on_answer("the process that writes has ended")
 
 
 class _Found(msgspec.Struct, frozen=True):

@@ -27,7 +27,7 @@ class Releasing:
 def test_server_that_stops_does_not_wait_for_a_store_that_does_not_answer(seconds: float, is_released: bool) -> None:
     resigned: list[str] = []
     cluster = SimpleNamespace(
-        api=SimpleNamespace(system_client=lambda: None),
+        api=SimpleNamespace(system_client=lambda: None, newest=None, registry=SimpleNamespace(catch_up=None)),
         resign_scheduling=lambda: resigned.append("scheduler"),
         resign_controllers=lambda: resigned.append("controllers"),
     )

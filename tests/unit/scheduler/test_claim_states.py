@@ -2,7 +2,6 @@
 
 from doorman.api.views.storage.persistent_volumes import CLAIMS
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.claim_states import CLAIM_KINDS, ClaimStates
 from doorman.scheduler.queue.queued_pod import QueuedPod
@@ -12,8 +11,8 @@ from support.volumes import claim_view, uses
 
 
 def test_pods_without_volumes_are_not_noted_and_those_with_are_forgotten_when_bound() -> None:
-    shapes = ShapeTable(resources := ResourceIds())
-    states = ClaimStates(ClusterState(resources, shapes), None)
+    cluster = ClusterState(ResourceIds())
+    states, shapes = ClaimStates(cluster, None), cluster.shapes
     for name, claims in (("with", uses("c")), ("without", [{"name": "token", "projected": {}}])):
         pod = make_pod(name, volumes=claims)
         states.queued(QueuedPod(pod.metadata.key, pod, shapes.take(pod), "default-scheduler", 0.0))
@@ -26,8 +25,8 @@ def test_pods_without_volumes_are_not_noted_and_those_with_are_forgotten_when_bo
 
 
 def test_what_was_assumed_for_a_pod_ends_with_its_binding_or_failure() -> None:
-    shapes = ShapeTable(resources := ResourceIds())
-    states = ClaimStates(ClusterState(resources, shapes), None)
+    cluster = ClusterState(ResourceIds())
+    states = ClaimStates(cluster, None)
     claim = claim_view("c")
     states.changed(CLAIMS, None, claim)
     for end in (states.written, states.unreserve, states.pod_gone):

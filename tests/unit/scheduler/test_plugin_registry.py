@@ -1,7 +1,6 @@
 """Every plugin under its own name, with what the profile and the scheduler give it."""
 
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import WorkloadSelectors
 from doorman.scheduler.config.scheduler_config import PluginArgs, ResourceWeight, ScoringStrategy
@@ -12,7 +11,7 @@ from doorman.scheduler.volumes.volume_state import VolumeState
 
 def context(**args: object) -> PluginContext:
     resources = ResourceIds()
-    cluster = ClusterState(resources, ShapeTable(resources))
+    cluster = ClusterState(resources)
     return PluginContext(
         args=PluginArgs(**args),  # type: ignore[arg-type]  # members of the arguments
         comparison_operators=True, relations=cluster.relations, workloads=WorkloadSelectors(), preempting=set(),

@@ -31,14 +31,12 @@ from doorman.admission.plugin_contract import (
     refusal,
 )
 from doorman.api.machinery.quantity import parse_quantity
-from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS, PODS, SERVICES
 from doorman.base.clock import Instant
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.quota_usage import (
     COMPUTE,
     IGNORED,
-    PODS,
-    SERVICES,
     Requirements,
     amount_text,
     in_scopes,

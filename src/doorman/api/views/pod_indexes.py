@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from doorman.api.views.meta import orphanage_of, owner_uids
+from doorman.api.views.object_indexes import BY_ORPHANAGE
 from doorman.api.views.pods import Pod, end_of
 
 BY_NODE: Final = "nodeName"
 BY_END: Final = "end"
-BY_ORPHANAGE: Final = "orphan"
 UNFINISHED_BY_NODE: Final = "unfinishedByNode"
 UNFINISHED_BY_OWNER: Final = "unfinishedByOwner"
 BY_CLAIM: Final = "claim"

@@ -11,11 +11,10 @@ from doorman.cli.flag_types import Gates, GoDuration
 from doorman.cli.loading import loading
 from doorman.cli.up import read_fleet
 from doorman.nodes.agent_settings import PodLives, agent_settings_for
-from doorman.nodes.fleet import fleet_manifests
+from doorman.nodes.fleet import NODES_DEFAULT, fleet_manifests
 from doorman.nodes.profile import simulated_node
 
 NAME: Final = "nodes"
-NODES_DEFAULT: Final = 3
 
 
 @click.command(NAME, context_settings={"show_default": True, "max_content_width": 100})

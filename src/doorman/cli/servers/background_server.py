@@ -19,7 +19,7 @@ import msgspec
 from doorman.base.clock import spent
 from doorman.cli.paths import default_data_dir
 
-DEFAULT: Final = "default"
+DEFAULT_CLUSTER: Final = "default"
 STATE: Final = "server.json"
 LOG: Final = "server.log"
 STOP_SECONDS_MAX: Final = 15.0
@@ -44,7 +44,7 @@ class NotStarted(Exception):
 
 
 def directory_of(name: str) -> Path:
-    return default_data_dir() if name == DEFAULT else default_data_dir() / "clusters" / name
+    return default_data_dir() if name == DEFAULT_CLUSTER else default_data_dir() / "clusters" / name
 
 
 def find_server(name: str) -> BackgroundServer | None:
@@ -59,7 +59,7 @@ def server_names() -> list[str]:
     """Of clusters that were ever started here."""
     folder = default_data_dir() / "clusters"
     named = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
-    return [DEFAULT, *named] if (default_data_dir() / STATE).exists() else named
+    return [DEFAULT_CLUSTER, *named] if (default_data_dir() / STATE).exists() else named
 
 
 def start(name: str, arguments: Sequence[str]) -> BackgroundServer:

@@ -10,7 +10,7 @@ import click
 
 from doorman.cli.objects.output import print_columns
 from doorman.cli.servers.background_server import (
-    DEFAULT,
+    DEFAULT_CLUSTER,
     LOG,
     BackgroundServer,
     directory_of,
@@ -19,7 +19,7 @@ from doorman.cli.servers.background_server import (
     stop,
 )
 
-_name = click.option("--name", default=DEFAULT, help="Which cluster.", show_default=True)
+_name = click.option("--name", default=DEFAULT_CLUSTER, help="Which cluster.", show_default=True)
 
 
 @click.command("status")

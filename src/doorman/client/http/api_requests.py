@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import logging
 import time
 from collections import Counter
@@ -122,8 +123,7 @@ class ApiRequests:
         retries_max: int | None = None,
     ) -> Self:
         """The same server and connections with a limit, credentials, headers or a timeout of its own."""
-        other = type(self).__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = copy.copy(self)
         if qps is not None:
             other._bucket = RequestLimit(self._clock, qps=qps, burst=burst)
         other._credentials = credentials or self._credentials
@@ -132,9 +132,9 @@ class ApiRequests:
         other._retries_max = self._retries_max if retries_max is None else retries_max
         return other
 
-    def while_(self, may_act: Callable[[], bool]) -> Self:
-        """The same, which sends writes only as long as whoever acts may: it holds a lease, or did before it slept."""
-        other = self.variant()
+    def only_while(self, may_act: Callable[[], bool]) -> Self:
+        """A copy, which sends writes only as long as whoever acts may: it holds a lease, or did before it slept."""
+        other = copy.copy(self)
         other._may_act = may_act
         return other
 

@@ -16,9 +16,8 @@ from doorman.client.controller_contract import ObjectChange
 from doorman.client.http.list_watch import ListWatch, Resumption, WatchedEvent, decide_next
 from doorman.client.http.unseen_writes import NotedWrite
 from doorman.client.informer_cache import InformerCache
-from doorman.client.informers import NOTHING_NEEDED, Listener
+from doorman.client.informers import INFORMER_READER, NOTHING_NEEDED, Listener
 
-READER: Final = "informer"
 BACKOFF_SECONDS: Final = 0.8
 BACKOFF_SECONDS_MAX: Final = 30.0
 BACKOFF_FORGOTTEN_SECONDS: Final = 120.0
@@ -117,7 +116,7 @@ class HttpInformer:
     def revision(self) -> int:
         return int(self._version) if self._version.isdecimal() else 0
 
-    def listen(self, listener: Listener, reader: str = READER, needed: Sized = NOTHING_NEEDED) -> None:
+    def listen(self, listener: Listener, reader: str = INFORMER_READER, needed: Sized = NOTHING_NEEDED) -> None:
         self._listeners.append((listener, reader, needed))
 
     def forget(self, reader: str) -> None:
@@ -204,7 +203,7 @@ class HttpInformer:
         if isinstance(error, ApiError):
             _log.info("%s is followed again: %s", self.resource, error)
         else:
-            self._faults.caught(READER, error, about=f"{self.resource} is listed again")
+            self._faults.caught(INFORMER_READER, error, about=f"{self.resource} is listed again")
 
     async def _fill(self) -> None:
         items, version = await self._source.read(self._version)
@@ -313,7 +312,7 @@ class HttpInformer:
         try:
             return self._decode(content)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            self._faults.caught(READER, error, about=f"an object of {self.resource} is left out")
+            self._faults.caught(INFORMER_READER, error, about=f"an object of {self.resource} is left out")
             return None
 
     def _put(self, view: Any, content: bytes) -> None:  # a view of the kind

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.views.autoscaling.horizontal_pod_autoscalers import RESOURCE, HorizontalPodAutoscaler
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
@@ -39,7 +40,6 @@ from doorman.controllers.autoscaling.metric_proposals import (
 from doorman.controllers.autoscaling.scale_targets import ScaleTarget, ScaleTargets
 from doorman.controllers.autoscaling.scaling_history import ScalingHistory
 from doorman.controllers.autoscaling.scaling_limits import Bounds
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.status_reports import reference_to
 
 NAME: Final = "horizontal-pod-autoscaler-controller"

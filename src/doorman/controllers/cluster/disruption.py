@@ -20,6 +20,7 @@ from typing import Any, Final
 from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from doorman.api.views.meta import Condition, controller_of
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from doorman.base.clock import Instant
@@ -27,7 +28,6 @@ from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Patch
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.int_or_percent import scaled
 from doorman.controllers.pods.pod_state import is_ready
 from doorman.controllers.pods.status_reports import condition_body, status_patch

@@ -30,7 +30,8 @@ import msgspec
 
 from doorman.api.kinds import Kinds
 from doorman.api.views.meta import Object, ObjectMeta, OwnerReference
-from doorman.api.well_known import FOREGROUND_FINALIZER
+from doorman.api.views.object_indexes import BY_OWNER
+from doorman.api.well_known import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action, Delete, ObjectReference, Patch, RecordEvent
@@ -38,9 +39,6 @@ from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry
 from doorman.client.informer_cache import ListerOf
 
 NAME: Final = "garbage-collector-controller"
-BY_OWNER: Final = "owner"
-"""The index of uids of owners that every lister must have."""
-ORPHAN: Final = "orphan"
 WORKERS: Final = 20
 IGNORED: Final = frozenset({"events", "events.events.k8s.io"})
 VERIFY_RETRY: Final = Retry(attempts_max=1)
@@ -84,7 +82,7 @@ def decide_dependent(resource: str, meta: ObjectMeta, owners: Owners, *, has_dep
         return None
     if owners.waiting and has_dependents:
         policy = "Foreground"
-    elif ORPHAN in meta.finalizers:
+    elif ORPHAN_FINALIZER in meta.finalizers:
         policy = "Orphan"
     elif FOREGROUND_FINALIZER in meta.finalizers:
         policy = "Foreground"
@@ -104,9 +102,9 @@ def decide_owner(resource: str, meta: ObjectMeta, dependents: Sequence[tuple[str
     """What an owner that is being deleted needs to go."""
     if not meta.deletion_timestamp:
         return []
-    if ORPHAN in meta.finalizers:
+    if ORPHAN_FINALIZER in meta.finalizers:
         released: list[Action] = [remove_references(kind, dependent, [meta.uid]) for kind, dependent in dependents]
-        return [*released, remove_finalizer(resource, meta, ORPHAN)]
+        return [*released, remove_finalizer(resource, meta, ORPHAN_FINALIZER)]
     if FOREGROUND_FINALIZER in meta.finalizers and not any(_blocks(dependent, meta.uid) for _, dependent in dependents):
         return [remove_finalizer(resource, meta, FOREGROUND_FINALIZER)]
     return []
@@ -316,7 +314,9 @@ def _key(resource: str, meta: ObjectMeta) -> str:
 
 
 def _is_held(meta: ObjectMeta) -> bool:
-    return bool(meta.deletion_timestamp) and (FOREGROUND_FINALIZER in meta.finalizers or ORPHAN in meta.finalizers)
+    return bool(meta.deletion_timestamp) and (
+        FOREGROUND_FINALIZER in meta.finalizers or ORPHAN_FINALIZER in meta.finalizers
+    )
 
 
 def _blocks(dependent: ObjectMeta, uid: str) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 
 from doorman.api.views.core import Namespace
 from doorman.api.views.meta import Object
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, Delete, Patch, Update
@@ -22,8 +23,6 @@ from doorman.client.controller_contract import DONE, ObjectChange, Result, Sourc
 from doorman.client.informer_cache import ListerOf
 
 NAME: Final = "namespace-controller"
-BY_NAMESPACE: Final = "namespace"
-"""The index that every lister of content must have."""
 FINALIZER: Final = "kubernetes"
 WORKERS: Final = 16
 LOOK_AGAIN_SECONDS_MIN: Final = 0.1

@@ -19,24 +19,16 @@ from typing import Any, Final
 from doorman.api.machinery.quantity import parse_quantity
 from doorman.api.views.core import ResourceQuota
 from doorman.api.views.meta import Object
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pods import Pod
-from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS, PODS, SERVICES
 from doorman.base.clock import Instant
 from doorman.client.actions import Patch
 from doorman.client.controller_contract import ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.status_reports import status_patch
 from doorman.semantics.pods.pod_resources import Amounts
-from doorman.semantics.pods.quota_usage import (
-    IGNORED,
-    PODS,
-    SERVICES,
-    Requirements,
-    amount_text,
-    requirements_of,
-    resource_counted_by,
-)
+from doorman.semantics.pods.quota_usage import IGNORED, Requirements, amount_text, requirements_of, resource_counted_by
 
 NAME: Final = "resourcequota-controller"
 RESOURCE: Final = "resourcequotas"

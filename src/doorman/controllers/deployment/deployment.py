@@ -14,6 +14,7 @@ import msgspec
 from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import Deployment, DeploymentStatus, ReplicaSet, Template
 from doorman.api.views.meta import controller_of
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.views.pods import Pod
 from doorman.api.well_known import APPS_V1, POD_TEMPLATE_HASH_LABEL
@@ -59,7 +60,7 @@ from doorman.controllers.deployment.replica_set_writes import (
     resizes,
     wanted_annotations,
 )
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE, Candidates, Claimant, decide_claim
+from doorman.controllers.pods.controller_refs import Candidates, Claimant, decide_claim
 from doorman.controllers.pods.controller_revisions import template_hash
 from doorman.controllers.pods.pod_control import is_namespace_going
 
@@ -117,6 +118,7 @@ class DeploymentController:
     name = NAME
     sources = SOURCES
     workers = WORKERS
+    looks_last = True
 
     def __init__(
         self, deployments: ListerOf[Deployment], replica_sets: ListerOf[ReplicaSet], pods: ListerOf[Pod]

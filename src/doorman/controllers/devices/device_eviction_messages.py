@@ -6,13 +6,13 @@ import msgspec
 
 from doorman.api.views.pods import Pod
 from doorman.api.views.resource.devices import RESOURCE_VERSION, DeviceTaintRule
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import ObjectReference, Patch, RecordEvent
 from doorman.semantics.devices.device_taints import ClaimEviction
 
 NAME: Final = "device-taint-eviction-controller"
-_CONDITION_TYPE: Final = "DisruptionTarget"
 _CONDITION_REASON: Final = "DeletionByDeviceTaintManager"
 _CONDITION_MESSAGE: Final = "Device Taint manager: deleting due to NoExecute taint"
 EVENT_REASON: Final = "DeviceTaintManagerEviction"
@@ -21,12 +21,12 @@ DETAIL_REASON: Final = "TaintEvictionDetail"
 
 def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
     """The body of the status patch that says why the pod goes; None when the pod says so already."""
-    before = pod.status.condition(_CONDITION_TYPE)
+    before = pod.status.condition(DISRUPTION_TARGET)
     is_true = before is not None and before.status == "True"
     if before is not None and is_true and (before.reason, before.message) == (_CONDITION_REASON, _CONDITION_MESSAGE):
         return None
     condition = {
-        "type": _CONDITION_TYPE,
+        "type": DISRUPTION_TARGET,
         "status": "True",
         "reason": _CONDITION_REASON,
         "message": _CONDITION_MESSAGE,

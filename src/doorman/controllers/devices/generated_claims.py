@@ -5,6 +5,7 @@ from zlib import crc32
 
 import msgspec
 
+from doorman.api.views.object_indexes import BY_OWNER
 from doorman.api.views.pods import Pod, PodResourceClaim
 from doorman.api.views.resource.resource_claims import (
     CLAIM_TEMPLATES,
@@ -49,7 +50,7 @@ def existing_claim(pod: Pod, entry: PodResourceClaim, claims: ListerOf[ResourceC
             named = claims.get(f"{pod.metadata.namespace}/{status.resource_claim_name}")
             if named is not None and is_made_for(named, pod):
                 return named
-    for claim in claims.by("owner", pod.metadata.uid):
+    for claim in claims.by(BY_OWNER, pod.metadata.uid):
         if claim.metadata.annotations.get(POD_CLAIM_ANNOTATION) == entry.name and is_made_for(claim, pod):
             return claim
     return None

@@ -13,13 +13,13 @@ from zoneinfo import ZoneInfoNotFoundError
 
 from doorman.api.views.batch import CronJob, CronJobStatus, Job, JobReference
 from doorman.api.views.meta import ObjectMeta, controller_of
+from doorman.api.views.object_indexes import BY_OWNER
 from doorman.api.well_known import BATCH_V1, JOBS
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
 from doorman.client.actions import Action, Create, Delete, Patch, RecordEvent
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_OWNER
 from doorman.controllers.pods.pod_state import owner_reference
 from doorman.controllers.pods.status_reports import reference_to, status_patch
 from doorman.semantics.cron_schedule import Schedule, ScheduleError, next_time, parse_schedule, times_between

@@ -21,6 +21,7 @@ import msgspec
 
 from doorman.api.views.batch import Job, JobStatus, UncountedPods
 from doorman.api.views.meta import Condition, ObjectMeta, controller_of
+from doorman.api.views.object_indexes import BY_OWNER
 from doorman.api.views.pods import Pod
 from doorman.api.well_known import BATCH_V1, JOBS
 from doorman.base.clock import Instant
@@ -51,7 +52,6 @@ from doorman.controllers.job.job_pods import (
     sort_ended,
     wanted_active,
 )
-from doorman.controllers.pods.controller_refs import BY_OWNER
 from doorman.controllers.pods.pod_control import KEYS, Owner, PodControl
 from doorman.controllers.pods.pod_state import created_order, is_active, is_ready, owner_reference
 from doorman.controllers.pods.status_reports import condition_body, reference_to, status_patch

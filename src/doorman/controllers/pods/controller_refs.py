@@ -9,21 +9,17 @@ Rules
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from doorman.api.machinery.label_selectors import Selector
 from doorman.api.views.meta import HasMeta, ObjectMeta, controller_of
+from doorman.api.views.object_indexes import BY_ORPHANAGE, BY_OWNER
 from doorman.client.actions import Action, Patch
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.pod_state import owner_reference
-
-BY_OWNER: Final = "owner"
-BY_NAMESPACE: Final = "namespace"
-BY_ORPHANAGE: Final = "orphan"
-"""Indexes that listers of what is claimed must have."""
 
 
 def set_keys(change: ObjectChange) -> Iterable[str]:

@@ -23,8 +23,9 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from doorman.api.taints import OUT_OF_SERVICE
 from doorman.api.views.nodes import Node
-from doorman.api.views.pod_indexes import BY_NODE
+from doorman.api.views.pod_indexes import BY_END, BY_NODE
 from doorman.api.views.pods import FINISHED, Pod
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import Action, Delete, Patch
@@ -37,8 +38,6 @@ QUARANTINE_SECONDS: Final = 40.0
 WORKERS: Final = 16
 """The next sweep is the retry."""
 ORPHAN_CONDITION: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
-PODS_BY_END: Final = "end"
-"""The index of `doorman.api.views.pods.end_of`: a sweep looks at the few pods that are on their way out, not at all."""
 
 
 class PodGcSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,10 +79,10 @@ def decide_force_delete(pod: Pod, now: Instant, *, orphaned: bool) -> list[Actio
         status: dict[str, Any] = {"phase": "Failed", "observedGeneration": meta.generation}  # JSON
         if orphaned:
             reason, message = ORPHAN_CONDITION
-            before = pod.status.condition("DisruptionTarget")
+            before = pod.status.condition(DISRUPTION_TARGET)
             is_so_since = before.last_transition_time if before is not None and before.status == "True" else ""
             condition = {
-                "type": "DisruptionTarget", "status": "True", "reason": reason, "message": message,
+                "type": DISRUPTION_TARGET, "status": "True", "reason": reason, "message": message,
                 "lastTransitionTime": is_so_since or to_time(now), "observedGeneration": meta.generation,
             }  # fmt: skip
             status["conditions"] = [condition]
@@ -146,7 +145,7 @@ class PodGcController:
         self._count(self._errors, key.partition("/")[2])
 
     def _sweep(self, now: Instant) -> Result:
-        finished = self._pods.by(PODS_BY_END, FINISHED)
+        finished = self._pods.by(BY_END, FINISHED)
         orphaned = [pod for name in self._gone_nodes(now) for pod in self._pods.by(BY_NODE, name)]
         self._condemned.clear()
         wakes: list[tuple[str, Instant]] = []

@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from doorman.api.views.meta import HasMeta, controller_of
+from doorman.api.views.object_indexes import BY_NAMESPACE, BY_OWNER
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.client.controller_contract import DONE, Result
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE, BY_OWNER, Candidates
+from doorman.controllers.pods.controller_refs import Candidates
 from doorman.controllers.pods.pod_control import KEYS, PodControl
 
 T = TypeVar("T", bound=HasMeta)

@@ -11,12 +11,13 @@ import msgspec
 from doorman.api.machinery.label_selectors import matches, selector_or_nothing
 from doorman.api.views.apps import ReplicaSetStatus, Template
 from doorman.api.views.meta import LabelSelector, ObjectMeta, controller_of
+from doorman.api.views.object_indexes import BY_OWNER
 from doorman.api.views.pod_indexes import UNFINISHED_BY_OWNER
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.client.controller_contract import DONE, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_OWNER, Claimant, owned_keys, set_keys
+from doorman.controllers.pods.controller_refs import Claimant, owned_keys, set_keys
 from doorman.controllers.pods.pod_control import PodControl
 from doorman.controllers.pods.pod_owner import PodOwnerController
 from doorman.controllers.replicas.replicas import ReplicaEngine, Replicated
@@ -58,6 +59,8 @@ class ReplicaKind(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class ReplicaController(PodOwnerController[T]):
+    looks_last = True
+
     def __init__(
         self, kind: ReplicaKind[T], owners: ListerOf[T], pods: ListerOf[Pod], *, writes_counts: bool = True
     ) -> None:

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.services import Endpoints, EndpointSlice, Service
 from doorman.api.well_known import LAST_APPLIED
 from doorman.base.clock import Instant
 from doorman.client.actions import Action, Create, Delete, Update
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.service.endpoint_slices import MANAGED_BY, RESOURCE, SERVICE_NAME
 from doorman.controllers.service.service_pods import TRIGGER
 

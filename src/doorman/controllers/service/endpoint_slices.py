@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from doorman.api.views.nodes import Node
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pods import Pod
 from doorman.api.views.services import EndpointSlice, Service, selecting_in
 from doorman.api.well_known import ZONE_LABEL
@@ -19,7 +20,6 @@ from doorman.base.instants import to_time
 from doorman.client.actions import Action, Create, Delete, Update
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.pod_state import is_ready
 from doorman.controllers.service.service_pods import (
     HEADLESS,

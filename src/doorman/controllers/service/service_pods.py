@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.meta import ObjectMeta
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pods import Pod
 from doorman.api.views.services import Service
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.pod_state import is_ready
 
 SELECTING: Final = "selecting"

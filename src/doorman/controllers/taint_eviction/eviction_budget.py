@@ -9,10 +9,10 @@ Rules
 """
 
 from doorman.api.machinery.label_selectors import matches
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.client.informer_cache import ListerOf
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.pods.pod_state import is_ready
 
 

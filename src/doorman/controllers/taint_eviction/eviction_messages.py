@@ -7,13 +7,13 @@ import msgspec
 from doorman.api.taints import Taint, Toleration
 from doorman.api.views.meta import Condition
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.client.actions import ObjectReference, RecordEvent
 from doorman.controllers.taint_eviction.eviction_timers import PendingEviction
 
 NAME: Final = "taint-eviction-controller"
-CONDITION_TYPE: Final = "DisruptionTarget"
 CONDITION_REASON: Final = "DeletionByTaintManager"
 CONDITION_MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
 
@@ -27,7 +27,7 @@ class EvictionCause(msgspec.Struct, frozen=True, kw_only=True):
 
 def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
     """The body of the status patch that says why the pod goes; None when the pod says so already."""
-    before = pod.status.condition(CONDITION_TYPE)
+    before = pod.status.condition(DISRUPTION_TARGET)
     is_said = before is not None and before.status == "True"
     changed_at = (before.last_transition_time or "") if before is not None and is_said else to_time(now)
     if before is not None and _is_same_condition(before, changed_at):
@@ -35,11 +35,11 @@ def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
     condition = {
         "lastProbeTime": None, "lastTransitionTime": changed_at, "message": CONDITION_MESSAGE,
         "observedGeneration": pod.metadata.generation, "reason": CONDITION_REASON, "status": "True",
-        "type": CONDITION_TYPE,
+        "type": DISRUPTION_TARGET,
     }  # fmt: skip
     order = [{"type": one.type} for one in pod.status.conditions]
     if before is None:
-        order.append({"type": CONDITION_TYPE})
+        order.append({"type": DISRUPTION_TARGET})
     return {
         "metadata": {"uid": pod.metadata.uid},
         "status": {"$setElementOrder/conditions": order, "conditions": [condition]},

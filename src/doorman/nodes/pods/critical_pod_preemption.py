@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import PODS
 from doorman.base.clock import Instant
 from doorman.nodes.pods.kubelet_pod_status import disrupted_body
 from doorman.nodes.pods.pod_admission import PodRejection, Shortfall, is_critical
-from doorman.semantics.pods.pod_resources import CPU, MEMORY, PODS, pod_requests
+from doorman.semantics.pods.pod_resources import CPU, MEMORY, pod_requests
 
 REASON: Final = "Preempting"
 MESSAGE: Final = "Preempted in order to admit critical pod"

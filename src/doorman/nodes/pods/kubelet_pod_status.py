@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.pods import Container, ContainerStatus, Pod
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.durations import format_duration
 from doorman.base.instants import to_time
@@ -56,7 +57,7 @@ def disrupted_body(
     if pod.status.phase == "Succeeded":
         body["status"]["phase"] = "Succeeded"
     condition = {
-        "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+        "type": DISRUPTION_TARGET, "status": "True", "reason": "TerminationByKubelet",
         "message": message if condition_message is None else condition_message,
         "lastTransitionTime": to_time(now), "observedGeneration": pod.metadata.generation,
     }  # fmt: skip

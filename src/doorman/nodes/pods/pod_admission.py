@@ -24,10 +24,10 @@ from doorman.api.taints import MEMORY_PRESSURE, Effect, Taint
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
-from doorman.api.well_known import MIRROR_POD_ANNOTATION
+from doorman.api.well_known import MIRROR_POD_ANNOTATION, PODS
 from doorman.semantics.pods.host_ports import HostPort, do_conflict, host_ports
 from doorman.semantics.pods.node_selectors import selects_node
-from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities
+from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, counted_quantities
 from doorman.semantics.pods.resource_names import may_be_devices
 from doorman.semantics.taints.matching import EVICTS, first_untolerated_or_none, is_tolerated
 

@@ -21,11 +21,11 @@ import msgspec
 from doorman.api.machinery.quantity import QuantityError, milli_value
 from doorman.api.views.meta import ObjectMeta, controller_of
 from doorman.api.views.nodes import Node
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.pods import Pod
 from doorman.client.informer_cache import ListerOf
 from doorman.nodes.node_annotations import CPU_LOAD, CPU_USAGE, MEMORY_LOAD, MEMORY_USAGE, is_simulated
 
-BY_NAMESPACE: Final = "namespace"
 OWNERS: Final = {
     "ReplicaSet": "replicasets.apps",
     "Deployment": "deployments.apps",

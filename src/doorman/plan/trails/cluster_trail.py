@@ -20,8 +20,8 @@ from doorman.plan.trails.pod_departures import DELETED, Departures
 from doorman.plan.trails.pod_trail import PodTrail, PodTrails
 from doorman.plan.trails.workload_trail import KINDS, WorkloadTrails
 from doorman.plan.trails.zone_trail import ZoneTrails
-from doorman.runtime.components.zone_reports import reports_zones
 from doorman.runtime.control_plane import ControlPlane
+from doorman.runtime.in_process.zone_reports import reports_zones
 
 STARTING_SECONDS_MAX: Final = 600.0
 """A pod that is not ready so long after it got its node will not be waited for."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from doorman.api.views.meta import Condition, OwnerReference, controller_of
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Clock, Instant
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.taint_eviction.eviction_messages import EvictionCause
@@ -104,7 +105,7 @@ class PodTrails:
     def _left(self, trail: PodTrail, now: Instant) -> None:
         trail.deleted = now
         trail.cause = self._events.eviction_of(trail.last.metadata.uid)
-        trail.disruption = trail.last.status.condition("DisruptionTarget")
+        trail.disruption = trail.last.status.condition(DISRUPTION_TARGET)
 
     def _trail(self, old: Pod | None, newest: Pod, now: Instant) -> PodTrail:
         uid = newest.metadata.uid

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from doorman.base.clock import Instant
 from doorman.controllers.node.node_zones import ZoneReport
 from doorman.plan.plan_result import ZoneHistory, ZoneMoment
-from doorman.runtime.components.zone_reports import ZoneReporter
+from doorman.runtime.in_process.zone_reports import ZoneReporter
 
 
 class ZoneTrails:

@@ -37,6 +37,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.raw_members import to_written
 from doorman.api.views.admissionregistration import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.api.views.resource.resource_claims import CLAIMS
+from doorman.api.well_known import EVENTS, PODS
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.collection import Collection
 from doorman.registry.caller import Caller
@@ -45,8 +46,6 @@ from doorman.store.store_contract import Entry
 
 WEBHOOKS: Final = (MUTATING, VALIDATING, MUTATING_POLICIES, MUTATING_BINDINGS)
 """Kinds that say who else is to be asked about a write."""
-PODS: Final = "pods"
-EVENTS: Final = "events"
 OWN_METADATA: Final = frozenset({"name", "generateName", "ownerReferences"})
 """Of a claim: what another one has otherwise."""
 ENTRIES_MAX: Final = 256

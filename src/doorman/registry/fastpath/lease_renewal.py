@@ -16,15 +16,13 @@ import msgspec
 
 from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.identity import User
-from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
+from doorman.api.well_known import KUBELET, LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.instants import to_micro_time, to_time
 from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.commit import Committer, Proposed
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.store.store_contract import Entry
-
-MANAGER: Final = "kubelet"
 
 GONE_MIN: Final = 64
 """Fewer leases that are gone are not worth looking for."""
@@ -132,7 +130,7 @@ def _form_of(entry: Entry) -> _Form | None:
     if metadata.deletion_timestamp or len(metadata.managed_fields) != 1:
         return None
     owner = metadata.managed_fields[0]
-    if (owner.manager, owner.operation, owner.subresource) != (MANAGER, "Update", ""):
+    if (owner.manager, owner.operation, owner.subresource) != (KUBELET, "Update", ""):
         return None
     if "f:renewTime" not in owner.fields_v1.get("f:spec", {}):
         return None

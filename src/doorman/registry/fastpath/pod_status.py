@@ -18,6 +18,7 @@ from doorman.api.patch.field_set import FieldSet, ordered
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.strategic_merge_patch import interleaved
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
 from doorman.registry.fastpath.object_bytes import NOTHING, ObjectBytes, encode, read, written
@@ -26,7 +27,7 @@ from doorman.registry.kinds.pod_strategy import has_settled_addresses
 from doorman.validation.pods.pod_status_rules import status_errors
 
 TYPES: Final = frozenset(
-    {"PodScheduled", "DisruptionTarget", "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"}
+    {"PodScheduled", DISRUPTION_TARGET, "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"}
 )
 CHANGES_MAX: Final = 1000
 OUTCOMES_MAX: Final = 256

@@ -10,13 +10,13 @@ from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.machinery.schema import Document
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.views.resource.resource_claims import CLAIMS
+from doorman.api.well_known import PODS
 from doorman.base.clock import Clock
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
 from doorman.registry.commit import CommitResult, Committer, Proposed
 from doorman.registry.fastpath.claim_patch import ClaimPatch, ClaimPatches, claim_patch_of
-from doorman.registry.fastpath.create_cache import PODS
 from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
 from doorman.registry.fastpath.pod_status import StatusPatch, StatusPatches, applied_status_of, status_patch_of
 from doorman.registry.fastpath.shortcuts import Shortcuts

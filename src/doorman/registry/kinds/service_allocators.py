@@ -12,7 +12,7 @@ from ipaddress import IPv4Network
 from typing import Any, Final
 
 from doorman.api.machinery.schema import Document
-from doorman.api.well_known import SERVICE_CIDRS
+from doorman.api.well_known import SERVICE_CIDRS, SERVICES
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
@@ -30,7 +30,6 @@ from doorman.semantics.service_ranges import (
     ranges_of,
 )
 
-SERVICES: Final = "services"
 RANGES: Final = SERVICE_CIDRS
 _WITH_PORTS: Final = ("NodePort", "LoadBalancer")
 

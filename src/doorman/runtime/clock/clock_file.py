@@ -67,7 +67,7 @@ def open_clock(directory: Path | None, rate: float, wall: Instant) -> tuple[Mova
     if directory is None:
         return MovableClock(float(int(wall)), rate), None
     file = ClockFile(directory)
-    clock = MovableClock(max(float(int(wall)) if (noted := file.noted()) is None else noted, 0.0), rate)
-    clock.on_move = file.note
+    start = max(float(int(wall)) if (noted := file.noted()) is None else noted, 0.0)
+    clock = MovableClock(start, rate, on_move=file.note)
     file.note(clock.now())
     return clock, file

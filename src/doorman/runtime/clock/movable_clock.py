@@ -17,11 +17,19 @@ class MovableClock:
     (1030.0, None, ['soon'], 1030.0)
     """
 
-    def __init__(self, start: Instant, rate: float = 0.0, stopwatch: Callable[[], float] = spent) -> None:
-        """`rate` is how many times as fast as real time; 0 stands still."""
+    def __init__(
+        self,
+        start: Instant,
+        rate: float = 0.0,
+        stopwatch: Callable[[], float] = spent,
+        *,
+        on_move: Callable[[Instant], None] = lambda _: None,
+    ) -> None:
+        """`rate` is how many times as fast as real time; 0 stands still. `on_move` is told the instant that comes
+        before anything of it happens.
+        """
         self.rate = rate
-        self.on_move: Callable[[Instant], None] = lambda _: None
-        """Told the instant that comes before anything of it happens."""
+        self._on_move = on_move
         self._stopwatch = stopwatch
         self._base = start
         self._since = stopwatch()
@@ -65,7 +73,7 @@ class MovableClock:
             self._arm()
 
     def _ring(self) -> None:
-        self.on_move(self.now())
+        self._on_move(self.now())
         for alarm in self._alarms.pop_due(self.now()):
             if not alarm.is_cancelled:  # by one that rang before it
                 alarm.callback()

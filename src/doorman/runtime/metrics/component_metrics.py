@@ -7,7 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from doorman.base.histograms import Histogram
 from doorman.client.controller_runner import ControllerRunner
-from doorman.runtime.components.scheduler_runner import SchedulerRunner
+from doorman.runtime.scheduling.scheduler_runner import SchedulerRunner
 from doorman.scheduler.scheduler_metrics import SchedulerMetrics
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ Example: node `a` (row 0) and node `b` (row 1) appear, then a pod asking one cor
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -19,16 +19,17 @@ import numpy as np
 
 from doorman.api.taints import Taint
 from doorman.api.views.nodes import Node
+from doorman.api.well_known import PODS
 from doorman.scheduler.cache.image_table import ImageTable
 from doorman.scheduler.cache.node_columns import Column, Mask, RowArray, ValueColumn
 from doorman.scheduler.cache.node_order import NodeOrder, is_same_for_scheduling
 from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_relations import Relations
-from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
+from doorman.scheduler.cache.pod_shapes import PodSignature, Shape, ShapeTable
 from doorman.scheduler.cache.port_table import PortTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.row_changes import RowChanges
-from doorman.semantics.pods.pod_resources import PODS, counted_quantities
+from doorman.semantics.pods.pod_resources import counted_quantities
 
 CAPACITY_MIN: Final = 64
 LOG_ENTRIES_MAX: Final = 65_536
@@ -46,14 +47,15 @@ TaintSet = tuple[Taint, ...]
 class ClusterState:
     """See the module's docstring."""
 
-    def __init__(self, resources: ResourceIds, shapes: ShapeTable, *, shows_pods: bool = False) -> None:
+    def __init__(
+        self, resources: ResourceIds, signatures: Sequence[PodSignature] = (), *, shows_pods: bool = False
+    ) -> None:
+        """`signatures` are what plugins of others tell pods apart by."""
         self.resources = resources
-        self.shapes = shapes
+        self.shapes = ShapeTable(resources, signatures, on_new=self._shape_added, on_gone=self._shape_gone)
         self.shows_pods = shows_pods
         """Whether somebody reads more of the pods on a row than columns and relations show."""
-        self.relations = Relations(shapes.all, CAPACITY_MIN)
-        shapes.on_new = self._shape_added
-        shapes.on_gone = self.relations.remove_shape
+        self.relations = Relations(self.shapes.all, CAPACITY_MIN)
         self.order = NodeOrder()
         self.images = ImageTable()
         self.ports = PortTable()
@@ -350,6 +352,9 @@ class ClusterState:
     def _shape_added(self, shape: Shape) -> None:
         self.ensure_resources()
         self.relations.add_shape(shape)
+
+    def _shape_gone(self, shape: Shape) -> None:
+        self.relations.remove_shape(shape)
 
     def ensure_resources(self) -> None:
         """Make columns for resources that only pods, or only scores, have mentioned so far."""

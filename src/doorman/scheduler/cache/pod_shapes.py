@@ -114,7 +114,14 @@ class ShapeTable:
     True
     """
 
-    def __init__(self, resources: ResourceIds, signatures: Sequence[PodSignature] = ()) -> None:
+    def __init__(
+        self,
+        resources: ResourceIds,
+        signatures: Sequence[PodSignature] = (),
+        *,
+        on_new: Callable[[Shape], None] = lambda _shape: None,
+        on_gone: Callable[[Shape], None] = lambda _shape: None,
+    ) -> None:
         self._resources = resources
         self._signatures = tuple(signatures)
         self._known: dict[int, _KnownDemand] = {}
@@ -125,8 +132,8 @@ class ShapeTable:
         self._demands: dict[bytes, Demand] = {}
         self._idle: OrderedDict[int, Shape] = OrderedDict()
         self._last_number = 0
-        self.on_new: Callable[[Shape], None] = lambda _shape: None
-        self.on_gone: Callable[[Shape], None] = lambda _shape: None
+        self._on_new = on_new
+        self._on_gone = on_gone
 
     def __len__(self) -> int:
         return len(self._shapes)
@@ -173,7 +180,7 @@ class ShapeTable:
             shape = self._shapes[key] = Shape(self._number(), pod, demand)
             self._keys[shape.id] = key
             self._idle[shape.id] = shape
-            self.on_new(shape)
+            self._on_new(shape)
             self._drop_idle()
         return shape
 
@@ -210,7 +217,7 @@ class ShapeTable:
         while len(self._idle) > IDLE_SHAPES_MAX:
             _, shape = self._idle.popitem(last=False)
             assert not shape.rows, "a shape without pods is on no node"
-            self.on_gone(shape)
+            self._on_gone(shape)
             del self._shapes[self._keys.pop(shape.id)]
         if len(self._demands) > 2 * len(self._shapes) + IDLE_SHAPES_MAX:
             used = {shape.demand.id for shape in self._shapes.values()}

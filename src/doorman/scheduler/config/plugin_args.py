@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from doorman.api.views.pods import NodeAffinity, TopologySpreadConstraint
+from doorman.base.durations import format_duration, parse_duration
 from doorman.scheduler.config.scheduler_config import (
     BINDING_TIMEOUT_SECONDS,
     STORAGE_SHAPE,
@@ -112,6 +113,12 @@ class _VolumeArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     shape: tuple[ShapePoint, ...] = ()
 
 
+class _DeviceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    filter_timeout: str | None = None
+    """Read and checked, but a search is limited by its steps, not by time."""
+    binding_timeout: str | None = None
+
+
 def _read_fit(args: PluginArgs, given: Mapping[str, Any], errors: list[str]) -> PluginArgs:
     found = decoded(given, _FitArgs)
     strategy = found.scoring_strategy or _Strategy()
@@ -197,6 +204,28 @@ def _read_volumes(args: PluginArgs, given: Mapping[str, Any], errors: list[str])
     return msgspec.structs.replace(args, storage_shape=shape, binding_timeout_seconds=seconds)
 
 
+def _read_devices(args: PluginArgs, given: Mapping[str, Any], errors: list[str]) -> PluginArgs:
+    found = decoded(given, _DeviceArgs)
+    _checked_seconds(found.filter_timeout, "filterTimeout", errors, least_seconds=0.0, why="must be zero or positive")
+    seconds = _checked_seconds(
+        found.binding_timeout, "bindingTimeout", errors, least_seconds=1.0, why="must be at least 1 second"
+    )
+    return args if seconds is None else msgspec.structs.replace(args, device_binding_timeout_seconds=seconds)
+
+
+def _checked_seconds(text: str | None, path: str, errors: list[str], *, least_seconds: float, why: str) -> float | None:
+    """None when nothing usable is given."""
+    if text is None:
+        return None
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise ConfigError(f"strict decoding error: {error}") from None
+    if seconds < least_seconds:
+        errors.append(f'{path}: Invalid value: "{format_duration(seconds)}": {why}')
+    return seconds
+
+
 def _weights(given: Sequence[ResourceWeight], path: str, errors: list[str]) -> tuple[ResourceWeight, ...]:
     for at, resource in enumerate(given):
         if not 1 <= resource.weight <= 100:
@@ -228,4 +257,5 @@ _READERS: Final[Mapping[str, Callable[[PluginArgs, Mapping[str, Any], list[str]]
     "InterPodAffinity": _read_pod_affinity,
     "DefaultPreemption": _read_preemption,
     "VolumeBinding": _read_volumes,
+    "DynamicResources": _read_devices,
 }

@@ -85,6 +85,7 @@ SYSTEM_SPREAD: Final = (
 STORAGE_SHAPE: Final = (ShapePoint(0, 10), ShapePoint(100, 0))
 """The less of a node's storage a pod takes, the better."""
 BINDING_TIMEOUT_SECONDS: Final = 600
+"""How long a pod waits for its volumes, and for devices that must be got ready, before it is bound."""
 
 
 class PluginArgs(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +104,9 @@ class PluginArgs(msgspec.Struct, frozen=True, kw_only=True):
     min_candidate_nodes_absolute: int = 100
     storage_shape: tuple[ShapePoint, ...] = STORAGE_SHAPE
     binding_timeout_seconds: int = BINDING_TIMEOUT_SECONDS
+    """Of VolumeBinding."""
+    device_binding_timeout_seconds: float = BINDING_TIMEOUT_SECONDS
+    """Of DynamicResources."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from doorman.api.views.resource.resource_claims import ResourceClaim
+from doorman.scheduler.config.scheduler_config import BINDING_TIMEOUT_SECONDS
 
 
 class ClaimBinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,3 +24,5 @@ class ClaimBinding(msgspec.Struct, frozen=True, kw_only=True):
     """Of a claim that must be created first: the one for extended resources."""
     mappings: tuple[Mapping[str, str], ...] = ()
     """For `status.extendedResourceClaimStatus` of the pod."""
+    timeout_seconds: float = BINDING_TIMEOUT_SECONDS
+    """How long the pod waits for devices of a new allocation that must be got ready first."""

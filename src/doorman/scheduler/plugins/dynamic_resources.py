@@ -21,6 +21,7 @@ from doorman.api.views.pods import Pod
 from doorman.api.views.resource.resource_claims import ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
+from doorman.scheduler.config.scheduler_config import BINDING_TIMEOUT_SECONDS
 from doorman.scheduler.devices.allocation.allocation_result import allocated_devices, allocation_document
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.devices.device_fits import FIRST_FAILURE, NOT_AVAILABLE, REASONS, DeviceFits, KeptFits
@@ -53,8 +54,15 @@ from doorman.semantics.pods.node_selectors import term_matches
 class DynamicResources:
     name = "DynamicResources"
 
-    def __init__(self, state: DeviceState, cluster: ClusterState) -> None:
+    def __init__(
+        self,
+        state: DeviceState,
+        cluster: ClusterState,
+        *,
+        binding_timeout_seconds: float = BINDING_TIMEOUT_SECONDS,
+    ) -> None:
         self._state = state
+        self._timeout_seconds = binding_timeout_seconds
         self._cluster = cluster
         self._fits = KeptFits(state, cluster)
         self._looked_up: _LookedUp | None = None
@@ -107,7 +115,12 @@ class DynamicResources:
         claims = self._claims_of(pod)
         if not isinstance(claims, PodDeviceClaims):
             return ()
-        bindings = [ClaimBinding(claim=claim) for claim in claims.allocated if not is_reserved_for(claim, pod)]
+        seconds = self._timeout_seconds
+        bindings = [
+            ClaimBinding(claim=claim, timeout_seconds=seconds)
+            for claim in claims.allocated
+            if not is_reserved_for(claim, pod)
+        ]
         fits = self._fits_of(claims)
         allocations = fits.allocate(row) if fits is not None else None
         node = self._cluster.node(row)
@@ -117,11 +130,13 @@ class DynamicResources:
             self._state.reserve(claim, pod.metadata.key, allocated_devices(document))
             if extended is not None and claim not in claims.unallocated:
                 manifest = claim_manifest(pod, extended.requests)
-                bindings.append(
-                    ClaimBinding(claim=claim, allocation=document, manifest=manifest, mappings=extended.mappings)
+                mappings = extended.mappings
+                binding = ClaimBinding(
+                    claim=claim, allocation=document, manifest=manifest, mappings=mappings, timeout_seconds=seconds
                 )
             else:
-                bindings.append(ClaimBinding(claim=claim, allocation=document))
+                binding = ClaimBinding(claim=claim, allocation=document, timeout_seconds=seconds)
+            bindings.append(binding)
         return tuple(bindings)
 
     def claim_to_give_up(self, pod: Pod, is_rejecting: Callable[[int], bool]) -> ResourceClaim | None:

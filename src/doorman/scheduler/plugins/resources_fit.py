@@ -11,6 +11,7 @@ import msgspec
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import PODS
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows, at
 from doorman.scheduler.cache.pod_shapes import Demand, Shape
@@ -37,7 +38,7 @@ from doorman.scheduler.plugins.resource_scores import (
     ratio,
     ratio_table,
 )
-from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, counted_quantities, pod_requests
+from doorman.semantics.pods.pod_resources import CPU, EPHEMERAL_STORAGE, MEMORY, counted_quantities, pod_requests
 
 TOO_MANY_PODS: Final = "Too many pods"
 _PODS_BIT: Final = 1

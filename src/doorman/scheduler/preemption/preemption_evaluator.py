@@ -27,6 +27,7 @@ import msgspec
 import numpy as np
 
 from doorman.api.views.pods import Pod
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Mask, RowArray
 from doorman.scheduler.cache.pod_record import PodRecord
@@ -365,5 +366,5 @@ def _preemption_candidate(row: int, victims: Sequence[PodRecord], broken: Abstra
 def _is_leaving_by_preemption(pod: Pod) -> bool:
     if not pod.metadata.deletion_timestamp:
         return False
-    condition = pod.status.condition("DisruptionTarget")
+    condition = pod.status.condition(DISRUPTION_TARGET)
     return condition is not None and condition.status == "True" and condition.reason == "PreemptionByScheduler"

@@ -24,7 +24,6 @@ from doorman.semantics.pods.resource_names import HUGE_PAGES_PREFIX
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
 EPHEMERAL_STORAGE: Final = "ephemeral-storage"
-PODS: Final = "pods"
 
 ASSUMED_REQUESTS: Final = {CPU: Fraction(1, 10), MEMORY: Fraction(200 * 2**20)}
 """Rule 7."""

@@ -21,13 +21,11 @@ from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity, quantity_text
 from doorman.api.views.resource.resource_claims import CLAIMS as RESOURCE_CLAIMS
-from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASS_ANNOTATION
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS, PODS, SERVICES, STORAGE_CLASS_ANNOTATION
 from doorman.semantics.pods.pod_resources import Amounts, pod_amounts
 from doorman.semantics.pods.qos import QosClass, qos_class
 from doorman.semantics.pods.resource_names import HUGE_PAGES_PREFIX, is_native_resource
 
-PODS: Final = "pods"
-SERVICES: Final = "services"
 COUNT: Final = "count/"
 PLAIN_COUNTS: Final = frozenset(
     {PODS, SERVICES, "replicationcontrollers", "resourcequotas", "secrets", "configmaps", PERSISTENT_VOLUME_CLAIMS}

@@ -16,7 +16,7 @@ from doorman.api.volume_annotations import BIND_COMPLETED
 from doorman.api.well_known import STORAGE_CLASS_ANNOTATION
 from doorman.semantics.pods.node_selectors import term_matches
 
-AVAILABLE: Final = "Available"
+_AVAILABLE_PHASE: Final = "Available"
 FILESYSTEM: Final = "Filesystem"
 NOTHING: Final = Fraction(0)
 
@@ -135,7 +135,7 @@ def _is_offered(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """Asked of volumes that anybody may have."""
     selector = claim.spec.selector
     return (
-        volume.status.phase == AVAILABLE
+        volume.status.phase == _AVAILABLE_PHASE
         and (selector is None or selector_of(selector).matches(volume.metadata.labels))
         and class_of_volume(volume) == class_of_claim(claim)
         and has_access_modes(claim, volume)

@@ -18,6 +18,7 @@ from doorman.api.machinery.schema import Document, Schema
 from doorman.api.raw_members import to_written
 from doorman.api.storage_keys import PREFIXES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
+from doorman.api.well_known import EVENTS
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.custom.custom_versions import MARK
 from doorman.server.codec.stored_definitions import from_v1beta1
@@ -44,7 +45,6 @@ SERVERS_OWN: Final[Mapping[str, tuple[str, str, int]]] = {
 }
 """What servers tell each other, by the name it has here: where it is, of which kind of `v1`, how long it lives."""
 
-EVENTS: Final = "events"
 _OLD_DEFINITION: Final = "apiextensions.k8s.io/v1beta1"
 _OWN_GROUP: Final = "doorman.dev"
 _WRITTEN_BY_A_SERVER: Final = b'"managedFields":['

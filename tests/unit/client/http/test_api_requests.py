@@ -83,7 +83,7 @@ def test_nobody_there() -> None:
 def test_who_may_not_act_reads_and_does_not_write() -> None:
     async def story() -> list[Asked]:
         async with scripted(lambda _: answer(200, {})) as (server, access):
-            requests = ApiRequests(access, SystemClock(), component="test").while_(lambda: False)
+            requests = ApiRequests(access, SystemClock(), component="test").only_while(lambda: False)
             await requests.request("GET", "/api")
             with pytest.raises(ApiError, match="leader election lost"):
                 await requests.request("POST", "/api", body=b"{}")

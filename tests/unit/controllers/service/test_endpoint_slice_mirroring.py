@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.services import Endpoints, EndpointSlice, Service
 from doorman.client.actions import Create, Delete, Update
 from doorman.client.informer_cache import InformerCache
-from doorman.controllers.pods.controller_refs import BY_NAMESPACE
 from doorman.controllers.service.endpoint_slice_mirroring import (
     LEADER,
     MANAGER,

@@ -7,7 +7,7 @@ import pytest
 from doorman.api.views.core import ConfigMap, Secret
 from doorman.api.views.meta import to_view
 from doorman.nodes.pods.pod_configuration import PodConfiguration
-from doorman.runtime.components.informer_indexes import indexed_cache
+from doorman.runtime.informer_indexes import indexed_cache
 from support.scheduling import make_pod
 
 

@@ -9,7 +9,7 @@ from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.instants import to_micro_time
 from doorman.client.actions import Create, Delete, Patch, PatchType, Renew
 from doorman.registry.fastpath.lease_renewal import GONE_MIN
-from doorman.runtime.components.kubelet_client import KubeletClient
+from doorman.runtime.in_process.kubelet_client import KubeletClient
 from support.api import Api, running_api
 
 HOOK = {

@@ -11,8 +11,8 @@ from support.scheduling import make_node, make_pod
 
 def yard() -> tuple[ClusterState, ShapeTable]:
     resources = ResourceIds()
-    shapes = ShapeTable(resources)
-    return ClusterState(resources, shapes), shapes
+    cluster = ClusterState(resources)
+    return cluster, cluster.shapes
 
 
 def record(shapes: ShapeTable, name: str, node: str, *, priority: int = 0, cpu: str = "1") -> PodRecord:

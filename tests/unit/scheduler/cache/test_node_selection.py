@@ -6,7 +6,6 @@ import pytest
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_selection import NodeSelection
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from support.scheduling import make_node, make_pod
 
@@ -14,7 +13,7 @@ from support.scheduling import make_node, make_pod
 @pytest.fixture
 def cluster() -> ClusterState:
     resources = ResourceIds()
-    cluster = ClusterState(resources, ShapeTable(resources))
+    cluster = ClusterState(resources)
     for name, labels in (("a", {"zone": "1", "cores": "8"}), ("b", {"zone": "2"}), ("c", {"zone": "1", "gpu": ""})):
         cluster.set_node(make_node(name, labels=labels))
     return cluster

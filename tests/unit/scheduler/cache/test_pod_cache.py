@@ -5,7 +5,6 @@ import pytest
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_cache import PodCache, on_node
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import CPU_INDEX, ResourceIds
 from support.scheduling import make_node, make_pod
 
@@ -13,8 +12,8 @@ from support.scheduling import make_node, make_pod
 class Yard:
     def __init__(self) -> None:
         resources = ResourceIds()
-        self.shapes = ShapeTable(resources)
-        self.cluster = ClusterState(resources, self.shapes)
+        self.cluster = ClusterState(resources)
+        self.shapes = self.cluster.shapes
         self.pods = PodCache(self.cluster, self.shapes)
         for name in ("n1", "n2"):
             self.cluster.set_node(make_node(name))

@@ -7,7 +7,6 @@ from doorman.api.machinery.label_selectors import NOTHING, parse_selector
 from doorman.scheduler.cache.cluster_state import CAPACITY_MIN, ClusterState
 from doorman.scheduler.cache.pod_record import PodRecord
 from doorman.scheduler.cache.pod_relations import PodMatcher, Relations, TermKind
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from support.scheduling import make_node, make_pod
 
@@ -24,8 +23,8 @@ HERMIT = {
 class Yard:
     def __init__(self, nodes: int = 2) -> None:
         resources = ResourceIds()
-        self.shapes = ShapeTable(resources)
-        self.cluster = ClusterState(resources, self.shapes)
+        self.cluster = ClusterState(resources)
+        self.shapes = self.cluster.shapes
         for at in range(nodes):
             self.cluster.set_node(make_node(f"n{at}"))
 

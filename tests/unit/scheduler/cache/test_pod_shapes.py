@@ -57,9 +57,8 @@ def test_demand_of_a_pod_first_seen_on_a_node_names_no_node(table: ShapeTable) -
 
 def test_idle_shapes_are_dropped_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doorman.scheduler.cache.pod_shapes.IDLE_SHAPES_MAX", 2)
-    table = ShapeTable(ResourceIds())
     gone: list[int] = []
-    table.on_gone = lambda shape: gone.append(shape.id)
+    table = ShapeTable(ResourceIds(), on_gone=lambda shape: gone.append(shape.id))
     shapes = [table.take(make_pod("a", labels={"n": str(at)})) for at in range(4)]
     for shape in shapes[:3]:
         table.release(shape)

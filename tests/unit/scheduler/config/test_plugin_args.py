@@ -30,6 +30,13 @@ from doorman.scheduler.config.plugin_args import PluginConfig, read_args
                      "invalid BindTimeoutSeconds, should not be a negative value", id="bind-timeout"),
         pytest.param("VolumeBinding", {"shape": [{"utilization": 0, "score": 11}]},
                      "x[0].args.shape[0].score: Invalid value: 11: not in valid range [0-10]", id="storage-shape"),
+        pytest.param("DynamicResources", {"bindingTimeout": "500ms"},
+                     'x[0].args.bindingTimeout: Invalid value: "500ms": must be at least 1 second',
+                     id="device-binding-timeout"),
+        pytest.param("DynamicResources", {"filterTimeout": "-1s"},
+                     'x[0].args.filterTimeout: Invalid value: "-1s": must be zero or positive', id="filter-timeout"),
+        pytest.param("DynamicResources", {"bindingTimeout": "soon"},
+                     'x[0].args.strict decoding error: time: invalid duration "soon"', id="no-duration"),
         pytest.param("InterPodAffinity", {"hardPodAffinityWeight": 101},
                      "x[0].args.hardPodAffinityWeight: Invalid value: 101: not in valid range [0-100]", id="hard"),
         pytest.param("PodTopologySpread", {"defaultConstraints": [{"maxSkew": 1, "topologyKey": "z"}]},
@@ -46,6 +53,12 @@ def test_bad_arguments_are_named(name: str, args: dict[str, Any], complaint: str
     errors: list[str] = []
     read_args([PluginConfig(name, args)], "x", errors)
     assert errors == [complaint]
+
+
+def test_arguments_of_dynamic_resources_are_read() -> None:
+    errors: list[str] = []
+    args, others = read_args([PluginConfig("DynamicResources", {"bindingTimeout": "1m30s"})], "x", errors)
+    assert (args.device_binding_timeout_seconds, others, errors) == (90.0, {}, [])
 
 
 def test_shape_must_rise_and_stay_in_range() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
+from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cache.workload_selectors import WorkloadSelectors
 from doorman.scheduler.config.scheduler_config import PluginArgs, Profile
@@ -22,8 +22,8 @@ from support.scheduling import make_node, make_pod
 class Bench:
     def __init__(self) -> None:
         resources = ResourceIds()
-        self.shapes = ShapeTable(resources)
-        self.cluster = ClusterState(resources, self.shapes)
+        self.cluster = ClusterState(resources)
+        self.shapes = self.cluster.shapes
         context = PluginContext(
             args=PluginArgs(), comparison_operators=True, relations=self.cluster.relations,
             workloads=WorkloadSelectors(), preempting=set(), cluster=self.cluster, devices=DeviceState(self.cluster),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import Shape, ShapeTable
+from doorman.scheduler.cache.pod_shapes import Shape
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.config.scheduler_config import Profile
 from doorman.scheduler.cycle.profile_plugins import PluginReject, ProfilePlugins
@@ -15,8 +15,8 @@ from doorman.scheduler.framework import ActionType, EventResource, Hint, PreFilt
 from support.scheduling import make_pod
 
 RESOURCES = ResourceIds()
-SHAPES = ShapeTable(RESOURCES)
-CLUSTER = ClusterState(RESOURCES, SHAPES)
+CLUSTER = ClusterState(RESOURCES)
+SHAPES = CLUSTER.shapes
 
 
 class Bound:

@@ -8,7 +8,6 @@ import pytest
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.node_columns import Column, Rows
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.cycle.bound_plugins import BoundFilter, BoundScorer
 from doorman.scheduler.cycle.row_scores import ROWS_AT_ONCE_MAX, RowScores, shared_key
@@ -43,8 +42,8 @@ class AtMost:
 class Bench:
     def __init__(self) -> None:
         resources = ResourceIds()
-        self.shapes = ShapeTable(resources)
-        self.cluster = ClusterState(resources, self.shapes)
+        self.cluster = ClusterState(resources)
+        self.shapes = self.cluster.shapes
         for at in range(NODES):
             self.cluster.set_node(make_node(f"n{at}"))
         self.count = 0

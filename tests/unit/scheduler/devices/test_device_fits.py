@@ -5,7 +5,6 @@ import pytest
 from doorman.api.views.resource.devices import CLASSES, SLICES
 from doorman.api.views.resource.resource_claims import AllocatedDevice, ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.devices.allocation import allocation_search
 from doorman.scheduler.devices.device_fits import CANNOT_ALLOCATE, FIRST_FAILURE, KeptFits, spec_key
@@ -18,7 +17,7 @@ from support.scheduling import make_node
 class Bench:
     def __init__(self) -> None:
         resources = ResourceIds()
-        self.cluster = ClusterState(resources, ShapeTable(resources))
+        self.cluster = ClusterState(resources)
         self.state = DeviceState(self.cluster)
         self.state.changed(CLASSES, None, a_class())
         for number in (1, 2, 3):

@@ -5,7 +5,6 @@ import msgspec
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES, DeviceTaintRule
 from doorman.api.views.resource.resource_claims import AllocatedDevice
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.devices.device_objections import DEVICES_NAMED_MAX, device_objections
 from doorman.scheduler.devices.device_state import DeviceState
@@ -15,7 +14,7 @@ from support.devices import DRIVER, device, request, taint
 
 def a_state(*slices: object) -> DeviceState:
     resources = ResourceIds()
-    state = DeviceState(ClusterState(resources, ShapeTable(resources)))
+    state = DeviceState(ClusterState(resources))
     state.changed(CLASSES, None, a_class())
     for each in slices:
         state.changed(SLICES, None, each)

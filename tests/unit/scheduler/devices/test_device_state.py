@@ -8,7 +8,6 @@ import msgspec
 from doorman.api.views.resource.devices import CLASSES, SLICES, TAINT_RULES, DeviceTaintRule
 from doorman.api.views.resource.resource_claims import CLAIMS, AllocatedDevice, ResourceClaim
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.devices.device_state import DeviceGates, DeviceState, pending_uid
 from doorman.scheduler.framework import ActionType, EventResource
@@ -21,7 +20,7 @@ GPU = AllocatedDevice(request="r", driver=DRIVER, pool="node-1", device="a")
 
 def a_state(gates: DeviceGates | None = None) -> DeviceState:
     resources = ResourceIds()
-    state = DeviceState(ClusterState(resources, ShapeTable(resources)), gates)
+    state = DeviceState(ClusterState(resources), gates)
     state.changed(SLICES, None, a_slice("node-1", "a", "b"))
     return state
 

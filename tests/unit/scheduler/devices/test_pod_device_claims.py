@@ -9,7 +9,6 @@ from doorman.api.views.meta import OwnerReference
 from doorman.api.views.resource.devices import CLASSES, SLICES
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.devices.device_fits import STALE_CLAIM
 from doorman.scheduler.devices.device_state import DeviceState
@@ -28,7 +27,7 @@ GENERATED = {"resourceClaims": [{"name": "d", "resourceClaimTemplateName": "t"}]
 
 def a_state() -> tuple[DeviceState, ClusterState]:
     resources = ResourceIds()
-    cluster = ClusterState(resources, ShapeTable(resources))
+    cluster = ClusterState(resources)
     cluster.set_node(make_node("node-1"))
     cluster.set_node(make_node("node-2", example_com__gpu="0", **{"example.com__gpu": "4"}))
     state = DeviceState(cluster)

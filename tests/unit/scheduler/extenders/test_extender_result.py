@@ -1,7 +1,6 @@
 """What the answers of extenders mean for nodes."""
 
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.extenders.extender_result import (
     ExtenderRejection,
@@ -15,7 +14,7 @@ from support.scheduling import make_node
 
 def test_opinion_over_rows() -> None:
     resources = ResourceIds()
-    cluster = ClusterState(resources, ShapeTable(resources))
+    cluster = ClusterState(resources)
     for name in ("kept", "no", "never", "left-out"):
         cluster.set_node(make_node(name))
     result = ExtenderResult(

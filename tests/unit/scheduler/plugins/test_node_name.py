@@ -13,7 +13,7 @@ from support.scheduling import make_node, make_pod
 @pytest.fixture
 def cluster() -> ClusterState:
     resources = ResourceIds()
-    cluster = ClusterState(resources, ShapeTable(resources))
+    cluster = ClusterState(resources)
     for name in ("n1", "n2", "n3"):
         cluster.set_node(make_node(name))
     return cluster

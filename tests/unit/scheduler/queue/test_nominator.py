@@ -2,7 +2,6 @@
 
 from doorman.scheduler.cache.cluster_state import ClusterState
 from doorman.scheduler.cache.pod_record import PodRecord
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import CPU_INDEX, ResourceIds
 from doorman.scheduler.queue.nominator import OVERLAYS_MAX, Nominator
 from support.scheduling import make_node, make_pod
@@ -11,8 +10,8 @@ from support.scheduling import make_node, make_pod
 class Yard:
     def __init__(self) -> None:
         resources = ResourceIds()
-        self.shapes = ShapeTable(resources)
-        self.cluster = ClusterState(resources, self.shapes)
+        self.cluster = ClusterState(resources)
+        self.shapes = self.cluster.shapes
         for name in ("n0", "n1"):
             self.cluster.set_node(make_node(name))
         self.nominator = Nominator(self.cluster)

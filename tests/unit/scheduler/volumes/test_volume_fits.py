@@ -8,7 +8,6 @@ from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.volume_annotations import SELECTED_NODE
 from doorman.scheduler.cache.cluster_state import ClusterState
-from doorman.scheduler.cache.pod_shapes import ShapeTable
 from doorman.scheduler.cache.resource_ids import ResourceIds
 from doorman.scheduler.volumes.pod_volume_claims import PodVolumeClaims
 from doorman.scheduler.volumes.volume_fits import volume_codes
@@ -42,7 +41,7 @@ SELECTED = claim_view("s", storageClassName="slow", metadata={"annotations": {SE
     ],
 )
 def test_codes_are_those_of_each_node(volumes: list[Any], claims: PodVolumeClaims, provisioner: str) -> None:
-    cluster = ClusterState(resources := ResourceIds(), ShapeTable(resources))
+    cluster = ClusterState(ResourceIds())
     for zone in ("a", "b", "c"):
         cluster.set_node(make_node(f"{zone}-1", labels={ZONE: zone}))
     state = VolumeState()

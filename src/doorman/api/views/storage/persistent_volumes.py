@@ -6,9 +6,10 @@ import msgspec
 
 from doorman.api.views.meta import Condition, LabelSelector, ObjectMeta, View
 from doorman.api.views.pods import AwsDisk, GceDisk, NodeSelector, ResourceRequirements
+from doorman.api.well_known import PERSISTENT_VOLUME_CLAIMS
 
 VOLUMES: Final = "persistentvolumes"
-CLAIMS: Final = "persistentvolumeclaims"
+CLAIMS: Final = PERSISTENT_VOLUME_CLAIMS
 ATTRIBUTES_CLASSES: Final = "volumeattributesclasses.storage.k8s.io"
 
 STORAGE: Final = "storage"

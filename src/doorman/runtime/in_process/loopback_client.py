@@ -1,6 +1,7 @@
 """The client in process: the same registry and rules as over HTTP, without the bytes in between."""
 
 import asyncio
+import copy
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Self, TypeVar
@@ -65,10 +66,11 @@ class LoopbackClient:
         self._caller = Caller(user=user, manager=manager)
         self._may_act: Callable[[], bool] | None = None
 
-    def while_(self, may_act: Callable[[], bool] | None) -> Self:
-        """The same client, which writes only as long as whoever acts may: it holds a lease, or did before it slept."""
-        self._may_act = may_act
-        return self
+    def only_while(self, may_act: Callable[[], bool] | None) -> Self:
+        """A copy, which writes only as long as whoever acts may: it holds a lease, or did before it slept."""
+        other = copy.copy(self)
+        other._may_act = may_act
+        return other
 
     async def _counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> T:
         """What components ask is counted as all requests are, whoever makes them."""

@@ -1,19 +1,26 @@
 """Leases of leader election, read and written in process."""
 
+from collections.abc import Awaitable, Callable
+
 from doorman.api.machinery.schema import Document
 from doorman.api.well_known import LEASES, SYSTEM_NAMESPACE
 from doorman.client.actions import Create, Update
-from doorman.runtime.api_server import ApiServer
+from doorman.runtime.in_process.loopback_client import LoopbackClient
+
+Newest = Callable[[str, str, str], Document | None]
+"""The newest document of a resource, namespace and name."""
 
 
 class InProcessLeases:
-    def __init__(self, api: ApiServer) -> None:
-        self._api = api
-        self._client = api.system_client()
+    def __init__(self, client: LoopbackClient, newest: Newest, catch_up: Callable[[], Awaitable[None]]) -> None:
+        """`catch_up` reads first what others have written to a store that is shared."""
+        self._client = client
+        self._newest = newest
+        self._catch_up = catch_up
 
     async def get(self, name: str) -> Document | None:
-        await self._api.registry.catch_up()
-        return self._api.newest(LEASES, SYSTEM_NAMESPACE, name)
+        await self._catch_up()
+        return self._newest(LEASES, SYSTEM_NAMESPACE, name)
 
     async def create(self, lease: Document) -> Document:
         stored = await self._client.create(Create(resource=LEASES, namespace=SYSTEM_NAMESPACE, body=lease))

@@ -26,8 +26,6 @@ from doorman.semantics.devices.pod_claims import consumer_of
 
 _log: Final = logging.getLogger("doorman.scheduler")
 
-
-BINDING_TIMEOUT_SECONDS: Final = 600.0
 BINDING_POLL_SECONDS: Final = 5.0
 
 ClaimOf = Callable[[str], ResourceClaim | None]
@@ -59,7 +57,7 @@ class ClaimBinder:
         """Until the devices are ready that must be made so. What went wrong, if anything did: then the claim is freed,
         so that the next attempt may take other devices.
         """
-        ends = self._clock.now() + BINDING_TIMEOUT_SECONDS
+        ends = self._clock.now() + placed.claims[0].timeout_seconds  # one plugin gave them all
         keys = [binding.claim.metadata.key for binding in placed.claims if binding.manifest is None]
         while True:
             claims = [claim for claim in map(claim_of, keys) if claim is not None]

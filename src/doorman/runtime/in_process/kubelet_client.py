@@ -4,17 +4,15 @@ import contextlib
 from collections.abc import Callable
 from typing import Final
 
-from doorman.api.well_known import LEASES, NODE_LEASE_NAMESPACE
-from doorman.base.errors import ApiError, GroupResource, not_found
+from doorman.api.well_known import EVENTS, LEASES, NODE_LEASE_NAMESPACE, PODS
+from doorman.base.errors import ApiError
 from doorman.base.instants import to_micro_time
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Renew, Update
+from doorman.nodes.kubelet_actions import node_of_changed, node_of_created
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
-from doorman.runtime.components.loopback_client import LoopbackClient
-
-_PODS: Final = GroupResource("", "pods")
-_EVENTS: Final = GroupResource("", "events")
+from doorman.runtime.in_process.loopback_client import LoopbackClient
 
 GONE_MIN: Final = 64
 """Fewer nodes that are gone are not worth looking for."""
@@ -31,7 +29,7 @@ class KubeletClient:
         self._clients: dict[str, LoopbackClient] = {}
 
     async def create(self, action: Create) -> Stored:
-        return await self._as(self._node_of_body(action)).create(action)
+        return await self._as(node_of_created(action)).create(action)
 
     async def update(self, action: Update) -> Stored:
         return await self._as(self._node_of(action)).update(action)
@@ -69,26 +67,14 @@ class KubeletClient:
         if len(self._clients) >= 2 * len(nodes.objects) + GONE_MIN:
             self._clients = {node: client for node, client in self._clients.items() if nodes.get(node) is not None}
 
-    def _node_of_body(self, action: Create) -> str:
-        if action.resource == "events":
-            return str(action.body["source"]["host"])
-        return str(action.body["metadata"]["name"])
-
     def _node_of(self, action: Patch | Update | Delete) -> str:
-        match action.resource:
-            case "pods":
-                return self._node_of_pod(f"{action.namespace}/{action.name}")
-            case "events":
-                # Whose event it was is in the event, as long as it is there.
-                stored = self._cache.collection("events").get(f"{action.namespace}/{action.name}")
-                if stored is None:
-                    raise not_found(_EVENTS, action.name)
-                return str((stored.document().get("source") or {}).get("host", ""))
-        return action.name
+        return node_of_changed(action, pod_node=self._node_of_pod, event_node=self._node_of_event)
 
-    def _node_of_pod(self, key: str) -> str:
-        """A pod that has just gone is not found, as the server would say: nobody knows whose it was."""
-        stored = self._cache.collection("pods").get(key)
-        if stored is None:
-            raise not_found(_PODS, key.rpartition("/")[2])
-        return str(stored.view.spec.node_name)
+    def _node_of_pod(self, key: str) -> str | None:
+        stored = self._cache.collection(PODS).get(key)
+        return None if stored is None else str(stored.view.spec.node_name)
+
+    def _node_of_event(self, key: str) -> str | None:
+        """Whose event it was is in the event, as long as it is there."""
+        stored = self._cache.collection(EVENTS).get(key)
+        return None if stored is None else str((stored.document().get("source") or {}).get("host", ""))

@@ -6,7 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create
-from doorman.runtime.components.loopback_client import LED_SECONDS_MAX
+from doorman.runtime.in_process.loopback_client import LED_SECONDS_MAX
 from support.cluster import Story, run_story
 
 
@@ -16,7 +16,7 @@ def config_map(name: str) -> Create:
 
 def test_who_may_not_act_writes_nothing() -> None:
     async def story(cluster: Story) -> None:
-        client = cluster.cluster.client_as("admin", "story", "system:masters").while_(lambda: False)
+        client = cluster.cluster.client_as("admin", "story", "system:masters").only_while(lambda: False)
         with pytest.raises(ApiError, match="leader election lost"):
             await client.create(config_map("a"))
         assert "default/a" not in cluster.cluster.cache.collection("configmaps").objects
@@ -36,7 +36,7 @@ def test_write_that_takes_longer_than_the_lease_is_given_up(monkeypatch: pytest.
             return await commit(write)  # type: ignore[arg-type]  # it is handed on
 
         monkeypatch.setattr(store, "commit", hang)
-        client = cluster.cluster.client_as("admin", "story", "system:masters").while_(lambda: True)
+        client = cluster.cluster.client_as("admin", "story", "system:masters").only_while(lambda: True)
         with pytest.raises(ApiError) as caught:
             await client.create(config_map("a"))
         assert caught.value.code == 504

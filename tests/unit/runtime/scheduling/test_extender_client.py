@@ -14,7 +14,7 @@ from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.base.clock import SystemClock
 from doorman.runtime.access.credentials import load_or_make
-from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError, tls_context
+from doorman.runtime.scheduling.extender_client import ExtenderCaller, ExtenderError, tls_context
 from doorman.scheduler.extenders.extender import Extender, ExtenderTls
 from doorman.scheduler.extenders.extender_result import ExtenderRejection, ExtenderResult
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Placed

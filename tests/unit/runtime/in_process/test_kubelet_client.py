@@ -6,7 +6,7 @@ import pytest
 
 from doorman.base.errors import ApiError
 from doorman.client.actions import Action, Create, Delete, Patch
-from doorman.runtime.components.kubelet_client import GONE_MIN, KubeletClient
+from doorman.runtime.in_process.kubelet_client import GONE_MIN, KubeletClient
 from support.api import Api, running_api
 
 EVENT = {"metadata": {"name": "e", "namespace": "default"}, "reason": "R", "message": "m", "type": "Normal"}

@@ -6,7 +6,7 @@ import pytest
 from doorman.api.views.meta import Object
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, StreamEvent
-from doorman.runtime.components.watch_cache_informers import newest_of
+from doorman.runtime.in_process.watch_cache_informers import newest_of
 from doorman.store.store_contract import Entry
 
 decode = msgspec.json.Decoder(Object).decode

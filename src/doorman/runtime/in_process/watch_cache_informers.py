@@ -2,20 +2,18 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final
+from typing import Any
 
 from doorman.api.kinds import Kinds
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import InformerCache
-from doorman.client.informers import NOTHING_NEEDED, Listener
+from doorman.client.informers import INFORMER_READER, NOTHING_NEEDED, Listener
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.cache.watch_cache import WatchCache
-from doorman.runtime.components.informer_indexes import COMMON_INDEXERS, indexed_cache
-
-READER: Final = "informer"
+from doorman.runtime.informer_indexes import COMMON_INDEXERS, indexed_cache
 
 
 def newest_of(events: list[StreamEvent]) -> list[StreamEvent]:
@@ -49,7 +47,7 @@ class WatchCacheInformer:
         self._is_stopped = False
         self._loop = asyncio.get_running_loop()
 
-    def listen(self, listener: Listener, reader: str = READER, needed: Sized = NOTHING_NEEDED) -> None:
+    def listen(self, listener: Listener, reader: str = INFORMER_READER, needed: Sized = NOTHING_NEEDED) -> None:
         self._listeners.append((listener, reader, needed))
 
     def forget(self, reader: str) -> None:
@@ -63,8 +61,8 @@ class WatchCacheInformer:
     def start(self) -> None:
         """Fill the cache, tell everybody what is there, follow from here on."""
         collection = self._watch_cache.collection(self._storage)
-        self._stream = collection.follow(Selection(storage=self._storage), None, reader=READER)
-        collection.read(READER, lambda stored: self.cache.put(stored.key, stored.view))
+        self._stream = collection.follow(Selection(storage=self._storage), None, reader=INFORMER_READER)
+        collection.read(INFORMER_READER, lambda stored: self.cache.put(stored.key, stored.view))
         self._stream.on_event(self._soon)
 
     def announce(self, reader: str = "") -> None:
@@ -107,10 +105,10 @@ class WatchCacheInformer:
     def _list_again(self) -> None:
         """The stream has ended: it fell behind, or the watch cache was read again. Tell what is different now."""
         collection = self._watch_cache.collection(self._storage)
-        self._stream = collection.follow(Selection(storage=self._storage), None, reader=READER)
+        self._stream = collection.follow(Selection(storage=self._storage), None, reader=INFORMER_READER)
         for key in [key for key in self.cache.objects if collection.get(key) is None]:
             self._tell(ObjectChange(self.resource, self.cache.remove(key), None))
-        collection.read(READER, self._put)
+        collection.read(INFORMER_READER, self._put)
         self._stream.on_event(self._soon)
 
     def _tell(self, change: ObjectChange, listeners: Sequence[tuple[Listener, str, Sized]] | None = None) -> None:

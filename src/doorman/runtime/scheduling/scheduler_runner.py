@@ -12,15 +12,16 @@ from doorman.api.views.storage.csi import ATTACHMENTS, CSI_DRIVERS, CSI_NODES, S
 from doorman.api.views.storage.persistent_volumes import CLAIMS as VOLUME_CLAIMS
 from doorman.api.views.storage.persistent_volumes import VOLUMES
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
+from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Alarm, Clock, SteadyClock
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
 from doorman.client.actions import Bind, Delete, ObjectReference, Patch, RecordEvent
 from doorman.client.client import Client, Recorder
 from doorman.client.controller_contract import ObjectChange
-from doorman.runtime.components.claim_binder import ClaimBinder
-from doorman.runtime.components.extender_client import ExtenderCaller, ExtenderError
-from doorman.runtime.components.volume_binder import VolumeBinder
+from doorman.runtime.scheduling.claim_binder import ClaimBinder
+from doorman.runtime.scheduling.extender_client import ExtenderCaller, ExtenderError
+from doorman.runtime.scheduling.volume_binder import VolumeBinder
 from doorman.scheduler.claim_states import CLAIM_KINDS
 from doorman.scheduler.extenders.extender import Extender
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, Outcome, Placed, Rejected, Skipped
@@ -291,7 +292,7 @@ class SchedulerRunner:
         """What went wrong, if anything did."""
         preemptor = rejected.pod
         condition = {
-            "type": "DisruptionTarget",
+            "type": DISRUPTION_TARGET,
             "status": "True",
             "reason": "PreemptionByScheduler",
             "message": f"{rejected.profile}: preempting to accommodate a higher priority pod",

@@ -10,7 +10,8 @@ from doorman.api.views.resource.resource_claims import FINALIZER, ResourceClaim
 from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch
-from doorman.runtime.components.claim_binder import ClaimBinder
+from doorman.runtime.scheduling.claim_binder import ClaimBinder
+from doorman.runtime.virtual_time import run_virtual
 from doorman.scheduler.devices.claim_binding import ClaimBinding
 from doorman.scheduler.outcomes import Placed
 from support.claims import a_claim
@@ -127,3 +128,14 @@ def test_nothing_that_comes_before_the_binding_is_waited_for() -> None:
     assert [(type(one).__name__, one.is_waited_for) for one in server.asked] == [
         ("Create", False), ("Patch", False), ("Patch", False), ("Patch", False),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seconds", [pytest.param(30.0, id="short"), pytest.param(1200.0, id="long")])
+def test_pod_waits_for_its_devices_as_long_as_its_profile_says(seconds: float) -> None:
+    clock = ManualClock()
+    began = clock.now()
+    binder = ClaimBinder(Server(a_claim()), clock)  # type: ignore[arg-type]
+    one = placed(ClaimBinding(claim=a_claim(), allocation=ALLOCATION, timeout_seconds=seconds))
+    said = run_virtual(binder.wait_for_devices(one, lambda _key: a_claim()), clock=clock)
+    assert said == 'running PreBind plugin "DynamicResources": device binding timeout: claim=c'
+    assert clock.now() - began == seconds

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.views.meta import moved_with_owners, orphanage_of, owner_uids
+from doorman.api.views.object_indexes import BY_NAMESPACE, BY_ORPHANAGE, BY_OWNER
 from doorman.api.views.pod_indexes import POD_INDEXERS, moved_between
 from doorman.api.views.resource.devices import SLICES
 from doorman.api.views.resource.resource_claims import CLAIMS
@@ -30,8 +31,8 @@ INDEXERS: Final[Mapping[str, Mapping[str, Indexer[Any]]]] = {
     ATTACHMENTS: {BY_ATTACHED_NODE: attached_node_of, BY_ATTACHED_VOLUME: attached_volume_of},
     VOLUMES: VOLUME_INDEXERS,
     VOLUME_CLAIMS: CLAIM_INDEXERS,
-    "replicasets.apps": {"orphan": orphanage_of},
-    "controllerrevisions.apps": {"orphan": orphanage_of},
+    "replicasets.apps": {BY_ORPHANAGE: orphanage_of},
+    "controllerrevisions.apps": {BY_ORPHANAGE: orphanage_of},
     "services": {"address": addresses_of, "selecting": selecting_in},
 }
 """By group resource. Every kind has `namespace` and `owner` besides its own."""
@@ -43,8 +44,8 @@ MOVED: Final[Mapping[str, Callable[[Any, Any], Sequence[str] | None]]] = {
 """The indexes that may tell two versions apart; None: any may. All others ask for nothing but the owners."""
 
 COMMON_INDEXERS: Final[Mapping[str, Indexer[Any]]] = {
-    "namespace": lambda obj: (obj.metadata.namespace,),
-    "owner": owner_uids,
+    BY_NAMESPACE: lambda obj: (obj.metadata.namespace,),
+    BY_OWNER: owner_uids,
 }
 
 

@@ -1,1 +1,0 @@
-"""Components as they run in process: clients, informers, the scheduler's runner, what they measure."""
