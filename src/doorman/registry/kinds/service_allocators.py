@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import SERVICE_CIDRS
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
+from doorman.base.json_types import Document
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
@@ -34,16 +34,16 @@ SERVICES: Final = "services"
 RANGES: Final = SERVICE_CIDRS
 _WITH_PORTS: Final = ("NodePort", "LoadBalancer")
 
-Step = Callable[[], Awaitable[None] | None]
+AllocationStep = Callable[[], Awaitable[None] | None]
 _Spec = dict[str, Any]  # the spec of a service, changed in place
 
 
 class Assigned(msgspec.Struct, frozen=True):
     """What follows from numbers that were given out."""
 
-    undo: Step | None = None
+    undo: AllocationStep | None = None
     """When the service is not stored."""
-    then: Step | None = None
+    then: AllocationStep | None = None
     """When it is: what it had before and has no longer is given back."""
 
 
@@ -93,7 +93,7 @@ class ServiceAllocators:
             (lambda: claims.release(namespace, name, gone)) if gone else None,
         )
 
-    def release(self, storage: str, doc: Document) -> Step | None:
+    def release(self, storage: str, doc: Document) -> AllocationStep | None:
         """What follows when an object is gone."""
         claims = self._claims
         if claims is None or storage != SERVICES:

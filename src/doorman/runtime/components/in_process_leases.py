@@ -1,7 +1,7 @@
 """Leases of leader election, read and written in process."""
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import LEASES, SYSTEM_NAMESPACE
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Update
 from doorman.runtime.api_server import ApiServer
 
