@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorman.api.kinds import Kind, builtin_kinds
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.runtime.settings import Settings

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from doorman.api.kinds import data_file
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.server.codec.protobuf import MAGIC, _class_of, _message_name
 
 Json = Any  # any JSON value

@@ -10,7 +10,8 @@ from typing import Any
 
 from doorman.api.kinds import Kind, type_table
 from doorman.api.machinery.decode_errors import DecodeError
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
+from doorman.base.json_types import Document
 
 DEPTH_MAX = 7
 WORDS = (

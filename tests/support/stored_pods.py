@@ -2,8 +2,8 @@
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes
 from doorman.store.store_contract import Entry
 

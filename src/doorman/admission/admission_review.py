@@ -8,10 +8,10 @@ import msgspec
 
 from doorman.admission.plugin_contract import Attributes, VersionedResource
 from doorman.api.identity import User
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.json_patch import json_patch
 from doorman.api.views.meta import View
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 
 
 class BadAnswer(Exception):
@@ -39,7 +39,7 @@ class _Review(View, frozen=True, kw_only=True):
     response: _Response | None = None
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class AdmissionResponse(msgspec.Struct, frozen=True, kw_only=True):
     """`refusal` is None when the request is let in."""
 
     refusal: ApiError | None = None
@@ -72,7 +72,7 @@ def review_of(attributes: Attributes, uid: str) -> Document:
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
 
 
-def verdict_of(answer: bytes, uid: str, hook: str) -> Verdict:
+def verdict_of(answer: bytes, uid: str, hook: str) -> AdmissionResponse:
     """Raises BadAnswer."""
     try:
         review = msgspec.json.decode(answer, type=_Review)
@@ -89,8 +89,8 @@ def verdict_of(answer: bytes, uid: str, hook: str) -> Verdict:
     if response.uid != uid:
         raise BadAnswer(f'expected response.uid="{uid}", got "{response.uid}"')
     if not response.allowed:
-        return Verdict(refusal=_refusal(response.status, hook), warnings=response.warnings)
-    return Verdict(operations=_operations(response), warnings=response.warnings)
+        return AdmissionResponse(refusal=_refusal(response.status, hook), warnings=response.warnings)
+    return AdmissionResponse(operations=_operations(response), warnings=response.warnings)
 
 
 def patched(doc: Document, operations: list[dict[str, Any]]) -> Document:

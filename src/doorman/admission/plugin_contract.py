@@ -12,9 +12,9 @@ from typing import Any, Final, Protocol, runtime_checkable
 import msgspec
 
 from doorman.api.identity import User
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, GroupResource, forbidden_request
+from doorman.base.json_types import Document
 from doorman.semantics.pods.pod_resources import Amounts
 
 

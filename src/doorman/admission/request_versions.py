@@ -8,7 +8,7 @@ that look the same: nothing is converted then.
 import msgspec
 
 from doorman.admission.plugin_contract import Attributes, VersionedResource
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 
 
 def versioned_attributes(attributes: Attributes, target: VersionedResource) -> Attributes:

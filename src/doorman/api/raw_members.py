@@ -21,13 +21,14 @@ from typing import Any, Final
 import msgspec
 
 from doorman.base.go_format import in_html
+from doorman.base.json_types import Json
 
-Path = tuple[str, ...]
+MemberPath = tuple[str, ...]
 """Names of members; `*` stands for every element of a list."""
 
 _CONFIGURATION: Final = ("devices", "config", "*", "opaque", "parameters")
 
-RAW_MEMBERS: Final[Mapping[str, tuple[Path, ...]]] = {
+RAW_MEMBERS: Final[Mapping[str, tuple[MemberPath, ...]]] = {
     "controllerrevisions.apps": (("data",),),
     "deviceclasses.resource.k8s.io": (("spec", "config", "*", "opaque", "parameters"),),
     "resourceclaims.resource.k8s.io": (
@@ -52,8 +53,7 @@ _decode: Final = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
-Value = Any  # any JSON value
-Change = Callable[[dict[str, Any]], Value]
+MemberChange = Callable[[dict[str, Any]], Json]
 
 
 class RawObject(dict[str, Any]):
@@ -107,7 +107,7 @@ def compact(value: dict[str, Any]) -> dict[str, Any]:
     return raw_object(value, in_html(_SPACE.sub(rb"\1", text_of(value)).decode()).encode())
 
 
-def replaced(storage: str, doc: dict[str, Any], change: Change) -> dict[str, Any]:
+def replaced(storage: str, doc: dict[str, Any], change: MemberChange) -> dict[str, Any]:
     """The document with every raw member changed; what holds them is copied, and nothing else."""
     for path in RAW_MEMBERS.get(storage, ()):
         doc = _replaced(doc, path, change)
@@ -144,7 +144,7 @@ def read_texts(storage: str, doc: dict[str, Any], text: bytes) -> None:
 class RawTexts:
     """Of the raw members of an object, by their values: what a patch has left alone is found again."""
 
-    def __init__(self, storage: str, doc: dict[str, Any], touched: Value = None) -> None:
+    def __init__(self, storage: str, doc: dict[str, Any], touched: Json = None) -> None:
         """`touched` is a merge patch: what it names is written anew, also when that is the same."""
         self._storage = storage
         paths = RAW_MEMBERS.get(storage, ())
@@ -152,7 +152,7 @@ class RawTexts:
         for named in [_encode(value) for path in paths for value in _found(touched, path)]:
             self._known.pop(named, None)
 
-    def after(self, patched: dict[str, Any], untouched: Change) -> dict[str, Any]:
+    def after(self, patched: dict[str, Any], untouched: MemberChange) -> dict[str, Any]:
         """What a patch made of the object: members that it left alone are changed so, others are as Go writes them."""
 
         def change(value: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def as_it_is(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _replaced(value: Value, path: Path, change: Change) -> Value:
+def _replaced(value: Json, path: MemberPath, change: MemberChange) -> Json:
     if not path:
         return change(value) if isinstance(value, dict) else value
     name, rest = path[0], path[1:]
@@ -180,7 +180,7 @@ def _replaced(value: Value, path: Path, change: Change) -> Value:
     return value if new is member else {**value, name: new}
 
 
-def _found(value: Value, path: Path) -> Iterator[dict[str, Any]]:
+def _found(value: Json, path: MemberPath) -> Iterator[dict[str, Any]]:
     if not path:
         if isinstance(value, dict):
             yield value
@@ -191,7 +191,7 @@ def _found(value: Value, path: Path) -> Iterator[dict[str, Any]]:
         yield from _found(value.get(path[0]), path[1:])
 
 
-def _read(value: Value, text: bytes | msgspec.Raw, path: Path) -> Value:
+def _read(value: Json, text: bytes | msgspec.Raw, path: MemberPath) -> Json:
     if not path:
         # A member that occurs twice has been read otherwise by who knows the types.
         is_read = isinstance(value, dict) and _encode(_decode(text)) == _encode(value)
@@ -209,7 +209,7 @@ def _read(value: Value, text: bytes | msgspec.Raw, path: Path) -> Value:
     return value
 
 
-def _with_go_numbers(value: Value) -> Value:
+def _with_go_numbers(value: Json) -> Json:
     """Numbers as Go has them in a map: integers of 64 bits, or floating point."""
     if isinstance(value, dict):
         return {name: _with_go_numbers(member) for name, member in value.items()}

@@ -1,8 +1,8 @@
 """Leases of leader election, read and written over HTTP."""
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import LEASES
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Update
 from doorman.client.http.remote_client import RemoteClient
 

@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.scheme import builtin_scheme
 from doorman.api.views.storage.csi import ATTACHMENTS
 from doorman.api.well_known import KUBE_SCHEDULER
@@ -22,6 +21,7 @@ from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ElectionSettings
 from doorman.attached.serving_port import Check, Configuration, MetricsSource
 from doorman.base.gates import FeatureGates
+from doorman.base.json_types import Document
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.remote_client import RemoteClient

@@ -38,14 +38,14 @@ class FieldError(msgspec.Struct, frozen=True):
         return f"{self.field}: {self.body}"
 
 
-class Json(msgspec.Struct, frozen=True):
+class JsonText(msgspec.Struct, frozen=True):
     """Marks a string that Kubernetes prints as JSON (enumerations) rather than as a Go string."""
 
     value: object
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, Json):
+    if isinstance(value, JsonText):
         return go_json(value.value)
     if isinstance(value, str):
         return quote(value)

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Gate(msgspec.Struct, frozen=True):
+class FeatureGate(msgspec.Struct, frozen=True):
     name: str
     default: bool
     upstream_default: bool
@@ -11,26 +11,26 @@ class Gate(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-GATES: tuple[Gate, ...] = (
-    Gate(
+GATES: tuple[FeatureGate, ...] = (
+    FeatureGate(
         "TaintTolerationComparisonOperators", default=True, upstream_default=False,
         note="operators Gt and Lt in tolerations",
     ),
-    Gate(
+    FeatureGate(
         "NodeControllerLeaseCircuitBreaker", default=True, upstream_default=True,
         note="the stored lease is read before a node is marked Unknown",
     ),
-    Gate(
+    FeatureGate(
         "DRADeviceTaints", default=True, upstream_default=True,
         note="taints of devices keep claims away and evict pods",
     ),
-    Gate(
+    FeatureGate(
         "DRADeviceTaintRules", default=True, upstream_default=True,
         note="DeviceTaintRules taint devices; needs DRADeviceTaints",
     ),
-    Gate("SeparateTaintEvictionController", default=True, upstream_default=True, locked=True),
-    Gate("TaintBasedEvictions", default=True, upstream_default=True, locked=True, note="always on since 1.18"),
-    Gate("TaintNodesByCondition", default=True, upstream_default=True, locked=True, note="always on since 1.17"),
+    FeatureGate("SeparateTaintEvictionController", default=True, upstream_default=True, locked=True),
+    FeatureGate("TaintBasedEvictions", default=True, upstream_default=True, locked=True, note="always on since 1.18"),
+    FeatureGate("TaintNodesByCondition", default=True, upstream_default=True, locked=True, note="always on since 1.17"),
 )  # fmt: skip
 
 

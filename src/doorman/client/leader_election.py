@@ -21,11 +21,11 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import SYSTEM_NAMESPACE
 from doorman.base.clock import Clock, sleep
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_micro_time
+from doorman.base.json_types import Document
 
 JITTER: Final = 1.2
 

@@ -8,13 +8,13 @@ import msgspec
 import yaml
 
 from doorman.lint.ignore_comments import Ignores, annotation_ignores, ignores_of
-from doorman.lint.yaml_positions import Path, Position, PositionedDocument, read_positioned
+from doorman.lint.yaml_positions import Position, PositionedDocument, YamlPath, read_positioned
 from doorman.snapshot.snapshot_format import SnapshotError, from_lines, is_header
 
 GZIP: Final = b"\x1f\x8b"
 _START: Final = Position(1, 1)
 
-Object = Mapping[str, Any]  # an object as JSON
+LintedObject = Mapping[str, Any]  # an object as JSON
 
 
 class Unlintable(ValueError):
@@ -28,11 +28,11 @@ class Unlintable(ValueError):
 class LintDocument(msgspec.Struct, frozen=True, kw_only=True):
     """One object."""
 
-    value: Object
+    value: LintedObject
     source: str
     """The file; empty for objects of a cluster."""
     ignores: Ignores = Ignores()
-    at: Path = ()
+    at: YamlPath = ()
     """Where the object is in its document: objects of a List are further in."""
     document: PositionedDocument | None = None
 
@@ -62,7 +62,7 @@ class LintDocument(msgspec.Struct, frozen=True, kw_only=True):
         space = self.metadata.get("namespace")
         return f"{self.kind} {space}/{self.name}" if space else f"{self.kind} {self.name}"
 
-    def position(self, path: Path) -> Position:
+    def position(self, path: YamlPath) -> Position:
         return _START if self.document is None else self.document.position((*self.at, *path))
 
 
@@ -97,7 +97,7 @@ def read_documents(content: bytes, source: str) -> list[LintDocument]:
         raise Unlintable(f"{source} is nested too deeply", "is it a manifest?") from error
 
 
-def cluster_documents(objects: Iterable[Object]) -> list[LintDocument]:
+def cluster_documents(objects: Iterable[LintedObject]) -> list[LintDocument]:
     """Objects that come from a cluster and have no lines."""
     return [LintDocument(value=one, source="", ignores=annotation_ignores(one)) for one in objects]
 

@@ -7,7 +7,7 @@ import msgspec
 
 from doorman.lint.lint_documents import LintDocument
 from doorman.lint.surroundings import Surroundings
-from doorman.lint.yaml_positions import Path
+from doorman.lint.yaml_positions import YamlPath
 
 
 class Severity(StrEnum):
@@ -20,11 +20,11 @@ class Severity(StrEnum):
 class Problem(msgspec.Struct, frozen=True):
     """What a rule found in a document."""
 
-    path: Path
+    path: YamlPath
     message: str
 
 
-Check = Callable[[LintDocument, Surroundings], Iterable[Problem]]
+LintCheck = Callable[[LintDocument, Surroundings], Iterable[Problem]]
 
 
 class LintRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class LintRule(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     why: str
     fix: str
-    check: Check
+    check: LintCheck
     severity: Severity = Severity.WARNING
     needs_nodes: bool = False
     """It finds nothing unless nodes are known: from a cluster, a snapshot or Node manifests."""

@@ -8,9 +8,9 @@ import msgspec
 from doorman.api.taints import Taint, Toleration
 from doorman.api.views.pods import PodSpec
 from doorman.lint.lint_documents import LintDocument, mapping, sequence
-from doorman.lint.yaml_positions import Path
+from doorman.lint.yaml_positions import YamlPath
 
-_PLACES: Final[Mapping[str, Path]] = {
+_PLACES: Final[Mapping[str, YamlPath]] = {
     "Pod": (),
     "PodTemplate": ("template",),
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
@@ -25,7 +25,7 @@ class LintedToleration(msgspec.Struct, frozen=True):
     """One toleration of a template: where it is, what was written, and what it means."""
 
     index: int
-    path: Path
+    path: YamlPath
     written: Mapping[str, Any]
     meant: Toleration
 
@@ -34,7 +34,7 @@ class LintedTemplate(msgspec.Struct, frozen=True, kw_only=True):
     """Pods as an object describes them."""
 
     document: LintDocument
-    path: Path
+    path: YamlPath
     """Of the pod's spec."""
     spec: Mapping[str, Any]
     labels: Mapping[str, str]

@@ -11,7 +11,7 @@ import yaml
 
 from doorman.server.codec.yaml_bodies import YamlError, plain_scalar
 
-Path = tuple[str | int, ...]
+YamlPath = tuple[str | int, ...]
 """Members and indexes from the document's root on."""
 
 _BASE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where there is one
@@ -62,7 +62,7 @@ class PositionedDocument:
     def last_line(self) -> int:
         return self._root.end_mark.line + 1
 
-    def position(self, path: Path) -> Position:
+    def position(self, path: YamlPath) -> Position:
         """Of the member's key or the list's element; of the nearest that is there when the path leads further."""
         node, mark = self._root, self._root.start_mark
         for step in path:

@@ -4,24 +4,23 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from doorman.base.json_types import Document
 from doorman.nodes.node_annotations import CONDITIONS, SHUTDOWN, SILENT, parse_shutdown_periods
 from doorman.nodes.status.simulated_health import ScriptError, parse_conditions
-
-Body = dict[str, Any]  # a merge patch, as JSON
 
 NONE: Final[Mapping[str, str]] = {}
 
 PRESSURES: Final = {"memory": "MemoryPressure", "disk": "DiskPressure", "pid": "PIDPressure"}
 
 
-def cut_off() -> Body:
+def cut_off() -> Document:
     """Neither status nor lease nor pods: the kubelet is dead, or the network is."""
     return _annotate({SILENT: "true"})
 
 
-def not_ready(annotations: Mapping[str, str] = NONE) -> Body:
+def not_ready(annotations: Mapping[str, str] = NONE) -> Document:
     """The kubelet lives and says that it is not ready, besides what it was told to say by `annotations`.
 
     >>> not_ready({"doorman.dev/conditions": "DiskPressure=True"})
@@ -30,12 +29,12 @@ def not_ready(annotations: Mapping[str, str] = NONE) -> Body:
     return _conditions({**_said(annotations), "Ready": "False"})
 
 
-def recover() -> Body:
+def recover() -> Document:
     """Everything that was ordered is over."""
     return _annotate({SILENT: None, CONDITIONS: None, SHUTDOWN: None})
 
 
-def shut_down(grace: str, critical: str) -> Body:
+def shut_down(grace: str, critical: str) -> Document:
     """Shut down gracefully. Raises ValueError when the times make no sense.
 
     >>> shut_down("30s", "10s")
@@ -46,7 +45,7 @@ def shut_down(grace: str, critical: str) -> Body:
     return _annotate({SHUTDOWN: text})
 
 
-def pressure(kinds: Sequence[str], annotations: Mapping[str, str] = NONE) -> Body:
+def pressure(kinds: Sequence[str], annotations: Mapping[str, str] = NONE) -> Document:
     """Short of `memory`, `disk` or `pid`; of none of them when the list is empty. Raises KeyError for others.
 
     >>> pressure(["memory"], {"doorman.dev/conditions": "DiskPressure=True,Ready=False"})
@@ -56,7 +55,7 @@ def pressure(kinds: Sequence[str], annotations: Mapping[str, str] = NONE) -> Bod
     return _conditions({**others, **{PRESSURES[kind]: "True" for kind in kinds}})
 
 
-def conditions(text: str) -> Body:
+def conditions(text: str) -> Document:
     """Any conditions, such as `Ready=False,NetworkUnavailable=True`. Raises ScriptError when they make no sense."""
     parse_conditions(text)
     return _annotate({CONDITIONS: text or None})
@@ -70,9 +69,9 @@ def _said(annotations: Mapping[str, str]) -> Mapping[str, str]:
         return {}
 
 
-def _conditions(wanted: Mapping[str, str]) -> Body:
+def _conditions(wanted: Mapping[str, str]) -> Document:
     return _annotate({CONDITIONS: ",".join(f"{kind}={status}" for kind, status in wanted.items()) or None})
 
 
-def _annotate(annotations: dict[str, str | None]) -> Body:
+def _annotate(annotations: dict[str, str | None]) -> Document:
     return {"metadata": {"annotations": annotations}}

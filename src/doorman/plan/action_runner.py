@@ -7,7 +7,6 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.taints import Taint
 from doorman.api.views.meta import controller_of
 from doorman.api.views.nodes import Node
@@ -17,6 +16,7 @@ from doorman.api.well_known import MIRROR_POD_ANNOTATION
 from doorman.base.clock import Clock
 from doorman.base.durations import format_duration
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Patch, PatchType
 from doorman.nodes.node_annotations import SILENT
 from doorman.nodes.node_commands import cut_off

@@ -13,7 +13,7 @@ import msgspec
 from doorman.base.instants import to_time
 from doorman.plan.failover import Failover, FailoverReport, failovers
 from doorman.plan.plan_actions import LoseNodes, NodeChoice, PlanError, Step, chosen_nodes
-from doorman.plan.plan_options import PlanOptions, Progress
+from doorman.plan.plan_options import PlanOptions, PlanProgress
 from doorman.plan.planner import plan
 from doorman.plan.snapshot_index import SnapshotIndex
 from doorman.runtime.settings import Settings
@@ -40,7 +40,7 @@ def failover(
     request: FailoverRequest,
     options: PlanOptions,
     *,
-    progress: Progress = lambda _what, _share: None,
+    progress: PlanProgress = lambda _what, _share: None,
 ) -> FailoverReport:
     """Raises `PlanError` and `SnapshotError`."""
     index = SnapshotIndex(snapshot)

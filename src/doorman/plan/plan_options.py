@@ -9,7 +9,7 @@ from doorman.runtime.settings import Settings
 
 HORIZON_SECONDS: Final = 3600.0
 
-Progress = Callable[[str, float], None]
+PlanProgress = Callable[[str, float], None]
 """Told what is being done, and how much of it is done, from 0 to 1."""
 
 

@@ -19,9 +19,9 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import FILES_API_VERSION
 from doorman.base.durations import parse_duration
+from doorman.base.json_types import Document
 from doorman.plan.plan_actions import (
     ApplyObjects,
     DrainNodes,

@@ -15,7 +15,7 @@ from doorman.base.clock import ManualClock
 from doorman.plan.action_runner import ActionRunner, words
 from doorman.plan.cluster_copy import ClusterCopy
 from doorman.plan.plan_actions import ApplyObjects, PlanError, Step
-from doorman.plan.plan_options import PlanOptions, Progress
+from doorman.plan.plan_options import PlanOptions, PlanProgress
 from doorman.plan.plan_result import Plan
 from doorman.plan.trails.cluster_trail import ClusterTrail
 from doorman.runtime.virtual_time import run_virtual
@@ -58,7 +58,7 @@ def plan(
     steps: Sequence[Step],
     options: PlanOptions | None = None,
     *,
-    progress: Progress = lambda _what, _share: None,
+    progress: PlanProgress = lambda _what, _share: None,
 ) -> Plan:
     """What happens when these steps are done; without any, what happens anyway.
 
@@ -100,7 +100,7 @@ class _Run:
     """One plan being made."""
 
     def __init__(
-        self, found: Restored, steps: Sequence[Step], options: PlanOptions, progress: Progress, *, redacts: bool
+        self, found: Restored, steps: Sequence[Step], options: PlanOptions, progress: PlanProgress, *, redacts: bool
     ) -> None:
         self._found = found
         self._steps = list(steps)

@@ -8,10 +8,11 @@ import msgspec
 from doorman.api.kinds import Kind, builtin_kinds, go_package
 from doorman.api.machinery.conversion import to_stored
 from doorman.api.machinery.decode_errors import DecodeError
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.errors import bad_request
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 
 SCHEME: Final = '"pkg/api/legacyscheme/scheme.go:30"'
 """Where Kubernetes declares its table of types: its messages say so."""

@@ -9,7 +9,6 @@ from typing import Final
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.views.apiextensions import CLEANUP_FINALIZER
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.well_known import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
@@ -25,6 +24,7 @@ from doorman.base.errors import (
     not_supported,
 )
 from doorman.base.instants import from_time, to_time
+from doorman.base.json_types import Document
 
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 

@@ -5,12 +5,13 @@ Built-in kinds have theirs in tables; a custom kind's are in the schema of its d
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.decode_errors import DecodeError
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults
 from doorman.api.patch.managed_fields import ManagedFields, Manager
 from doorman.base.bounds import CEL_COST_MAX, MADE_BYTES_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import internal, invalid_object, no_such_resource
+from doorman.base.json_types import Document
 from doorman.registry.kinds.disabled_pod_fields import drop_disabled_fields
 from doorman.registry.kinds.pod_strategy import settle_addresses
 from doorman.registry.object_size import too_large_to_store

@@ -1,10 +1,10 @@
 """Who an object is: its name and namespace against those of the request, and owners that are named twice."""
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.storage_keys import storage_key
 from doorman.base.errors import ApiError, GroupResource, bad_request, conflict, invalid, invalid_object, stale
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.registry.write_target import WriteTarget
 
 _TWICE = (

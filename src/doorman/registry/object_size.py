@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.base.bounds import SENT_BYTES_MAX, STORED_BYTES_MAX
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import to_kept_bytes
 
 _decode: Final = msgspec.json.Decoder().decode

@@ -1,6 +1,5 @@
 """Patches and applied configurations: from what was sent to a function on the stored document."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
 from doorman.api.machinery.decode_errors import DecodeError, json_type
 from doorman.api.machinery.map_conversion import conversion_fault, converted
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_paths import FieldWalker, KeylessError
 from doorman.api.patch.json_patch import in_order, json_patch, merge_patch, operation_faults
 from doorman.api.patch.managed_fields import Manager
@@ -23,6 +22,7 @@ from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
+from doorman.base.json_types import Document, Transform
 from doorman.registry.clean_documents import SCHEME, Body, kind_mismatch
 from doorman.registry.strategies import strategy_of
 
@@ -31,8 +31,6 @@ STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 _INTERNAL: Final = 'the internal version of group "{}" in scheme {}'
-
-Transform = Callable[[Document], Document]
 
 
 class PatchBody(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ import msgspec
 
 from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.api.machinery.label_selectors import selector_or_nothing
-from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import LabelSelector, to_view
 from doorman.api.views.pods import Pod
 from doorman.api.well_known import DISRUPTION_TARGET
@@ -21,6 +20,7 @@ from doorman.base.errors import (
     too_many_requests,
 )
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller

@@ -16,12 +16,12 @@ import msgspec
 
 from doorman.admission.plugin_contract import Attributes, ClusterReader, Operation
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.raw_members import RAW_MEMBERS, to_written
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, invalid_object
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.base.loop_turns import in_turn
 from doorman.registry.admission.admission_phases import AdmissionPhases
 from doorman.registry.admission.admission_reader import AdmissionReader

@@ -15,12 +15,13 @@ from doorman.admission.chain import Chain
 from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.raw_members import to_written
 from doorman.api.well_known import PODS, SERVICES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
 from doorman.base.generated_names import NameGenerator
+from doorman.base.json_types import Document, Transform
 from doorman.base.loop_turns import in_turn
 from doorman.registry.admission.admission_phases import AdmissionPhases
 from doorman.registry.admission.admission_reader import AdmissionReader
@@ -60,9 +61,6 @@ from doorman.registry.write_target import WriteTarget
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store
 
 NAME_TRIES_MAX: Final = 8
-
-Transform = Callable[[Document], Document]
-"""From the stored document to the wished one. It may share members with it, and does not change them."""
 
 
 class UpdateResult(msgspec.Struct, frozen=True):

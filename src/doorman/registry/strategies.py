@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.well_known import JOBS, LIMIT_RANGES, TEMPLATE_GENERATION_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.kinds import resource_strategy
 from doorman.registry.kinds.job_strategy import forget_selector, generate_selector
 from doorman.registry.kinds.pod_strategy import create_pod, ephemeral_containers, pod_status, resize, update_pod

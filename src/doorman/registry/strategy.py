@@ -10,8 +10,8 @@ from typing import Final, Protocol
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.registry.commit import FollowUp
 
 Prepare = Callable[[Kind, Document, Instant], None]

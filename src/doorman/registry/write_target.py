@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 
 
 class SubresourceObject(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,13 +13,13 @@ from doorman.admission.plugin_contract import VersionedResource
 from doorman.admission.policies.mutating_policies import MutatingPolicies
 from doorman.admission.webhooks.webhook_dispatch import Webhooks
 from doorman.api.identity import AUTHENTICATED, MASTERS, User
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.server_side_apply import Applier
 from doorman.api.scheme import Scheme, builtin_scheme
 from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP, SERVICES
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
+from doorman.base.json_types import Document
 from doorman.base.reader_faults import ReaderFaults
 from doorman.client.webhooks.webhook_client import WebhookCaller
 from doorman.registry.cache.stored_object import Unreadable
@@ -58,7 +58,7 @@ from doorman.server.auth.service_account_tokens import ServiceAccountTokens
 from doorman.server.auth_services import AuthServices
 from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.handlers import Compute
-from doorman.server.health_checks import Check, HealthChecks
+from doorman.server.health_checks import HealthCheck, HealthChecks
 from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
 from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
@@ -257,7 +257,7 @@ class ApiServer:
 
     def _health(self, faults: ReaderFaults) -> HealthChecks:
         etcd, store = self._settings.etcd, self._store
-        checks: dict[str, Check] = {"ping": lambda: True, "log": lambda: True, "etcd": store.answers}
+        checks: dict[str, HealthCheck] = {"ping": lambda: True, "log": lambda: True, "etcd": store.answers}
         if etcd is not None:
             checks["etcd"] = lambda: store.answers(etcd.healthcheck_seconds)
             checks["etcd-readiness"] = lambda: store.answers(etcd.readycheck_seconds)

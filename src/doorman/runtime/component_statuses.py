@@ -3,8 +3,8 @@
 from typing import Final
 
 from doorman.api.kinds import Kinds
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import not_found
+from doorman.base.json_types import Document
 
 RESOURCE: Final = "componentstatuses"
 NAMES: Final = ("controller-manager", "etcd-0", "scheduler")

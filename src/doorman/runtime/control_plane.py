@@ -12,13 +12,13 @@ from typing import Final, TypeGuard, TypeVar, assert_never
 
 from doorman.admission.plugins.quota_admission import total_in_scope
 from doorman.api.identity import MASTERS
-from doorman.api.machinery.schema import Document
 from doorman.api.scheme import Scheme
 from doorman.api.views.meta import Object
 from doorman.api.views.storage.volume_classes import STORAGE_CLASSES
 from doorman.api.well_known import API_SERVER_USER, CLOCK_PATH, KUBE_CONTROLLER_MANAGER
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Create
 from doorman.client.client import Client, Recorder, Renewer
 from doorman.client.controller_runner import ControllerRunner

@@ -6,11 +6,11 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.kinds import Kinds
-from doorman.api.machinery.schema import Document
 from doorman.api.views.coordination import Lease
 from doorman.api.views.meta import Object
 from doorman.api.well_known import LEASES
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.client.informer_cache import ListerOf
 from doorman.client.informers import Informers
 from doorman.controllers.autoscaling.scale_targets import CustomScales

@@ -6,8 +6,8 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, RBAC_GROUP
+from doorman.base.json_types import Document
 from doorman.server.auth.escalation import EscalationGuard
 from doorman.server.auth.openid_discovery import OpenIdDiscovery
 from doorman.server.subresources.certificate_requests import CertificateRequests

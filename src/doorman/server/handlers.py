@@ -8,7 +8,6 @@ import msgspec
 
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.managed_fields import Manager
 from doorman.base.clock import Clock
 from doorman.base.errors import (
@@ -17,6 +16,7 @@ from doorman.base.errors import (
     method_not_allowed,
     no_such_resource,
 )
+from doorman.base.json_types import Document, Transform
 from doorman.base.loop_turns import in_turn
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
@@ -25,11 +25,11 @@ from doorman.registry.kinds.scale import SCALE, applied_replicas, check_scale, s
 from doorman.registry.object_identity import check_name, check_place, drop_repeated_owners, settle_namespace
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, tell_duplicates, transform_of
 from doorman.registry.pod_operations import PodOperations
-from doorman.registry.registry import Registry, Transform
+from doorman.registry.registry import Registry
 from doorman.registry.write_target import WriteTarget
 from doorman.server.auth_services import ACCESS_GROUPS, AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
-from doorman.server.codec.list_bodies import Page
+from doorman.server.codec.list_bodies import ListPage
 from doorman.server.codec.patch_bodies import read_patch
 from doorman.server.codec.rendering import Renderer
 from doorman.server.listing import is_selected, list_page, parse_list_options, parse_revision, parse_selection, too_new
@@ -129,7 +129,7 @@ class ResourceHandlers:
             (stored,) = await self._registry.versions.shown(kind, [stored])
         return renderer.one(kind, stored, status=status)
 
-    async def _page(self, kind: Kind, page: Page, renderer: Renderer) -> Response:
+    async def _page(self, kind: Kind, page: ListPage, renderer: Renderer) -> Response:
         if kind.is_custom:
             page = msgspec.structs.replace(page, items=await self._registry.versions.shown(kind, page.items))
         return renderer.page(kind, page)

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from doorman.base.reader_faults import ReaderFaults, SetAside
 from doorman.server.request import Request, Response
 
-Check = Callable[[], bool | Awaitable[bool]]
+HealthCheck = Callable[[], bool | Awaitable[bool]]
 
 
 class HealthChecks:
     def __init__(
-        self, checks: Mapping[str, Check], faults: ReaderFaults | None = None, *, ready_only: Collection[str] = ()
+        self, checks: Mapping[str, HealthCheck], faults: ReaderFaults | None = None, *, ready_only: Collection[str] = ()
     ) -> None:
         """`ready_only`: checks that say whether it is ready, and not whether it lives."""
         self._checks = dict(checks)
@@ -52,7 +52,7 @@ class HealthChecks:
         return _text("\n".join(lines) + "\n", is_well)
 
 
-async def _is_well(check: Check) -> bool:
+async def _is_well(check: HealthCheck) -> bool:
     found = check()
     return found if isinstance(found, bool) else await found
 

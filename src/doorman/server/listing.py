@@ -10,7 +10,6 @@ from doorman.api.kinds import Kind
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.field_selectors import FieldSelectorError, parse_field_selector, resolve_terms
 from doorman.api.machinery.label_selectors import parse_selector
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import META_V1
 from doorman.base.errors import (
     ApiError,
@@ -23,12 +22,13 @@ from doorman.base.errors import (
     not_supported,
     timeout,
 )
+from doorman.base.json_types import Document
 from doorman.base.loop_turns import Turn
 from doorman.registry.cache.collection import Collection, TooOld
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.registry import Registry
-from doorman.server.codec.list_bodies import Page
+from doorman.server.codec.list_bodies import ListPage
 from doorman.server.codec.request_bodies import read_json
 from doorman.server.request import Query
 
@@ -151,7 +151,7 @@ def too_new(revision: int, current: int) -> ApiError:
     return timeout(f"Too large resource version: {revision}, current: {current}", retry_after_seconds=1, causes=causes)
 
 
-async def list_page(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+async def list_page(registry: Registry, kind: Kind, options: ListOptions) -> ListPage:
     """One page. A revision in the future is refused at once: this server is always at the newest."""
     collection = registry.collection(kind)
     current = registry.cache.revision
@@ -172,7 +172,7 @@ async def list_page(registry: Registry, kind: Kind, options: ListOptions) -> Pag
 
 async def _newest_page(
     registry: Registry, collection: Collection, selection: Selection, limit: int, *, after: str = ""
-) -> Page:
+) -> ListPage:
     """As things are now, or, where reading takes turns in which more happens than is remembered, a little later."""
     while True:
         try:
@@ -181,7 +181,7 @@ async def _newest_page(
             continue
 
 
-async def _continued(registry: Registry, kind: Kind, options: ListOptions) -> Page:
+async def _continued(registry: Registry, kind: Kind, options: ListOptions) -> ListPage:
     token = _read_token(options.continue_token)
     if options.resource_version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
@@ -209,7 +209,7 @@ async def _page(
     *,
     at_revision: int | None = None,
     after: str = "",
-) -> Page:
+) -> ListPage:
     """Raises `TooOld`. A page costs what is looked at for it, from where the last one ended; if that is much, others
     have their turn meanwhile, and the page goes on as if nothing had changed.
     """
@@ -227,10 +227,10 @@ async def _page(
                 await turn.next()
                 break
     if not limit or len(items) <= limit:
-        return Page(items=items, revision=revision)
+        return ListPage(items=items, revision=revision)
     del items[limit:]
     key = items[-1].key
-    return Page(
+    return ListPage(
         items=items,
         revision=revision,
         continue_token=_write_token(revision, key),

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.snapshot.redaction import redacted
 from doorman.snapshot.references import References

@@ -9,10 +9,10 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.kinds import Kind, builtin_kinds
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import KUBERNETES_VERSION, LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.command_line.http_client import HttpClient
 from doorman.snapshot.redaction import redacted
 from doorman.snapshot.references import References

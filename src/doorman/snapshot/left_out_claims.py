@@ -5,14 +5,12 @@ the volume can be used: one stands in that can be used from all of them.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.volume_annotations import BIND_COMPLETED
+from doorman.base.json_types import Document
 
 PREFIX: Final = "left-out-"
-
-Json = dict[str, Any]  # a part of a manifest
 
 
 class LeftOutClaims:
@@ -80,4 +78,4 @@ def _volume(name: str, claim_key: str, claim_uid: str) -> Document:
     }  # fmt: skip
 
 
-_MODES: Final[Json] = {"accessModes": ["ReadWriteOnce"]}
+_MODES: Final[Document] = {"accessModes": ["ReadWriteOnce"]}

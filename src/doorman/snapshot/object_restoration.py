@@ -10,11 +10,12 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.kinds import Kind, type_table
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.well_known import KUBELET, LEASES, NODE_LEASE_NAMESPACE
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_micro_time, to_time
+from doorman.base.json_types import Document
 from doorman.nodes.node_annotations import CONDITIONS, SILENT, SIMULATED
 from doorman.nodes.status.simulated_health import CONDITION_TYPES
 from doorman.registry.cache.stored_object import to_kept_bytes

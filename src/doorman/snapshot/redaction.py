@@ -6,7 +6,7 @@ Templates and the revisions made of them are treated alike, so that no workload 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 
 CONTAINER_MEMBERS: Final = frozenset(
     ("env", "envFrom", "args", "command", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe")

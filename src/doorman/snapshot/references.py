@@ -7,7 +7,7 @@ or its node. In the cluster itself that happens for a moment; in a file it means
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.snapshot.snapshot_format import SnapshotError, name_of
 from doorman.snapshot.snapshot_kinds import kind_of
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
+from doorman.base.json_types import Document
 from doorman.snapshot.snapshot_format import Snapshot, SnapshotError, from_lines, is_header, snapshot_of, to_lines
 from doorman.snapshot.snapshot_kinds import is_wanted, kind_of
 

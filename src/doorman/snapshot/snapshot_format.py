@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import FILES_API_VERSION, KUBERNETES_VERSION
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_micro_time
+from doorman.base.json_types import Document
 
 KIND: Final = "Snapshot"
 VERSION: Final = 1

@@ -12,6 +12,7 @@ import msgspec
 from doorman.base.clock import VIRTUAL_START
 from doorman.base.durations import format_duration, parse_duration
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.command_line.manifests import ManifestError, apply_manifest, parse_manifests
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, find_resource
 from doorman.client.command_line.taint_patch import changed_taints, patch_taints
@@ -28,8 +29,6 @@ from doorman.testing.pipeline_client import PipelineClient
 from doorman.testing.planned_steps import planned_steps
 from doorman.testing.wait_conditions import parse_wait
 
-Document = dict[str, Any]
-"""An object as Kubernetes' JSON."""
 Manifests = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 """A file, a folder, a text, an object or several."""
 Span = str | float

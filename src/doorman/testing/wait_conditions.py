@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-Document = dict[str, Any]  # an object as JSON
+from doorman.base.json_types import Document
+
 Holds = Callable[[Document | None], bool]
 """Of an object; None: it is not there."""
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError
+from doorman.base.json_types import Document
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,15 +20,15 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The version of the API it was written through."""
 
 
-Create = Callable[[Document, Context], list[FieldError]]
-Update = Callable[[Document, Document, Context], list[FieldError]]
+CreateValidator = Callable[[Document, Context], list[FieldError]]
+UpdateValidator = Callable[[Document, Document, Context], list[FieldError]]
 
 
 class Validator(msgspec.Struct, frozen=True, kw_only=True):
     """How one kind is checked. `create(doc, context)`; `update(new, old, context)`."""
 
-    create: Create
-    update: Update
+    create: CreateValidator
+    update: UpdateValidator
 
 
 def distinct(errors: Iterable[FieldError]) -> list[FieldError]:

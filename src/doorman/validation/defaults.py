@@ -4,8 +4,8 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import RBAC_GROUP
+from doorman.base.json_types import Document
 from doorman.validation.apiextensions.custom_resource_definition import default_definition
 from doorman.validation.apps.workload_defaults import (
     default_cron_job,

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
-from doorman.validation.context import Context, Create, Update, Validator, distinct
+from doorman.validation.context import Context, CreateValidator, UpdateValidator, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, NameFaults, validate_metadata, validate_metadata_update
 
 Part = Mapping[str, Any]
 """A part of a document."""
 SpecErrors = Callable[[Document], list[FieldError]]
-Change = Callable[[Document, Document], list[FieldError]]
+UpdateErrors = Callable[[Document, Document], list[FieldError]]
 
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 POSITIVE: Final = "must be greater than zero"
@@ -90,8 +90,8 @@ def validator(
     spec: SpecErrors,
     *,
     names: NameFaults = subdomain_faults,
-    change: Change | None = None,
-    status: Change | None = None,
+    change: UpdateErrors | None = None,
+    status: UpdateErrors | None = None,
     again: bool = True,
 ) -> Validator:
     """The usual shape: metadata and spec on create; on update also what may not change.
@@ -113,7 +113,7 @@ def validator(
     return Validator(create=create, update=update)
 
 
-def updating(create: Create, change: Update) -> Validator:
+def updating(create: CreateValidator, change: UpdateValidator) -> Validator:
     return Validator(create=create, update=change)
 
 

@@ -6,9 +6,9 @@ Documents come here after the server has filled in what it owns (namespace, uid,
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, FieldErrorType, invalid, required, too_long
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import (
     label_value_faults,
     path_segment_faults,

@@ -4,9 +4,9 @@ import base64
 import re
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import INGRESS_CLASS_ANNOTATION
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
 from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.metadata import STANDARD_FINALIZERS

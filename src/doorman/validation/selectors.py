@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
-from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, duplicate, forbidden, invalid, not_supported, required
 from doorman.semantics.name_syntax import dns_label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import label_errors
 
@@ -56,7 +56,7 @@ def _label_requirement_errors(requirement: Mapping[str, Any], path: str) -> list
         if values:
             errors.append(forbidden(f"{path}.values", _NO_VALUES_FOR_EXISTS))
     else:
-        errors.append(invalid(f"{path}.operator", Json(operator), "not a valid selector operator"))
+        errors.append(invalid(f"{path}.operator", JsonText(operator), "not a valid selector operator"))
     key = requirement.get("key", "")
     errors.extend(invalid(f"{path}.key", key, fault) for fault in qualified_name_faults(key))
     for index, value in enumerate(values):
@@ -123,7 +123,7 @@ def _node_requirement_errors(requirement: Mapping[str, Any], path: str, *, any_v
             if len(values) != 1:
                 errors.append(required(f"{path}.values", _ONE_VALUE_FOR_COMPARISON))
         case _:
-            errors.append(invalid(f"{path}.operator", Json(operator), "not a valid selector operator"))
+            errors.append(invalid(f"{path}.operator", JsonText(operator), "not a valid selector operator"))
     key = requirement.get("key", "")
     errors.extend(invalid(f"{path}.key", key, fault) for fault in qualified_name_faults(key))
     for index, value in enumerate(() if any_value else values):
@@ -138,7 +138,7 @@ def _node_field_errors(requirement: Mapping[str, Any], path: str) -> list[FieldE
         if len(values) != 1:
             errors.append(required(f"{path}.values", _ONE_VALUE_FOR_FIELD))
     else:
-        errors.append(invalid(f"{path}.operator", Json(operator), "not a valid selector operator"))
+        errors.append(invalid(f"{path}.operator", JsonText(operator), "not a valid selector operator"))
     key = requirement.get("key", "")
     if key != "metadata.name":
         errors.append(invalid(f"{path}.key", key, "not a valid field selector key"))
@@ -235,7 +235,7 @@ def _spread_errors(constraint: Mapping[str, Any], path: str, *, comes_again: boo
         errors.append(required(f"{path}.topologyKey", "can not be empty"))
     action = constraint.get("whenUnsatisfiable", "")
     if action not in ("DoNotSchedule", "ScheduleAnyway"):
-        errors.append(not_supported(f"{path}.whenUnsatisfiable", Json(action), ("DoNotSchedule", "ScheduleAnyway")))
+        errors.append(not_supported(f"{path}.whenUnsatisfiable", JsonText(action), ("DoNotSchedule", "ScheduleAnyway")))
     if comes_again:
         errors.append(duplicate(f"{path}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
     domains = constraint.get("minDomains")
@@ -248,7 +248,7 @@ def _spread_errors(constraint: Mapping[str, Any], path: str, *, comes_again: boo
     for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         policy = constraint.get(field)
         if policy is not None and policy not in ("Honor", "Ignore"):
-            errors.append(not_supported(f"{path}.{field}", Json(policy), ("Honor", "Ignore")))
+            errors.append(not_supported(f"{path}.{field}", JsonText(policy), ("Honor", "Ignore")))
     errors.extend(_label_key_errors(constraint, path))
     errors.extend(label_selector_errors(constraint.get("labelSelector"), f"{path}.labelSelector"))
     return errors

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import cidr_warnings, ip_warnings
 from doorman.validation import object_warnings
 from doorman.validation.apiextensions.definition_warnings import definition_warnings

@@ -9,7 +9,7 @@ import pytest
 from doorman.admission.plugin_contract import Attributes, Docs, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import builtin_kinds
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.semantics.pods.pod_resources import Amounts
 
 

@@ -14,7 +14,7 @@ from doorman.admission.plugin_contract import (
     requested_name,
 )
 from doorman.api.identity import ADMIN
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 
 
 def request(name: str = "", obj: Document | None = None, group: str = "") -> Attributes:

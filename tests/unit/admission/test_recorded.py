@@ -20,11 +20,12 @@ from doorman.admission.plugin_contract import Attributes, Docs, Operation, Weigh
 from doorman.api.identity import ADMIN, User
 from doorman.api.kinds import Kind, builtin_kinds, type_table
 from doorman.api.machinery.decode_errors import DecodeError
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.well_known import JOBS
 from doorman.base.errors import ApiError, already_exists, bad_request, invalid_object, not_found
+from doorman.base.json_types import Document
 from doorman.registry.kinds.job_strategy import generate_selector
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.semantics.pods.qos import qos_class

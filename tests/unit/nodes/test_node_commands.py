@@ -2,7 +2,8 @@
 
 import pytest
 
-from doorman.nodes.node_commands import Body, conditions, cut_off, not_ready, pressure, recover
+from doorman.base.json_types import Document
+from doorman.nodes.node_commands import conditions, cut_off, not_ready, pressure, recover
 from doorman.nodes.status.simulated_health import ScriptError, health_at
 
 
@@ -34,7 +35,7 @@ from doorman.nodes.status.simulated_health import ScriptError, health_at
         pytest.param(recover(), False, {}, id="recover"),
     ],
 )
-def test_order_is_obeyed(order: Body, silent: bool, reported: dict[str, str]) -> None:
+def test_order_is_obeyed(order: Document, silent: bool, reported: dict[str, str]) -> None:
     annotations = {key: value for key, value in order["metadata"]["annotations"].items() if value is not None}
     health = health_at(annotations, 0.0, 1.0)
     assert (health.silent, health.conditions, health.error) == (silent, reported, "")

@@ -27,11 +27,11 @@ TEMPLATES: Final = f"resourceclaimtemplates.{GROUP}"
 ADMIN_LABEL: Final = "resource.kubernetes.io/admin-access"
 _NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 
-Part = Mapping[str, Any]  # a part of a document
+ClaimPart = Mapping[str, Any]  # a part of a document
 RightsLookup = Callable[[User, AuthorizerQuestion], AuthorizerAnswer]
 
 
-def decide_admin_request(spec: Part, labels: Mapping[str, str]) -> list[FieldError]:
+def decide_admin_request(spec: ClaimPart, labels: Mapping[str, str]) -> list[FieldError]:
     """Of the spec of a claim. Alternatives cannot ask for it."""
     for index, request in enumerate((spec.get("devices") or {}).get("requests") or ()):
         if (request.get("exactly") or {}).get("adminAccess"):
@@ -39,7 +39,7 @@ def decide_admin_request(spec: Part, labels: Mapping[str, str]) -> list[FieldErr
     return []
 
 
-def decide_admin_status(status: Part, old: Part, labels: Mapping[str, str]) -> list[FieldError]:
+def decide_admin_status(status: ClaimPart, old: ClaimPart, labels: Mapping[str, str]) -> list[FieldError]:
     """Of an allocation: one that had been granted stays."""
     if any(result.get("adminAccess") for result in _results(old)):
         return []
@@ -49,11 +49,11 @@ def decide_admin_status(status: Part, old: Part, labels: Mapping[str, str]) -> l
     return []
 
 
-def is_binding_changed(status: Part, old: Part) -> bool:
+def is_binding_changed(status: ClaimPart, old: ClaimPart) -> bool:
     return any((status.get(member) or None) != (old.get(member) or None) for member in ("allocation", "reservedFor"))
 
 
-def changed_drivers(status: Part, old: Part) -> list[str]:
+def changed_drivers(status: ClaimPart, old: ClaimPart) -> list[str]:
     """Drivers of whose devices something else is reported than before."""
     before = {_device_key(device): device for device in old.get("devices") or ()}
     after = {_device_key(device): device for device in status.get("devices") or ()}
@@ -61,7 +61,7 @@ def changed_drivers(status: Part, old: Part) -> list[str]:
     return sorted({key[0] for key in changed})
 
 
-def driver_verbs(verb: str, user: User, allocation: Part | None) -> list[str]:
+def driver_verbs(verb: str, user: User, allocation: ClaimPart | None) -> list[str]:
     """One of these is enough."""
     anywhere = f"arbitrary-node:{verb}"
     names = user.extra.get(_NODE_NAME, ())
@@ -77,21 +77,21 @@ def _admin_errors(path: str, labels: Mapping[str, str]) -> list[FieldError]:
     return [forbidden(path, text)]
 
 
-def _results(status: Part) -> Sequence[Part]:
+def _results(status: ClaimPart) -> Sequence[ClaimPart]:
     return ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
 
 
-def _device_key(device: Part) -> tuple[str, str, str, str]:
+def _device_key(device: ClaimPart) -> tuple[str, str, str, str]:
     driver, pool, name, share = (device.get(member) or "" for member in ("driver", "pool", "device", "shareID"))
     return driver, pool, name, share
 
 
-def _allocated_node(allocation: Part | None) -> str:
+def _allocated_node(allocation: ClaimPart | None) -> str:
     """The one node that an allocation names; empty when it names none, or says more than its name."""
-    terms: Sequence[Part] = ((allocation or {}).get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
+    terms: Sequence[ClaimPart] = ((allocation or {}).get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
     if len(terms) != 1 or terms[0].get("matchExpressions") or len(terms[0].get("matchFields") or ()) != 1:
         return ""
-    field: Part = terms[0]["matchFields"][0]
+    field: ClaimPart = terms[0]["matchFields"][0]
     values: Sequence[str] = field.get("values") or ()
     is_name = field.get("key") == "metadata.name" and field.get("operator") == "In" and len(values) == 1
     return values[0] if is_name else ""
@@ -130,7 +130,7 @@ class ResourceClaimAccess:
         if errors:
             raise invalid_object(attributes.kind, attributes.group, attributes.name, errors)
 
-    def _status_errors(self, attributes: Attributes, status: Part, labels: Mapping[str, str]) -> list[FieldError]:
+    def _status_errors(self, attributes: Attributes, status: ClaimPart, labels: Mapping[str, str]) -> list[FieldError]:
         old = (attributes.old or {}).get("status") or {}
         verb = "patch" if (attributes.options or {}).get("kind") == "PatchOptions" else "update"
         errors = decide_admin_status(status, old, labels)

@@ -30,7 +30,6 @@ from doorman.admission.policies.policy_variables import (
 )
 from doorman.admission.request_versions import versioned_attributes_async
 from doorman.admission.rule_matching import resources_match
-from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import (
     MUTATING_BINDINGS,
     MUTATING_POLICIES,
@@ -39,6 +38,7 @@ from doorman.api.views.admissionregistration import (
     Mutation,
 )
 from doorman.api.views.meta import to_view
+from doorman.base.json_types import Document
 from doorman.base.loop_turns import in_slices
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget

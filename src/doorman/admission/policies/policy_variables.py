@@ -7,8 +7,8 @@ from doorman.admission.admission_review import review_of
 from doorman.admission.plugin_contract import Attributes, ClusterReader, Unconvertible, VersionedResource
 from doorman.admission.request_versions import versioned_attributes
 from doorman.api.identity import User
-from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MatchCondition, Variable
+from doorman.base.json_types import Document
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import is_true, run

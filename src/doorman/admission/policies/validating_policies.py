@@ -39,7 +39,6 @@ from doorman.admission.policies.policy_variables import (
     policy_names_of,
 )
 from doorman.admission.rule_matching import is_hidden, resources_match
-from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import (
     BINDINGS,
     MUTATING,
@@ -55,6 +54,7 @@ from doorman.api.views.meta import to_view
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause
 from doorman.base.go_format import go_json
+from doorman.base.json_types import Document
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import evaluate, is_true

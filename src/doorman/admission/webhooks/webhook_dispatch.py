@@ -22,17 +22,17 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Final, Protocol
 
-from doorman.admission.admission_review import BadAnswer, Verdict, patched, review_of, verdict_of
+from doorman.admission.admission_review import AdmissionResponse, BadAnswer, patched, review_of, verdict_of
 from doorman.admission.plugin_contract import Attributes, ClusterReader, VersionedResource
 from doorman.admission.policies.mutating_policies import PLUGIN as POLICY_PLUGIN
 from doorman.admission.policies.mutating_policies import Bound, MutatingPolicies
 from doorman.admission.policies.policy_variables import AuthorizerLookup, conditions_hold, names_of, nobody_may
 from doorman.admission.request_versions import versioned_attributes_async
 from doorman.admission.rule_matching import is_hidden, matched_resource, selectors_match
-from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import MUTATING, VALIDATING, ClientConfig, Webhook, WebhookConfiguration
 from doorman.api.views.meta import to_view
 from doorman.base.errors import ApiError, bad_request, internal
+from doorman.base.json_types import Document
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.cost_budget import CostBudget
 
@@ -158,7 +158,7 @@ class Webhooks:
         attributes.obj.update(changed)
         return True
 
-    async def _ask(self, hook: Webhook, attributes: Attributes) -> Verdict:
+    async def _ask(self, hook: Webhook, attributes: Attributes) -> AdmissionResponse:
         """Rules 3 and 4."""
         if attributes.dry_run and hook.side_effects not in _WITHOUT_SIDE_EFFECTS:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
@@ -169,7 +169,7 @@ class Webhooks:
             verdict = verdict_of(answer, uid, hook.name)
         except (Unanswered, BadAnswer) as error:
             _failed(hook, error)
-            return Verdict()
+            return AdmissionResponse()
         attributes.warnings.extend(verdict.warnings)
         return verdict
 

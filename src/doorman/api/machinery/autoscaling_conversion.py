@@ -5,14 +5,12 @@ a client that reads v1, changes it and writes it back loses nothing.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from doorman.base.go_format import go_json
-
-Document = dict[str, Any]
-Json = Any  # any JSON value
+from doorman.base.json_types import Document, Json
 
 _PREFIX: Final = "autoscaling.alpha.kubernetes.io/"
 METRICS: Final = _PREFIX + "metrics"

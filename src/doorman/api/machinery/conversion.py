@@ -5,8 +5,8 @@ Of several versions of a resource one is stored. Most others have the same membe
 parts of them (an applied configuration), keep what they do not know, and leave the given document as it is.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -19,14 +19,12 @@ from doorman.api.machinery.resource_conversion import (
     to_claim_template,
     to_slice,
 )
-
-Document = dict[str, Any]
-Convert = Callable[[Document], Document]
+from doorman.base.json_types import Document, Transform
 
 
 class Conversion(msgspec.Struct, frozen=True):
-    to_stored: Convert
-    from_stored: Convert
+    to_stored: Transform
+    from_stored: Transform
 
 
 _EVENT_NAMES: Final = {

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-Reader = Callable[[Any], str]  # a view to the field's text
+FieldReader = Callable[[Any], str]  # a view to the field's text
 
 
 class FieldTerm(msgspec.Struct, frozen=True):
@@ -28,14 +28,14 @@ def _bool(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _meta(namespaced: bool) -> dict[str, Reader]:
-    readers: dict[str, Reader] = {"metadata.name": lambda o: str(o.metadata.name)}
+def _meta(namespaced: bool) -> dict[str, FieldReader]:
+    readers: dict[str, FieldReader] = {"metadata.name": lambda o: str(o.metadata.name)}
     if namespaced:
         readers["metadata.namespace"] = lambda o: str(o.metadata.namespace)
     return readers
 
 
-def path_reader(path: str) -> Reader:
+def path_reader(path: str) -> FieldReader:
     """Reads a path of a document, for kinds whose view is only their metadata."""
     steps = path.split(".")
 
@@ -51,7 +51,7 @@ def path_reader(path: str) -> Reader:
     return read
 
 
-FIELDS: Final[Mapping[str, Mapping[str, Reader]]] = {
+FIELDS: Final[Mapping[str, Mapping[str, FieldReader]]] = {
     "pods": {
         **_meta(True),
         "spec.nodeName": lambda p: str(p.spec.node_name),
@@ -76,7 +76,7 @@ def _event_source(doc: Any) -> str:
     return str(source.get("component") or doc.get("reportingComponent") or "")
 
 
-DOCUMENT_FIELDS: Final[Mapping[str, Mapping[str, Reader]]] = {
+DOCUMENT_FIELDS: Final[Mapping[str, Mapping[str, FieldReader]]] = {
     "namespaces": {"status.phase": path_reader("status.phase")},
     "secrets": {"type": path_reader("type")},
     "services": {"spec.clusterIP": path_reader("spec.clusterIP"), "spec.type": path_reader("spec.type")},

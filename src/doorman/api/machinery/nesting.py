@@ -1,8 +1,6 @@
 """How deep a document is nested, found without recursion: whoever walks it afterwards may recurse."""
 
-from typing import Any
-
-Json = Any  # any JSON value
+from doorman.base.json_types import Json
 
 
 def is_deeper(value: Json, depth_max: int) -> bool:

@@ -4,11 +4,9 @@ In v1beta1 a request says what it wants in members of its own, where v1 has them
 device are below `basic`; and what is not there is empty (`nodeName`) or false (`allNodes`).
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-Document = dict[str, Any]
-Convert = Callable[[Document], Document]
+from doorman.base.json_types import Document, Transform
 
 _REQUEST_MEMBERS: Final = ("name", "firstAvailable")
 """Of a request in both versions; everything else is about the one way to satisfy it."""
@@ -98,7 +96,7 @@ def from_claim_template(doc: Document) -> Document:
     return _with_each(doc, ("spec", *_REQUESTS), spread_request)
 
 
-def _with_each(value: Document, path: tuple[str, ...], convert: Convert) -> Document:
+def _with_each(value: Document, path: tuple[str, ...], convert: Transform) -> Document:
     """The same document with every element of the list at the path converted."""
     member = value.get(path[0])
     if len(path) == 1:

@@ -26,9 +26,7 @@ from doorman.api.machinery.typed_decoding import (
     may_be_null,
 )
 from doorman.api.machinery.written_members import WrittenMembers
-
-Document = dict[str, Any]
-"""A Kubernetes object as parsed JSON."""
+from doorman.base.json_types import Document
 
 _DAY: Final = r"\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
 """Any but the 29th of February, which is looked at closer."""
@@ -37,9 +35,9 @@ _MICRO_TIME: Final = re.compile(_DAY + r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
 
 
-Check = Callable[[Any], bool]  # any JSON value
+ShapeCheck = Callable[[Any], bool]  # any JSON value
 
-_OTHERS: Final[Mapping[str, Check]] = {
+_OTHERS: Final[Mapping[str, ShapeCheck]] = {
     OR_BOOL: lambda value: type(value) is bool,
     OR_ARRAY: lambda _value: False,
     OR_TEXTS: lambda value: value is not None,
@@ -53,8 +51,8 @@ class Schema:
     def __init__(self, types: Mapping[str, Any]) -> None:  # rows of data/types.json
         self._types = dict(types)
         self._structural: dict[str, Structural] = {}
-        self._checks: dict[str, Check] = {}
-        self._member_checks: dict[str, dict[str, Check]] = {}
+        self._checks: dict[str, ShapeCheck] = {}
+        self._member_checks: dict[str, dict[str, ShapeCheck]] = {}
         self._written = WrittenMembers(self._types)
 
     def add(self, type_name: str, structural: Structural) -> None:
@@ -152,7 +150,7 @@ class Schema:
 
     # The quick check: compiled once a type, says whether a document needs no change at all.
 
-    def _check(self, type_name: str) -> Check:
+    def _check(self, type_name: str) -> ShapeCheck:
         found = self._checks.get(type_name)
         if found is None:
             # Types refer to themselves (JSONSchemaProps), so the name is bound before its fields are.
@@ -160,13 +158,13 @@ class Schema:
             found = self._checks[type_name] = self._compile_struct(type_name)
         return found
 
-    def _check_of(self, type_name: str, name: str) -> Check:
+    def _check_of(self, type_name: str, name: str) -> ShapeCheck:
         """The check of one member."""
         self._check(type_name)
         return self._member_checks[type_name][name]
 
-    def _compile_struct(self, type_name: str) -> Check:
-        checks: dict[str, Check] = {}
+    def _compile_struct(self, type_name: str) -> ShapeCheck:
+        checks: dict[str, ShapeCheck] = {}
         for name, field in self.fields(type_name).items():
             spec = field if isinstance(field, dict) else {"t": field}
             compiled = self._compile(spec["t"], is_kept(spec) and not is_list_or_null(spec))
@@ -185,7 +183,7 @@ class Schema:
 
         return check
 
-    def _compile(self, expression: Any, keeps_zero: bool) -> Check:  # a type expression
+    def _compile(self, expression: Any, keeps_zero: bool) -> ShapeCheck:  # a type expression
         if isinstance(expression, list):
             if expression[0] == "list":
                 return _list_check(self._compile(expression[1], True), keeps_zero)
@@ -199,11 +197,11 @@ class Schema:
         return _scalar_check(expression, keeps_zero)
 
 
-def _or_null(check: Check) -> Check:
+def _or_null(check: ShapeCheck) -> ShapeCheck:
     return lambda value: value is None or check(value)
 
 
-def _scalar_check(expression: str, keeps_zero: bool) -> Check:
+def _scalar_check(expression: str, keeps_zero: bool) -> ShapeCheck:
     if expression == "string":
         if keeps_zero:
             return lambda value: type(value) is str
@@ -234,7 +232,7 @@ def _scalar_check(expression: str, keeps_zero: bool) -> Check:
     return lambda value: type(value) is str and value != ""
 
 
-def _list_check(inner: Check, keeps_empty: bool) -> Check:
+def _list_check(inner: ShapeCheck, keeps_empty: bool) -> ShapeCheck:
     def check(value: Any) -> bool:
         if type(value) is not list or (not value and not keeps_empty):
             return False
@@ -243,7 +241,7 @@ def _list_check(inner: Check, keeps_empty: bool) -> Check:
     return check
 
 
-def _map_check(inner: Check, keeps_empty: bool) -> Check:
+def _map_check(inner: ShapeCheck, keeps_empty: bool) -> ShapeCheck:
     def check(value: Any) -> bool:
         if type(value) is not dict or (not value and not keeps_empty):
             return False

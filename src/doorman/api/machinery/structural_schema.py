@@ -6,13 +6,12 @@ Values (bounds, patterns, enumerations) are checked by `doorman.validation.apiex
 """
 
 import copy
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from doorman.base.bounds import MADE_BYTES_MAX, SCHEMA_DEPTH_MAX
-
-Json = Any  # any JSON value
+from doorman.base.json_types import Json
 
 _ROOT_MEMBERS: Final = ("apiVersion", "kind", "metadata")
 _SCALARS: Final = {"string": "string", "integer": "int64", "number": "double", "boolean": "bool"}

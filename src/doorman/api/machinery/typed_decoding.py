@@ -14,10 +14,9 @@ from doorman.api.machinery.go_scalars import MICRO_TIME_LAYOUT, TIME_LAYOUT, bas
 from doorman.api.machinery.quantity import QuantityError, canonical_quantity
 from doorman.base.go_format import go_json
 from doorman.base.instants import from_time, to_micro_time, to_time
+from doorman.base.json_types import Document, Json
 
-Json = Any  # any JSON value
-Expression = Any  # a type expression of data/types.json
-Document = dict[str, Any]
+TypeExpression = Any  # a type expression of data/types.json
 
 INT_BOUNDS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 _SCHEMA: Final = "apiextensions.v1.JSONSchemaProps"
@@ -59,7 +58,7 @@ class TypedDecoder:
     """One reading of one document."""
 
     def __init__(
-        self, fields: Callable[[str], Mapping[str, Expression]], problems: list[str], *, names_keys: bool = True
+        self, fields: Callable[[str], Mapping[str, TypeExpression]], problems: list[str], *, names_keys: bool = True
     ) -> None:
         """`names_keys`: whether problems name the keys of maps on the way."""
         self._fields = fields
@@ -76,7 +75,7 @@ class TypedDecoder:
             raise DecodeError(self._fault)
         return cleaned if cleaned is not _NOTHING else {}
 
-    def _refuse(self, found: str, expression: Expression, place: str) -> Json:
+    def _refuse(self, found: str, expression: TypeExpression, place: str) -> Json:
         """Of the wrong type: told at the end, if it is the first."""
         if self._fault is None:
             self._fault = unmarshal_fault(found, expression, place)
@@ -103,7 +102,7 @@ class TypedDecoder:
                 out[name] = []
         return out
 
-    def _member(self, out: Document, name: str, member: Json, field: Expression, path: str, place: str) -> None:
+    def _member(self, out: Document, name: str, member: Json, field: TypeExpression, path: str, place: str) -> None:
         spec = field if isinstance(field, dict) else {"t": field}
         if member is None:
             if name in out and is_nullable(spec):
@@ -118,7 +117,7 @@ class TypedDecoder:
         elif is_kept(spec) or not _is_left_out(cleaned, spec["t"]):
             out[name] = cleaned
 
-    def _value(self, value: Json, expression: Expression, path: str, place: str) -> Json:
+    def _value(self, value: Json, expression: TypeExpression, path: str, place: str) -> Json:
         if isinstance(expression, list):
             read = self._list if expression[0] == "list" else self._map
             return read(value, expression, path, place)
@@ -143,14 +142,14 @@ class TypedDecoder:
             return [own.document({} if item is None else item, struct, path, place) for item in items] or _NOTHING
         return value
 
-    def _list(self, value: Json, expression: Expression, path: str, place: str) -> Json:
+    def _list(self, value: Json, expression: TypeExpression, path: str, place: str) -> Json:
         if type(value) is not list:
             return self._refuse(json_type(value), expression, place)
         inner = expression[1]
         items = (self._item(item, inner, f"{path}[{i}]", place) for i, item in enumerate(value))
         return list(items)
 
-    def _map(self, value: Json, expression: Expression, path: str, place: str) -> Json:
+    def _map(self, value: Json, expression: TypeExpression, path: str, place: str) -> Json:
         if not isinstance(value, dict):
             return self._refuse(json_type(value), expression, place)
         out: Document = {}
@@ -163,7 +162,7 @@ class TypedDecoder:
             out[name] = self._item(item, expression[1], here, place)
         return out
 
-    def _item(self, value: Json, expression: Expression, path: str, place: str) -> Json:
+    def _item(self, value: Json, expression: TypeExpression, path: str, place: str) -> Json:
         cleaned = self._value(value, expression, path, place) if value is not None else _NOTHING
         return _zero(expression) if cleaned is _NOTHING else cleaned
 
@@ -270,7 +269,7 @@ OWN_DECODERS: Final[Mapping[str, Callable[[Json], Json]]] = {
 }
 
 
-def _is_left_out(value: Json, expression: Expression) -> bool:
+def _is_left_out(value: Json, expression: TypeExpression) -> bool:
     """Whether upstream writes nothing for this value of an optional field."""
     if isinstance(expression, list):
         return not value
@@ -283,7 +282,7 @@ def _is_left_out(value: Json, expression: Expression) -> bool:
     return bool(expression == "bytes" and value == "")
 
 
-def _zero(expression: Expression) -> Json:
+def _zero(expression: TypeExpression) -> Json:
     """What Go makes of a null inside a list or a map."""
     if isinstance(expression, list):
         return [] if expression[0] == "list" else {}

@@ -8,11 +8,11 @@ every object of a kind has these members: `status: {}`, an empty `name`, `rules:
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-Document = dict[str, Any]
+from doorman.base.json_types import Document, Json
+
 Fill = Callable[[Document], None]
 Own = tuple[tuple[str, Callable[[], "Json"]], ...]
 Steps = tuple[tuple[str, Callable[["Json"], None]], ...]
-Json = Any  # any JSON value
 
 _ZEROS: Final[Mapping[str, Json]] = {
     "string": "", "int32": 0, "int64": 0, "double": 0, "bool": False, "quantity": "0", "intstr": 0,

@@ -7,14 +7,14 @@ lists and sets are followed element by element.
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_set import SELF, FieldSet
+from doorman.base.json_types import Document, Json
 
-Json = Any  # any JSON value
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 

@@ -7,9 +7,9 @@ import msgspec
 
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.nesting import is_deeper
-from doorman.api.machinery.schema import Document
 from doorman.base.bounds import NESTING_MAX, PATCH_COPY_BYTES_MAX, PATCH_OPERATIONS_MAX
 from doorman.base.errors import ApiError, bad_request, rejected, too_large
+from doorman.base.json_types import Document
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode

@@ -12,13 +12,14 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_paths import Difference, FieldWalker, KeylessError
 from doorman.api.patch.field_set import FieldSet, difference, ordered, union, without_below
 from doorman.api.raw_members import RAW_MEMBERS, without_own_texts, without_texts
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 
 UPDATE_ENTRIES_MAX: Final = 10
 ANCIENT: Final = "ancient-changes"

@@ -8,12 +8,12 @@
 import copy
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from doorman.api.kinds import Kind, Kinds
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, element_key, shape_of
 from doorman.api.patch.field_set import (
     SELF,
@@ -32,10 +32,9 @@ from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause
 from doorman.base.go_format import quote
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document, Json
 
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
-
-Json = Any  # any JSON value
 
 
 class Applier:

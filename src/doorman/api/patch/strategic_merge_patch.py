@@ -7,11 +7,12 @@ Taints and tolerations have no merge key: a patch carries the whole list. Condit
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.base.errors import ApiError, bad_request, rejected
 from doorman.base.go_format import go_value
+from doorman.base.json_types import Document, Json
 
 PATCH: Final = "$patch"
 RETAIN: Final = "$retainKeys"
@@ -31,8 +32,6 @@ _GO_TYPES: Final = {
     dict: "map[string]interface {}",
     type(None): "%!s(<nil>)",
 }
-
-Json = Any  # any JSON value: a patch may hold anything anywhere
 
 
 def strategic_merge(schema: Schema, type_name: str, live: Document, patch: Document) -> Document:

@@ -1,18 +1,17 @@
 """Applied configurations and types: every fault of one, with the path server-side apply gives it; and what an apply
 made, as an object of its type."""
 
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.decode_errors import DecodeError
 from doorman.api.machinery.map_conversion import conversion_fault, converted
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_paths import FieldShape, FieldType, FieldWalker, element_key
 from doorman.api.patch.field_set import written
 from doorman.base.errors import ApiError
 from doorman.base.go_format import quote
-
-Json = Any  # any JSON value
+from doorman.base.json_types import Document, Json
 
 _EXPECTED: Final = {
     "string": ("string", (str,)),

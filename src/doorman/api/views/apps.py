@@ -140,7 +140,7 @@ class ClaimRetention(View, frozen=True, kw_only=True):
     when_scaled: str = "Retain"
 
 
-class Ordinals(View, frozen=True, kw_only=True):
+class StatefulSetOrdinals(View, frozen=True, kw_only=True):
     start: int = 0
 
 
@@ -154,7 +154,7 @@ class StatefulSetSpec(View, frozen=True, kw_only=True):
     update_strategy: UpdateStrategy = UpdateStrategy()
     revision_history_limit: int = 10
     min_ready_seconds: int = 0
-    ordinals: Ordinals = Ordinals()
+    ordinals: StatefulSetOrdinals = StatefulSetOrdinals()
     persistent_volume_claim_retention_policy: ClaimRetention = ClaimRetention()
 
 

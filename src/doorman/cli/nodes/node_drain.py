@@ -17,14 +17,14 @@ REFUSED_RETRY_SECONDS: Final = 5.0
 GONE_RETRY_SECONDS: Final = 1.0
 DRY_RUNS: Final = {"none": "", "client": " (dry run)", "server": " (server dry run)"}
 
-Pod = tuple[str, str]
+PodKey = tuple[str, str]
 """Namespace and name."""
 
 
 class DrainFailed(Exception):
     """What kept a node from being emptied, each thing a text; `pods` are still there."""
 
-    def __init__(self, reasons: Sequence[str], pods: Sequence[Pod] = ()) -> None:
+    def __init__(self, reasons: Sequence[str], pods: Sequence[PodKey] = ()) -> None:
         texts = list(dict.fromkeys(reasons))
         super().__init__(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
         self.pods = tuple(pods)
@@ -69,8 +69,8 @@ class NodeDrain:
         if manner.dry_run == "none":
             self._empty(departure.pods)
 
-    def _empty(self, pods: Sequence[Pod]) -> None:
-        waiting, leaving = list(pods), list[Pod]()
+    def _empty(self, pods: Sequence[PodKey]) -> None:
+        waiting, leaving = list(pods), list[PodKey]()
         while waiting or leaving:
             refused = [pod for pod in waiting if not self._ask(*pod)]
             leaving += [pod for pod in waiting if pod not in refused]
@@ -85,10 +85,10 @@ class NodeDrain:
                 wait = REFUSED_RETRY_SECONDS if waiting and not leaving else GONE_RETRY_SECONDS
                 self._sleep(max(0.0, min(wait, self._ends - spent())))
 
-    def _refused(self, pod: Pod) -> str:
+    def _refused(self, pod: PodKey) -> str:
         return f'error when evicting pods/"{pod[1]}" -n "{pod[0]}": {self._late}'
 
-    def _lingers(self, pod: Pod) -> str:
+    def _lingers(self, pod: PodKey) -> str:
         return f'error when waiting for pod "{pod[1]}" in namespace "{pod[0]}" to terminate: {self._late}'
 
     @property

@@ -15,7 +15,7 @@ from doorman.nodes.devices.device_commands import fail_device, recover_device, t
 from doorman.nodes.devices.simulated_devices import DeviceAnnotationError
 from doorman.nodes.node_annotations import is_simulated
 
-Order = Callable[[Mapping[str, str], str], dict[str, Any]]
+DeviceOrder = Callable[[Mapping[str, str], str], dict[str, Any]]
 """From a node's annotations and a device's name to a merge patch."""
 
 
@@ -44,7 +44,7 @@ def taint(device: str, taints: tuple[str, ...], cluster: ClusterChoice) -> None:
     """
     for one in taints:
         is_removal = one.endswith("-")
-        order: Order = partial(_with_taint, untaint_device if is_removal else taint_device, one)
+        order: DeviceOrder = partial(_with_taint, untaint_device if is_removal else taint_device, one)
         _give(device, cluster, order, "untainted" if is_removal else "tainted")
 
 
@@ -91,7 +91,7 @@ def _with_taint(
     return order(known, name, taint)
 
 
-def _give(device: str, cluster: ClusterChoice, order: Order, verb: str) -> None:
+def _give(device: str, cluster: ClusterChoice, order: DeviceOrder, verb: str) -> None:
     node, sign, name = device.partition("/")
     if not node or not sign or not name:
         raise click.UsageError(f'want NODE/DEVICE, for example "node-1/gpu-0", not "{device}"')

@@ -7,19 +7,14 @@ from pathlib import Path
 import click
 
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.cli.error_output import fail, told
 from doorman.cli.flag_types import dry_run_option
 from doorman.cli.kubectl_words import KubectlCommand
 from doorman.cli.objects.object_output import OutputFormat
 from doorman.cli.objects.output import print_object
 from doorman.cli.server_connection import ClusterChoice, connect, kubeconfig_option
-from doorman.client.command_line.manifests import (
-    FIELD_MANAGER,
-    Manifest,
-    ManifestError,
-    apply_manifest,
-    parse_manifests,
-)
+from doorman.client.command_line.manifests import FIELD_MANAGER, ManifestError, apply_manifest, parse_manifests
 from doorman.client.command_line.resource_lookup import NoSuchResource
 from doorman.client.command_line.unreachable import Unreachable
 
@@ -67,7 +62,7 @@ def command(
         fail("\n".join(problems))
 
 
-def _named(doc: Manifest, error: Exception) -> str:
+def _named(doc: Document, error: Exception) -> str:
     """What went wrong, and with which object: a conflict names only fields."""
     text = told(error)
     if isinstance(error, ApiError) and error.reason == "Conflict":
@@ -76,7 +71,7 @@ def _named(doc: Manifest, error: Exception) -> str:
     return text
 
 
-def documents(files: Sequence[str], *, recursive: bool = False) -> Iterator[Manifest]:
+def documents(files: Sequence[str], *, recursive: bool = False) -> Iterator[Document]:
     """Every object in the files; ends with status 1 where they hold something else."""
     try:
         yield from manifests_in(files, recursive=recursive)
@@ -84,7 +79,7 @@ def documents(files: Sequence[str], *, recursive: bool = False) -> Iterator[Mani
         fail(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
 
 
-def manifests_in(files: Sequence[str], *, recursive: bool = False) -> Iterator[Manifest]:
+def manifests_in(files: Sequence[str], *, recursive: bool = False) -> Iterator[Document]:
     """Every object in the files; lists are taken apart. Raises ManifestError."""
     for name in files:
         for text, source in _texts(name, recursive=recursive):

@@ -7,12 +7,11 @@ separated by blanks; an object is written as JSON.
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-Json = Any
-"""A JSON value."""
+from doorman.base.json_types import Json
 
 
 class TemplateError(ValueError):

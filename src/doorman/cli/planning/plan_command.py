@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.cli.objects.apply import manifests_in
 from doorman.cli.planning.cluster_source import bad_input
 from doorman.cli.planning.plan_flags import FAIL_ON, PlanRequest, plan_flags, planned

@@ -1,18 +1,17 @@
 """Manifests: read from text, and applied with server-side apply."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.command_line.api_client import ApiClient
 from doorman.client.command_line.resource_lookup import NoSuchResource, ServedResource, resource_of_kind
 
 FIELD_MANAGER: Final = "doorman"
 _APPLY: Final = "application/apply-patch+yaml"
-
-Manifest = dict[str, Any]  # an object as people write it
 
 
 class ManifestError(ValueError):
@@ -23,7 +22,7 @@ class ManifestError(ValueError):
         self.hint = hint
 
 
-def parse_manifests(text: str, source: str) -> list[Manifest]:
+def parse_manifests(text: str, source: str) -> list[Document]:
     """Every object in a text of YAML or JSON; lists are taken apart. Raises ManifestError, which names the source."""
     try:
         loaded = list(yaml.safe_load_all(text))
@@ -32,7 +31,7 @@ def parse_manifests(text: str, source: str) -> list[Manifest]:
     return [one for document in loaded if document is not None for one in _objects(document, source)]
 
 
-def _objects(document: object, source: str) -> Iterator[Manifest]:
+def _objects(document: object, source: str) -> Iterator[Document]:
     if not isinstance(document, dict) or not document.get("kind") or not document.get("apiVersion"):
         raise ManifestError(f"{source} holds something without kind and apiVersion", "is it a manifest?")
     items = document["items"] if str(document["kind"]).endswith("List") and "items" in document else [document]
@@ -45,7 +44,7 @@ def _objects(document: object, source: str) -> Iterator[Manifest]:
 class Applied:
     """What became of a manifest."""
 
-    def __init__(self, resource: ServedResource, before: Manifest | None, after: Manifest) -> None:
+    def __init__(self, resource: ServedResource, before: Document | None, after: Document) -> None:
         self.resource = resource
         self.after = after
         if before is None:
@@ -56,7 +55,7 @@ class Applied:
 
 def apply_manifest(
     client: ApiClient,
-    manifest: Manifest,
+    manifest: Document,
     *,
     namespace: str = "",
     force: bool = False,
@@ -84,7 +83,7 @@ def apply_manifest(
     return Applied(resource, before, answer)
 
 
-def _wishes(doc: Manifest) -> Manifest:
+def _wishes(doc: Document) -> Document:
     """What people ask for in an object; status and bookkeeping change without them."""
     kept = ("labels", "annotations", "finalizers", "ownerReferences")
     metadata = {name: value for name, value in doc["metadata"].items() if name in kept}

@@ -11,7 +11,6 @@ from typing import Any, Final, Self
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.json_patch import json_patch, merge_patch
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.raw_members import (
@@ -27,6 +26,7 @@ from doorman.api.raw_members import (
 from doorman.api.scheme import Scheme
 from doorman.api.well_known import JSON
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.client.http.api_requests import TIMEOUT_SECONDS, ApiRequests
 from doorman.client.http.unseen_writes import note

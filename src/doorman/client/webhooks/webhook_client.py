@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from doorman.admission.webhooks.webhook_dispatch import Unanswered
-from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import ClientConfig, ServiceReference
 from doorman.api.well_known import SIMULATED
+from doorman.base.json_types import Document
 from doorman.client.webhooks.webhook_errors import WebhookRefused, connection_fault, status_fault
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from doorman.client.actions import Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.semantics.cel.policy_expressions import expressions_of, fault_of
-from doorman.semantics.cel.typing.static_types import Fields, Type
+from doorman.semantics.cel.typing.static_types import FieldTypes, Type
 
 NAME: Final = "validatingadmissionpolicy-status-controller"
 WORKERS: Final = 1
@@ -28,7 +28,7 @@ KINDS_MAX: Final = 10
 _CHECKED: Final = "spec.validations["
 OBJECT_META: Final = "meta.v1.ObjectMeta"
 
-TypeOf = Callable[[Kind], tuple[Type, Fields]]
+TypeOf = Callable[[Kind], tuple[Type, FieldTypes]]
 """The type of a kind's objects, and who knows its members."""
 
 
@@ -78,7 +78,7 @@ class KindTypes:
         self._rows = rows
         self._definitions = definitions
 
-    def of(self, kind: Kind) -> tuple[Type, Fields]:
+    def of(self, kind: Kind) -> tuple[Type, FieldTypes]:
         from doorman.semantics.cel.typing.object_types import ObjectTypes
         from doorman.semantics.cel.typing.schema_types import SchemaTypes
 

@@ -6,9 +6,9 @@ from typing import Final
 from doorman.lint.lint_documents import LintDocument, mapping, sequence
 from doorman.lint.lint_rule import LintRule, Problem
 from doorman.lint.surroundings import Surroundings
-from doorman.lint.yaml_positions import Path
+from doorman.lint.yaml_positions import YamlPath
 
-_CLAIMS: Final[dict[str, Path]] = {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
+_CLAIMS: Final[dict[str, YamlPath]] = {"ResourceClaim": ("spec",), "ResourceClaimTemplate": ("spec", "spec")}
 
 
 def check_effect(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
@@ -18,7 +18,7 @@ def check_effect(document: LintDocument, _: Surroundings) -> Iterator[Problem]:
             yield Problem(path, f"tolerates {key} without an effect: pods that use the device are evicted all the same")
 
 
-def device_tolerations(document: LintDocument) -> Iterator[tuple[Path, object]]:
+def device_tolerations(document: LintDocument) -> Iterator[tuple[YamlPath, object]]:
     """Of requests as v1beta1 has them, and as later versions do."""
     at = _CLAIMS.get(document.kind)
     if at is None:
@@ -26,9 +26,9 @@ def device_tolerations(document: LintDocument) -> Iterator[tuple[Path, object]]:
     spec: object = document.value
     for step in at:
         spec = mapping(spec).get(str(step))
-    devices: Path = (*at, "devices", "requests")
+    devices: YamlPath = (*at, "devices", "requests")
     for number, request in enumerate(sequence(mapping(mapping(spec).get("devices")).get("requests"))):
-        own: Path = (*devices, number)
+        own: YamlPath = (*devices, number)
         yield from _listed((*own, "tolerations"), mapping(request).get("tolerations"))
         yield from _listed(
             (*own, "exactly", "tolerations"), mapping(mapping(request).get("exactly")).get("tolerations")
@@ -37,7 +37,7 @@ def device_tolerations(document: LintDocument) -> Iterator[tuple[Path, object]]:
             yield from _listed((*own, "firstAvailable", choice, "tolerations"), mapping(sub).get("tolerations"))
 
 
-def _listed(path: Path, tolerations: object) -> Iterator[tuple[Path, object]]:
+def _listed(path: YamlPath, tolerations: object) -> Iterator[tuple[YamlPath, object]]:
     for at, toleration in enumerate(sequence(tolerations)):
         yield (*path, at), toleration
 

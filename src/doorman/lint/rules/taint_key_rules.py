@@ -19,7 +19,7 @@ from doorman.api.well_known import CONTROL_PLANE_TAINT
 from doorman.lint.lint_documents import LintDocument, mapping, sequence
 from doorman.lint.lint_rule import LintRule, Problem
 from doorman.lint.surroundings import Surroundings
-from doorman.lint.yaml_positions import Path
+from doorman.lint.yaml_positions import YamlPath
 from doorman.validation.core.node_taint_rules import TAINTS_ANNOTATION
 from doorman.validation.pods.tolerations import TOLERATIONS_ANNOTATION
 
@@ -99,7 +99,7 @@ def _is_kept(document: LintDocument, around: Surroundings, keys: set[str]) -> bo
 
 
 def _legacy_annotations(document: LintDocument, around: Surroundings) -> Iterator[Problem]:
-    places: list[tuple[Path, object]] = [(("metadata", "annotations"), document.metadata.get("annotations"))]
+    places: list[tuple[YamlPath, object]] = [(("metadata", "annotations"), document.metadata.get("annotations"))]
     template = around.template(document)
     if template is not None and document.kind != "Pod":
         places.append(((*template.path[:-1], "metadata", "annotations"), template.annotations))
@@ -109,7 +109,7 @@ def _legacy_annotations(document: LintDocument, around: Surroundings) -> Iterato
                 yield Problem((*path, name), f"{name}: {told}")
 
 
-def _keys(document: LintDocument, around: Surroundings) -> Iterator[tuple[Path, str]]:
+def _keys(document: LintDocument, around: Surroundings) -> Iterator[tuple[YamlPath, str]]:
     """Of tolerations, or of a node's taints."""
     if document.kind == "Node":
         for at, taint in enumerate(sequence(mapping(document.value.get("spec")).get("taints"))):

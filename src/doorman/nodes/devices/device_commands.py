@@ -8,8 +8,8 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from doorman.base.json_types import Document
 from doorman.nodes.devices.simulated_devices import (
     DeviceAnnotationError,
     DeviceTaintSpec,
@@ -20,11 +20,10 @@ from doorman.nodes.devices.simulated_devices import (
 )
 from doorman.nodes.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
 
-Body = dict[str, Any]  # a merge patch, as JSON
 Annotations = Mapping[str, str]
 
 
-def taint_device(annotations: Annotations, device: str, taint: str) -> Body:
+def taint_device(annotations: Annotations, device: str, taint: str) -> Document:
     """A taint of the same key and effect is replaced. Raises DeviceAnnotationError."""
     _check(annotations, device)
     new = parse_device_taint(f"{device} {taint}")
@@ -32,7 +31,7 @@ def taint_device(annotations: Annotations, device: str, taint: str) -> Body:
     return _said([*kept, new])
 
 
-def untaint_device(annotations: Annotations, device: str, taint: str) -> Body:
+def untaint_device(annotations: Annotations, device: str, taint: str) -> Document:
     """`taint` is a key, or a key with an effect. Raises DeviceAnnotationError when there is none such."""
     _check(annotations, device)
     key, _, effect = taint.removesuffix("-").partition(":")
@@ -44,14 +43,14 @@ def untaint_device(annotations: Annotations, device: str, taint: str) -> Body:
     return _said(kept)
 
 
-def fail_device(annotations: Annotations, device: str) -> Body:
+def fail_device(annotations: Annotations, device: str) -> Document:
     """The driver withdraws the device."""
     _check(annotations, device)
     names = failed_devices(annotations)
     return _annotate(FAILED_DEVICES, ",".join(names if device in names else [*names, device]))
 
 
-def recover_device(annotations: Annotations, device: str) -> Body:
+def recover_device(annotations: Annotations, device: str) -> Document:
     """The driver publishes it again."""
     _check(annotations, device)
     return _annotate(FAILED_DEVICES, ",".join(name for name in failed_devices(annotations) if name != device))
@@ -72,11 +71,11 @@ def _identity(taint: DeviceTaintSpec) -> tuple[str, str, str]:
     return taint.device, taint.key, taint.effect
 
 
-def _said(taints: Sequence[DeviceTaintSpec]) -> Body:
+def _said(taints: Sequence[DeviceTaintSpec]) -> Document:
     text = "; ".join(map(str, taints))
     parse_device_taints(text)
     return _annotate(DEVICE_TAINTS, text)
 
 
-def _annotate(annotation: str, text: str) -> Body:
+def _annotate(annotation: str, text: str) -> Document:
     return {"metadata": {"annotations": {annotation: text or None}}}

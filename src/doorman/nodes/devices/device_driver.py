@@ -9,7 +9,7 @@ Keys: `node/<name>`.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.views.meta import controller_of
 from doorman.api.views.nodes import Node
@@ -17,6 +17,7 @@ from doorman.api.views.resource.devices import CLASSES, SLICES, DeviceClass, Dev
 from doorman.api.views.resource.resource_claims import ClaimAllocation
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, Create, Delete, Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
@@ -34,8 +35,6 @@ from doorman.nodes.status.simulated_health import health_at
 
 NAME: Final = "simulated-device-driver"
 WORKERS: Final = 16
-
-Json = dict[str, Any]  # a part of a manifest
 
 
 def node_keys(change: ObjectChange) -> Iterable[str]:
@@ -78,14 +77,14 @@ def decide_devices(
     failed: Sequence[str],
     before: ResourceSlice | None,
     now: Instant,
-) -> list[Json]:
+) -> list[Document]:
     """The devices as they are to be published."""
     known = {device.name: device.taints for device in before.spec.devices} if before is not None else {}
     devices = []
     for name in kind.device_names():
         if name in failed:
             continue
-        device: Json = {"name": name}
+        device: Document = {"name": name}
         if kind.attributes:
             device["attributes"] = kind.attributes
         if kind.capacity:
@@ -157,7 +156,7 @@ class SimulatedDeviceDriver:
         return actions
 
 
-def _manifest(node: Node, kind: DeviceKind, name: str, devices: list[Json]) -> Json:
+def _manifest(node: Node, kind: DeviceKind, name: str, devices: list[Document]) -> Document:
     meta = node.metadata
     owner = {"apiVersion": "v1", "kind": "Node", "name": meta.name, "uid": meta.uid, "controller": True}
     pool = {"name": meta.name, "generation": 1, "resourceSliceCount": 1}
@@ -165,12 +164,12 @@ def _manifest(node: Node, kind: DeviceKind, name: str, devices: list[Json]) -> J
     return {"metadata": {"name": name, "ownerReferences": [owner]}, "spec": spec}
 
 
-def _published(taint: DeviceTaintSpec, before: Iterable[DeviceTaint], now: Instant) -> Json:
+def _published(taint: DeviceTaintSpec, before: Iterable[DeviceTaint], now: Instant) -> Document:
     same = [one for one in before if (one.key, one.value, one.effect) == (taint.key, taint.value, taint.effect)]
     return {**taint.published(), "timeAdded": same[0].time_added if same else to_time(now)}
 
 
-def _differs(before: ResourceSlice, devices: Sequence[Json]) -> bool:
+def _differs(before: ResourceSlice, devices: Sequence[Document]) -> bool:
     """Whether what is published is not what it should be: names, taints, or what devices are like."""
     published = [
         (

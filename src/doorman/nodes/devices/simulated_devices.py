@@ -12,10 +12,11 @@ What the API would not take in a slice is refused here already: one wrong word w
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from doorman.base.json_types import Document
 from doorman.nodes.node_annotations import DEVICE_TAINTS, DEVICES, FAILED_DEVICES
 from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.resource.devices.device_names import driver_errors
@@ -31,8 +32,6 @@ _VERSION: Final = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
 _INTEGER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 """Longer ones might not be what the API takes for a number."""
 
-Json = dict[str, Any]  # a part of a manifest
-
 
 class DeviceAnnotationError(ValueError):
     """What cannot be obeyed, and why."""
@@ -41,8 +40,8 @@ class DeviceAnnotationError(ValueError):
 class DeviceKind(msgspec.Struct, frozen=True):
     name: str
     count: int
-    attributes: Json
-    capacity: Json
+    attributes: Document
+    capacity: Document
 
     @property
     def driver(self) -> str:
@@ -58,7 +57,7 @@ class DeviceTaintSpec(msgspec.Struct, frozen=True):
     value: str
     effect: str
 
-    def published(self) -> Json:
+    def published(self) -> Document:
         """As it stands in a slice, but for the time."""
         document = {"key": self.key, "effect": self.effect}
         return {**document, "value": self.value} if self.value else document
@@ -87,8 +86,8 @@ def parse_devices(text: str) -> list[DeviceKind]:
             raise DeviceAnnotationError(f'"{name}" is no name for a kind of device')
         if name in kinds:
             raise DeviceAnnotationError(f'"{name}" is named twice')
-        attributes: Json = {}
-        capacity: Json = {}
+        attributes: Document = {}
+        capacity: Document = {}
         for other in others:
             key, sign, value = other.partition("=")
             if not key or not sign or not value:
@@ -144,14 +143,14 @@ def device_annotation_errors(annotations: Mapping[str, str]) -> list[str]:
     return errors
 
 
-def _check_publishable(device: Json, about: str) -> None:
+def _check_publishable(device: Document, about: str) -> None:
     """Raises DeviceAnnotationError, with what the API would say to a slice with that device."""
     errors = device_errors(device, None, about, has_own_place=False)
     if errors:
         raise DeviceAnnotationError(str(errors[0]))
 
 
-def _attribute(text: str) -> Json:
+def _attribute(text: str) -> Document:
     if text in ("true", "false"):
         return {"bool": text == "true"}
     if _INTEGER.fullmatch(text):

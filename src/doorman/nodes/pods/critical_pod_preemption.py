@@ -24,7 +24,7 @@ REASON: Final = "Preempting"
 MESSAGE: Final = "Preempted in order to admit critical pod"
 CONDITION_MESSAGE: Final = "Pod was preempted by Kubelet to accommodate a critical pod."
 
-Amounts = Mapping[str, int]
+MissingAmounts = Mapping[str, int]
 
 
 def decide_preemption(pod: Pod, others: Iterable[Pod], shortfall: Shortfall) -> tuple[Pod, ...] | PodRejection:
@@ -60,7 +60,7 @@ def preempted_body(pod: Pod, now: Instant) -> dict[str, Any]:
     return disrupted_body(pod, REASON, MESSAGE, now, condition_message=CONDITION_MESSAGE)
 
 
-def _nearest(pods: Sequence[Pod], missing: Amounts) -> list[Pod]:
+def _nearest(pods: Sequence[Pod], missing: MissingAmounts) -> list[Pod]:
     """Rule 4, until nothing is missing; there are enough pods, because all of them together free enough."""
     left = list(pods)
     chosen: list[Pod] = []
@@ -72,12 +72,12 @@ def _nearest(pods: Sequence[Pod], missing: Amounts) -> list[Pod]:
     return chosen
 
 
-def _distance(pod: Pod, missing: Amounts) -> float:
+def _distance(pod: Pod, missing: MissingAmounts) -> float:
     shares = ((amount - _request(pod, resource)) / amount for resource, amount in missing.items())
     return sum(share**2 for share in shares if share > 0)
 
 
-def _still_missing(missing: Amounts, gone: Iterable[Pod]) -> dict[str, int]:
+def _still_missing(missing: MissingAmounts, gone: Iterable[Pod]) -> dict[str, int]:
     freed = list(gone)
     rest = {resource: amount - sum(_request(pod, resource) for pod in freed) for resource, amount in missing.items()}
     return {resource: amount for resource, amount in rest.items() if amount > 0}

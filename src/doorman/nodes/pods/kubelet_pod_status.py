@@ -5,7 +5,7 @@ its status stays, and loses the reason of a status that is over.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.pods import Container, ContainerStatus, Pod
@@ -13,6 +13,7 @@ from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.durations import format_duration
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.nodes.profile import node_ip, pod_ip
 
 EXIT_CODE_OF_TERM: Final = 143
@@ -20,23 +21,21 @@ EXIT_CODE_OF_TERM: Final = 143
 EXIT_CODE_OF_KILL: Final = 137
 BACK_OFF: Final = "CrashLoopBackOff"
 
-Body = dict[str, Any]  # a patch of pods/status, as JSON
 
-
-def patch_of(pod: Pod, status: Body) -> Body:
+def patch_of(pod: Pod, status: Document) -> Document:
     return {
         "metadata": {"uid": pod.metadata.uid},
         "status": {"observedGeneration": pod.metadata.generation, **status},
     }
 
 
-def refused_body(pod: Pod, reason: str, message: str, now: Instant) -> Body:
+def refused_body(pod: Pod, reason: str, message: str, now: Instant) -> Document:
     """The pod was not taken. A kubelet notes the time as that of its start, though nothing was started."""
     status = {"phase": "Failed", "reason": reason, "message": message, "startTime": to_time(now)}
     return patch_of(pod, status)
 
 
-def failed_body(pod: Pod, reason: str, message: str, now: Instant, *, code: int = EXIT_CODE_OF_TERM) -> Body:
+def failed_body(pod: Pod, reason: str, message: str, now: Instant, *, code: int = EXIT_CODE_OF_TERM) -> Document:
     """The pod failed as a whole; its containers were stopped."""
     return patch_of(
         pod, {"phase": "Failed", "reason": reason, "message": message, **ended_status(pod, code, "Error", now)}
@@ -51,7 +50,7 @@ def disrupted_body(
     *,
     condition_message: str | None = None,
     code: int = EXIT_CODE_OF_TERM,
-) -> Body:
+) -> Document:
     """As `failed_body`, of a pod that its kubelet ended for others' sake. Who succeeded before has succeeded."""
     body = failed_body(pod, reason, message, now, code=code)
     if pod.status.phase == "Succeeded":
@@ -65,12 +64,12 @@ def disrupted_body(
     return body
 
 
-def stopped_body(pod: Pod, now: Instant) -> Body:
+def stopped_body(pod: Pod, now: Instant) -> Document:
     """The last status of a pod that was deleted, for those that hold it by a finalizer."""
     return patch_of(pod, {"phase": "Failed", **ended_status(pod, EXIT_CODE_OF_TERM, "Error", now)})
 
 
-def completed_body(pod: Pod, code: int, now: Instant) -> Body:
+def completed_body(pod: Pod, code: int, now: Instant) -> Document:
     """All containers exited with `code`, and none starts again."""
     if code:
         return patch_of(pod, {"phase": "Failed", **ended_status(pod, code, "Error", now)})
@@ -79,8 +78,8 @@ def completed_body(pod: Pod, code: int, now: Instant) -> Body:
     return patch_of(pod, {"phase": "Succeeded", **ended})
 
 
-def running_body(pod: Pod, now: Instant, *, ready: bool) -> Body:
-    status: Body = {
+def running_body(pod: Pod, now: Instant, *, ready: bool) -> Document:
+    status: Document = {
         "phase": "Running",
         "startTime": pod.status.start_time or to_time(now),
         **host_address(pod),
@@ -98,14 +97,14 @@ def running_body(pod: Pod, now: Instant, *, ready: bool) -> Body:
     return patch_of(pod, status)
 
 
-def readiness_body(pod: Pod, now: Instant) -> Body:
+def readiness_body(pod: Pod, now: Instant) -> Document:
     """All containers run and are ready; whether the pod is depends on its readiness gates."""
     statuses = [running_status(pod, at, ready=True, now=now) for at in range(len(pod.spec.containers))]
     conditions = ready_conditions(pod, now, containers_ready=True)
     return patch_of(pod, {"conditions": conditions, "containerStatuses": statuses})
 
 
-def waiting_body(pod: Pod, code: int, delay_seconds: float, now: Instant) -> Body:
+def waiting_body(pod: Pod, code: int, delay_seconds: float, now: Instant) -> Document:
     """The containers exited, and start again when the back-off is over."""
     back_off = f"back-off {format_duration(delay_seconds)}"
     statuses = []
@@ -132,7 +131,7 @@ def full_name(meta: ObjectMeta) -> str:
     return f"{meta.name}_{meta.namespace}({meta.uid})"
 
 
-def restarted_body(pod: Pod, restarts: int, now: Instant, *, ready: bool, code: int | None) -> Body:
+def restarted_body(pod: Pod, restarts: int, now: Instant, *, ready: bool, code: int | None) -> Document:
     """The containers run once more; `code` is what they have just exited with, if that was not told yet."""
     statuses = []
     for at in range(len(pod.spec.containers)):
@@ -155,7 +154,7 @@ def changed_containers(pod: Pod) -> tuple[int, ...]:
     return tuple(found)
 
 
-def replaced_body(pod: Pod, changed: Sequence[int], now: Instant, *, ready: bool) -> Body:
+def replaced_body(pod: Pod, changed: Sequence[int], now: Instant, *, ready: bool) -> Document:
     """The containers `changed` were stopped and run again as they are now; the others go on."""
     statuses = []
     for at in range(len(pod.spec.containers)):
@@ -170,7 +169,7 @@ def replaced_body(pod: Pod, changed: Sequence[int], now: Instant, *, ready: bool
     return patch_of(pod, {"conditions": conditions, "containerStatuses": statuses})
 
 
-def ended_status(pod: Pod, code: int, reason: str, now: Instant, *, why: str = "PodFailed") -> Body:
+def ended_status(pod: Pod, code: int, reason: str, now: Instant, *, why: str = "PodFailed") -> Document:
     """Every container has ended; nothing is ready."""
     statuses = []
     for at in range(len(pod.spec.containers)):
@@ -186,7 +185,7 @@ def ended_status(pod: Pod, code: int, reason: str, now: Instant, *, why: str = "
     return {"containerStatuses": statuses, "conditions": conditions}
 
 
-def ephemeral_status(pod: Pod, container: Container, before: ContainerStatus | None, now: Instant) -> Body:
+def ephemeral_status(pod: Pod, container: Container, before: ContainerStatus | None, now: Instant) -> Document:
     running = before.state.running if before is not None else None
     return {
         "name": container.name, "image": container.image, "imageID": container.image,
@@ -196,7 +195,7 @@ def ephemeral_status(pod: Pod, container: Container, before: ContainerStatus | N
     }  # fmt: skip
 
 
-def ready_conditions(pod: Pod, now: Instant, *, containers_ready: bool) -> list[Body]:
+def ready_conditions(pod: Pod, now: Instant, *, containers_ready: bool) -> list[Document]:
     """Ready and ContainersReady. The pod is ready when its containers are and every readiness gate is open."""
     if not containers_ready:
         text = f"containers with unready status: [{' '.join(container.name for container in pod.spec.containers)}]"
@@ -224,11 +223,11 @@ def closed_gates(pod: Pod) -> str:
     return ", ".join(texts)
 
 
-def condition_of(pod: Pod, kind: str, status: str, now: Instant, reason: str = "", message: str = "") -> Body:
+def condition_of(pod: Pod, kind: str, status: str, now: Instant, reason: str = "", message: str = "") -> Document:
     """A patch of one condition: None takes away what its last status was given for."""
     before = pod.status.condition(kind)
     if before is None:
-        condition: Body = {"type": kind, "status": status, "lastTransitionTime": to_time(now)}
+        condition: Document = {"type": kind, "status": status, "lastTransitionTime": to_time(now)}
     else:
         is_same = before.status == status and before.last_transition_time
         time = before.last_transition_time if is_same else to_time(now)
@@ -244,7 +243,7 @@ def condition_of(pod: Pod, kind: str, status: str, now: Instant, reason: str = "
     return condition
 
 
-def running_status(pod: Pod, at: int, *, ready: bool, now: Instant, began: Instant | None = None) -> Body:
+def running_status(pod: Pod, at: int, *, ready: bool, now: Instant, began: Instant | None = None) -> Document:
     before = status_at(pod, at)
     running = before.state.running
     since = to_time(began) if began is not None else (running.started_at if running is not None else to_time(now))
@@ -263,24 +262,24 @@ def status_at(pod: Pod, at: int) -> ContainerStatus:
     return next((status for status in pod.status.container_statuses if status.name == name), _NO_STATUS)
 
 
-def placed(pod: Pod, now: Instant) -> list[Body]:
+def placed(pod: Pod, now: Instant) -> list[Document]:
     """A pod that is on a node is scheduled, whoever put it there."""
     if pod.status.condition("PodScheduled") is not None:
         return []
     return [condition_of(pod, "PodScheduled", "True", now)]
 
 
-def host_address(pod: Pod) -> Body:
+def host_address(pod: Pod) -> Document:
     host = node_ip(pod.spec.node_name)
     return {"hostIP": host, "hostIPs": [{"ip": host}]}
 
 
-def own_address(pod: Pod) -> Body:
+def own_address(pod: Pod) -> Document:
     address = node_ip(pod.spec.node_name) if pod.spec.host_network else pod_ip(pod.metadata.uid)
     return {"podIP": address, "podIPs": [{"ip": address}]}
 
 
-def init_status(pod: Pod, at: int, now: Instant) -> Body:
+def init_status(pod: Pod, at: int, now: Instant) -> Document:
     container = pod.spec.init_containers[at]
     before = next((one for one in pod.status.init_container_statuses if one.name == container.name), _NO_STATUS)
     running, ended_before = before.state.running, before.state.terminated
@@ -300,7 +299,7 @@ def init_status(pod: Pod, at: int, now: Instant) -> Body:
     return {**base, "started": False, "state": {"terminated": ended}}
 
 
-def _terminated(pod: Pod, at: int, code: int, now: Instant) -> Body:
+def _terminated(pod: Pod, at: int, code: int, now: Instant) -> Document:
     running = status_at(pod, at).state.running
     time = to_time(now)
     return {
@@ -312,7 +311,7 @@ def _terminated(pod: Pod, at: int, code: int, now: Instant) -> Body:
     }
 
 
-def _container(pod: Pod, at: int) -> Body:
+def _container(pod: Pod, at: int) -> Document:
     container = pod.spec.containers[at]
     return {
         "name": container.name,
@@ -322,7 +321,7 @@ def _container(pod: Pod, at: int) -> Body:
     }
 
 
-def _last_state(status: ContainerStatus) -> Body:
+def _last_state(status: ContainerStatus) -> Document:
     ended = status.last_state.terminated
     if ended is None:
         return {}

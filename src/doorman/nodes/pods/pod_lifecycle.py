@@ -33,6 +33,7 @@ from doorman.api.views.meta import controller_of
 from doorman.api.views.pods import ContainerStatus, Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time
+from doorman.base.json_types import Document
 from doorman.client.actions import RecordEvent
 from doorman.nodes.agent_settings import PodLives
 from doorman.nodes.kubelet_writes import pod_event
@@ -48,7 +49,6 @@ from doorman.nodes.node_annotations import (
     seconds_or,
 )
 from doorman.nodes.pods.kubelet_pod_status import (
-    Body,
     changed_containers,
     closed_gates,
     completed_body,
@@ -85,7 +85,7 @@ class Life(msgspec.Struct, frozen=True, kw_only=True):
 class Next(msgspec.Struct, frozen=True, kw_only=True):
     """The status to post now, if any, whether a stretch of the pod's life begins with it, and when to look again."""
 
-    body: Body | None = None
+    body: Document | None = None
     begins: bool = True
     backs_off: bool = False
     """Its containers wait to be started again."""

@@ -34,10 +34,10 @@ _IMAGE_WAITS: Final = {
     "ImagePullBackOff": "trying and failing to pull image",
 }
 
-Document = Mapping[str, Any]  # JSON
+_JsonObject = Mapping[str, Any]  # JSON
 
 
-def simulated_log(pod: Document, container: str, *, previous: bool) -> RunLog | str:
+def simulated_log(pod: _JsonObject, container: str, *, previous: bool) -> RunLog | str:
     """The log of a run, or what a kubelet says when there is none."""
     status = _named(pod.get("status") or {}, STATUSES, container)
     name = pod["metadata"]["name"]
@@ -68,20 +68,20 @@ def is_cut_off(node: Node) -> bool:
     return is_unheard_of or node.metadata.annotations.get(SILENT) == "true"
 
 
-def unreachable(pod: Document, container: str) -> str:
+def unreachable(pod: _JsonObject, container: str) -> str:
     meta = pod["metadata"]
     address = f"{node_ip(pod['spec']['nodeName'])}:{KUBELET_PORT}"
     url = f"https://{address}/containerLogs/{meta['namespace']}/{meta['name']}/{container}"
     return f'Get "{url}": dial tcp {address}: i/o timeout'
 
 
-def _ended_log(pod: Document, container: str, ended: Document, restarts: int) -> RunLog:
+def _ended_log(pod: _JsonObject, container: str, ended: _JsonObject, restarts: int) -> RunLog:
     began, finished = (_instant(pod, ended.get(time)) for time in ("startedAt", "finishedAt"))
     return _log(pod, container, began, finished, restarts=restarts, code=ended.get("exitCode", 0))
 
 
 def _log(
-    pod: Document, container: str, began: Instant, ended: Instant | None, *, restarts: int, code: int | None
+    pod: _JsonObject, container: str, began: Instant, ended: Instant | None, *, restarts: int, code: int | None
 ) -> RunLog:
     annotations = pod["metadata"].get("annotations") or {}
     spec = _named(pod.get("spec") or {}, CONTAINERS, container)
@@ -107,7 +107,7 @@ def _text_log(text: str, interval: float, began: Instant, ended: Instant | None)
     return RunLog(began=began, ended=ended, lines=tuple(LogLine(began, line) for line in texts))
 
 
-def _stop_lines(pod: Document, spec: Document, began: Instant) -> list[LogLine]:
+def _stop_lines(pod: _JsonObject, spec: _JsonObject, began: Instant) -> list[LogLine]:
     """Of a container that runs in a pod that is deleted."""
     deleted = pod["metadata"].get("deletionTimestamp")
     if not deleted:
@@ -122,7 +122,7 @@ def _stop_lines(pod: Document, spec: Document, began: Instant) -> list[LogLine]:
 
 
 def _probes(
-    pod: Document, container: str, spec: Document, began: Instant, before: Instant, *, is_running: bool
+    pod: _JsonObject, container: str, spec: _JsonObject, began: Instant, before: Instant, *, is_running: bool
 ) -> Iterator[RepeatedLine]:
     """Rule 3."""
     ready_at = _ready_at(pod, container, began) if is_running else began
@@ -145,20 +145,20 @@ def _probes(
             yield RepeatedLine(texts=(f"{text}: success",), first=first, period_seconds=period, before=before)
 
 
-def _ready_at(pod: Document, container: str, began: Instant) -> Instant:
+def _ready_at(pod: _JsonObject, container: str, began: Instant) -> Instant:
     """When a container that runs became ready; never, if it has not."""
     status = pod.get("status") or {}
     if not _named(status, STATUSES, container).get("ready"):
         return inf
     conditions = status.get("conditions") or ()
-    ready: Document = next(
+    ready: _JsonObject = next(
         (one for one in conditions if (one.get("type"), one.get("status")) == ("ContainersReady", "True")), {}
     )
     since = ready.get("lastTransitionTime")
     return max(began, from_time(since)) if since else began
 
 
-def _probe_text(probe: Document) -> str:
+def _probe_text(probe: _JsonObject) -> str:
     """As kubectl describes one.
 
     >>> _probe_text({"httpGet": {"path": "/healthz", "port": 8080}}), _probe_text({"exec": {"command": ["cat", "x"]}})
@@ -174,10 +174,10 @@ def _probe_text(probe: Document) -> str:
     return f"exec [{' '.join((probe.get('exec') or {}).get('command') or ())}]"
 
 
-def _instant(pod: Document, text: str | None) -> Instant:
+def _instant(pod: _JsonObject, text: str | None) -> Instant:
     """Of a status that somebody else may have written, without a time: since the pod is there."""
     return from_time(text or pod["metadata"]["creationTimestamp"])
 
 
-def _named(holder: Document, lists: tuple[str, ...], name: str) -> dict[str, Any]:  # JSON
+def _named(holder: _JsonObject, lists: tuple[str, ...], name: str) -> dict[str, Any]:  # JSON
     return next((one for each in lists for one in holder.get(each) or () if one["name"] == name), {})

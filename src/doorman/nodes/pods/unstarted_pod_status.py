@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from doorman.api.views.pods import Container, Pod
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.nodes.pods.kubelet_pod_status import (
-    Body,
     condition_of,
     host_address,
     init_status,
@@ -18,7 +18,7 @@ from doorman.nodes.pods.kubelet_pod_status import (
 )
 
 
-def starting_body(pod: Pod, now: Instant) -> Body:
+def starting_body(pod: Pod, now: Instant) -> Document:
     """Taken, and not running yet: its init containers are under way, or its containers are being made."""
     inits = [container.name for container in pod.spec.init_containers if container.restart_policy != "Always"]
     waiting = {"waiting": {"reason": "PodInitializing" if inits else "ContainerCreating"}}
@@ -28,7 +28,7 @@ def starting_body(pod: Pod, now: Instant) -> Body:
         for container in pod.spec.containers
     ]
     text = f"containers with incomplete status: [{' '.join(inits)}]"
-    status: Body = {
+    status: Document = {
         "phase": "Pending",
         "startTime": to_time(now),
         **host_address(pod),
@@ -51,7 +51,7 @@ def starting_body(pod: Pod, now: Instant) -> Body:
     return patch_of(pod, status)
 
 
-def held_up_body(pod: Pod, failures: Mapping[str, tuple[str, str]], now: Instant) -> Body:
+def held_up_body(pod: Pod, failures: Mapping[str, tuple[str, str]], now: Instant) -> Document:
     """Reason and message of each container that waits, for its image or for what its variables are set from.
 
     Those before it have run, those beside it run.
@@ -91,7 +91,7 @@ def held_up_body(pod: Pod, failures: Mapping[str, tuple[str, str]], now: Instant
     return body
 
 
-def _init_status_at_start(pod: Pod, container: Container, now: Instant, *, first: bool) -> Body:
+def _init_status_at_start(pod: Pod, container: Container, now: Instant, *, first: bool) -> Document:
     """The first runs; those that come later wait for it."""
     status = {"name": container.name, "image": container.image, "ready": False, "restartCount": 0, "lastState": {}}
     if not first:

@@ -12,7 +12,7 @@ Keys: `node/<name>`, `attachment/<name>`, `driver` and `nodes`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.storage.csi import (
@@ -28,6 +28,7 @@ from doorman.api.views.storage.persistent_volumes import CLAIMS, VOLUMES, Persis
 from doorman.api.well_known import ZONE_LABEL
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, Create, Patch, PatchType
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
@@ -44,14 +45,12 @@ ATTACH_FAILURE: Final = PREFIX + "attach-failure"
 ATTACHER_PREFIX: Final = "external-attacher/"
 """How the finalizers of attachers begin."""
 
-Json = dict[str, Any]  # a part of a manifest
 
-
-def driver_manifest() -> Json:
+def driver_manifest() -> Document:
     return {"metadata": {"name": SIMULATED_DRIVER}, "spec": {"attachRequired": True, "podInfoOnMount": False}}
 
 
-def csi_node_manifest(node: Node) -> Json:
+def csi_node_manifest(node: Node) -> Document:
     meta = node.metadata
     owner = {"apiVersion": "v1", "kind": "Node", "name": meta.name, "uid": meta.uid}
     return {
@@ -71,7 +70,7 @@ def decide_csi_node(node: Node, before: CsiNode | None) -> Action | None:
     if limit is None or (own is not None and own.allocatable is not None and own.allocatable.count == limit):
         return None
     if own is not None:
-        body: Json = {"spec": {"drivers": [{"name": SIMULATED_DRIVER, "allocatable": {"count": limit}}]}}
+        body: Document = {"spec": {"drivers": [{"name": SIMULATED_DRIVER, "allocatable": {"count": limit}}]}}
     else:
         body = {"spec": {"drivers": [_driver_entry(node)]}}
     return Patch(resource=CSI_NODES, name=node.metadata.name, body=body)
@@ -86,7 +85,7 @@ def decide_attachment(
         kept = [each for each in meta.finalizers if not each.startswith(ATTACHER_PREFIX)]
         if len(kept) == len(meta.finalizers):
             return [], None
-        body: Json = {"metadata": {"uid": meta.uid, "finalizers": kept or None}}
+        body: Document = {"metadata": {"uid": meta.uid, "finalizers": kept or None}}
         return [Patch(resource=ATTACHMENTS, name=meta.name, body=body, type=PatchType.MERGE)], None
     if status.attached:
         return [], None
@@ -232,14 +231,14 @@ def _limit_of(node: Node) -> int | None:
     return parse_limit(text) if text is not None else None
 
 
-def _driver_entry(node: Node) -> Json:
+def _driver_entry(node: Node) -> Document:
     keys = [ZONE_LABEL] if ZONE_LABEL in node.metadata.labels else []
-    entry: Json = {"name": SIMULATED_DRIVER, "nodeID": node.metadata.name, "topologyKeys": keys}
+    entry: Document = {"name": SIMULATED_DRIVER, "nodeID": node.metadata.name, "topologyKeys": keys}
     limit = _limit_of(node)
     return entry if limit is None else {**entry, "allocatable": {"count": limit}}
 
 
-def _report(attachment: VolumeAttachment, status: Json) -> Patch:
+def _report(attachment: VolumeAttachment, status: Document) -> Patch:
     meta = attachment.metadata
     body = {"metadata": {"uid": meta.uid}, "status": status}
     return Patch(resource=ATTACHMENTS, name=meta.name, subresource="status", body=body, type=PatchType.MERGE)

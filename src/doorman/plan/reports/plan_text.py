@@ -24,7 +24,7 @@ SUMMARY_NAMES: Final = {
     "nodes_full": "nodes full",
 }
 
-Row = tuple[str, ...]
+TextRow = tuple[str, ...]
 
 
 def plan_text(plan: Plan) -> str:
@@ -33,7 +33,7 @@ def plan_text(plan: Plan) -> str:
 
 def comparison_text(before: Plan, after: Plan) -> str:
     """Two plans side by side."""
-    rows: list[Row] = [("", f"as it is: {before.action}", f"with the change: {after.action}")]
+    rows: list[TextRow] = [("", f"as it is: {before.action}", f"with the change: {after.action}")]
     for member, name in SUMMARY_NAMES.items():
         rows.append((name, str(getattr(before.summary, member)), str(getattr(after.summary, member))))
     rows.append(("quiet after", _quiet(before), _quiet(after)))
@@ -84,7 +84,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield from _zones(plan)
     if plan.full_nodes:
         shown = plan.full_nodes[:ROWS_MAX]
-        rows: list[Row] = [("NODE", "RESOURCE", "BEFORE", "AFTER")]
+        rows: list[TextRow] = [("NODE", "RESOURCE", "BEFORE", "AFTER")]
         rows += [(one.name, one.resource, f"{one.percent_before}%", f"{one.percent_after}%") for one in shown]
         yield from _titled("nodes that fill up", rows, len(plan.full_nodes), len(shown))
     if plan.notes:
@@ -104,7 +104,7 @@ def _leaving(plan: Plan) -> Iterator[str]:
         yield ""
         yield "no pod leaves"
         return
-    rows: list[Row] = [("AT", "WHO", "FROM", "BECAUSE", "TO")]
+    rows: list[TextRow] = [("AT", "WHO", "FROM", "BECAUSE", "TO")]
     told = 0
     for _, group in groupby(plan.pods, key=_alike):
         moves = list(group)
@@ -122,7 +122,7 @@ def _leaving(plan: Plan) -> Iterator[str]:
         yield f"  {stuck} of them stay Terminating: their nodes cannot say that they have stopped"
 
 
-def _alike(move: PodMove) -> Row:
+def _alike(move: PodMove) -> TextRow:
     alone = move.name if move.owner is None else ""
     return span(move.at_seconds), move.namespace, move.owner or "", alone, move.node, because_text(move.because)
 
@@ -163,7 +163,7 @@ def _pending(plan: Plan) -> Iterator[str]:
 
 def _effects(plan: Plan) -> Iterator[str]:
     if plan.workloads:
-        rows: list[Row] = [("WORKLOAD", "DESIRED", "READY BEFORE", "LOWEST", "BELOW FOR", "AFTER")]
+        rows: list[TextRow] = [("WORKLOAD", "DESIRED", "READY BEFORE", "LOWEST", "BELOW FOR", "AFTER")]
         for one in plan.workloads[:ROWS_MAX]:
             counts = map(str, (one.desired, one.ready_before, one.lowest_ready))
             name = f"{one.namespace}/{one.kind}/{one.name}"
@@ -190,18 +190,18 @@ def _zones(plan: Plan) -> Iterator[str]:
     moving = [zone for zone in plan.zones if len(zone.moments) > 1 or zone.moments[0].not_ready]
     if not moving:
         return
-    rows: list[Row] = [("ZONE", "AT", "STATE", "NOT READY", "NODES/S", "")]
+    rows: list[TextRow] = [("ZONE", "AT", "STATE", "NOT READY", "NODES/S", "")]
     rows += [(zone.zone, *_moment(moment)) for zone in moving for moment in zone.moments]
     yield from _titled("zones", rows[: ROWS_MAX + 1], len(rows) - 1, min(len(rows) - 1, ROWS_MAX))
 
 
-def _moment(moment: ZoneMoment) -> Row:
+def _moment(moment: ZoneMoment) -> TextRow:
     halted = f"evictions halted, because {moment.halted_because}" if moment.halted_because else ""
     counts = f"{moment.not_ready}/{moment.nodes}"
     return span(moment.at_seconds), moment.state, counts, f"{moment.nodes_per_second:g}", halted
 
 
-def _titled(title: str, rows: Sequence[Row], total: int, told: int) -> Iterator[str]:
+def _titled(title: str, rows: Sequence[TextRow], total: int, told: int) -> Iterator[str]:
     yield ""
     yield f"{title} ({total})"
     yield from (f"  {line}" for line in table_lines(rows))
@@ -209,7 +209,7 @@ def _titled(title: str, rows: Sequence[Row], total: int, told: int) -> Iterator[
         yield f"  and {total - told} more: -o json and -o html have all"
 
 
-def table_lines(rows: Sequence[Row]) -> Iterator[str]:
+def table_lines(rows: Sequence[TextRow]) -> Iterator[str]:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:
         yield "".join(cell.ljust(width + GAP) for cell, width in zip(row, widths, strict=True)).rstrip()

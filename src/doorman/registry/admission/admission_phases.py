@@ -5,9 +5,9 @@ from doorman.admission.plugin_contract import Attributes, ClusterReader, Operati
 from doorman.admission.policies.policy_params import prepare_all_params
 from doorman.admission.request_versions import prepare
 from doorman.admission.webhooks.webhook_dispatch import Webhooks
-from doorman.api.machinery.schema import Document
 from doorman.api.views.admissionregistration import BINDINGS
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.base.loop_turns import in_slices
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.admission.admission_versions import EquivalentResourceMapper

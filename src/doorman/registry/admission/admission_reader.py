@@ -7,7 +7,7 @@ from typing import Any, Final
 from doorman.admission.plugin_contract import Docs, Unconvertible, Weigh
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.object_reader import ObjectReader
 from doorman.registry.cache.selection import Selection

@@ -12,7 +12,7 @@ import msgspec
 from doorman.admission.plugin_contract import EquivalentVersions, Unconvertible, VersionedResource
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.conversion import from_stored, to_stored
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.registry.custom.custom_versions import CustomVersions
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from doorman.api.kinds import Kind, Kinds
-from doorman.api.machinery.schema import Document
 from doorman.api.raw_members import RAW_MEMBERS, read_texts
 from doorman.base.errors import not_found
+from doorman.base.json_types import Document
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.stored_object import ITEM_HEAD, Stored
 from doorman.registry.cache.watch_cache import WatchCache

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import Object
 from doorman.api.views.pods import Pod
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.registry.cache.pod_views import PodViews
 from doorman.store.store_contract import Entry
 

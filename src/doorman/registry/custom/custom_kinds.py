@@ -12,9 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.kinds import Kind, Kinds, PrinterColumn, ScalePaths, Subresource
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.machinery.structural_schema import compile_schema
 from doorman.api.views.apiextensions import RESOURCE
+from doorman.base.json_types import Document
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
@@ -27,7 +28,7 @@ _READ_AND_WRITE: Final = ("get", "patch", "update")
 
 READER: Final = "customkinds"
 
-Listener = Callable[[str], None]
+KindListener = Callable[[str], None]
 """Told the group resource of a kind that is served from now on."""
 
 
@@ -40,13 +41,13 @@ class CustomKinds:
         """The types of each definition that is served."""
         self._shapes: dict[str, tuple[bytes, int]] = {}
         """What each definition says of its versions, and since which revision: older objects may look different."""
-        self._listeners: list[Listener] = []
+        self._listeners: list[KindListener] = []
         self._editions = 0
         self._definitions = cache.collection(RESOURCE)
         self._is_closed = False
         self._stream = self._follow()
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: KindListener) -> None:
         self._listeners.append(listener)
 
     def close(self) -> None:

@@ -19,11 +19,12 @@ import msgspec
 
 from doorman.admission.webhooks.webhook_dispatch import Post, Unanswered
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.machinery.structural_schema import Structural, TooMuch, fill_defaults, prune
 from doorman.api.views.admissionregistration import ClientConfig
 from doorman.api.views.meta import to_view
 from doorman.base.errors import ApiError, no_such_resource
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
 
 MARK: Final = "$version"

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.field_set import ordered
 from doorman.api.patch.managed_fields import Manager
@@ -22,6 +21,7 @@ from doorman.api.views.resource.devices import RESOURCE_VERSION
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.fastpath.object_bytes import NOTHING, ObjectBytes, encode, read, written
 from doorman.registry.fastpath.owner_bytes import UPDATE, OwnedChange, mention_of, owners_after
 

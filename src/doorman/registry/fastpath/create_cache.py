@@ -33,11 +33,11 @@ import msgspec
 from doorman.admission.plugin_contract import Attributes, Docs, Weigh
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.raw_members import to_written
 from doorman.api.views.admissionregistration import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.well_known import EVENTS, PODS
+from doorman.base.json_types import Document
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.collection import Collection
 from doorman.registry.caller import Caller

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Raw
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.registry.fastpath.object_bytes import NOTHING, ObjectBytes, encode, read, written
 
 GRACE_SECONDS: Final = 30

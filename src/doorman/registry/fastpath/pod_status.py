@@ -12,7 +12,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.patch.field_set import FieldSet, ordered
 from doorman.api.patch.managed_fields import Manager
@@ -21,6 +20,7 @@ from doorman.api.views.pods import Pod
 from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.fastpath.object_bytes import NOTHING, ObjectBytes, encode, read, written
 from doorman.registry.fastpath.owner_bytes import APPLY, UPDATE, OwnedChange, mention_of, owners_after
 from doorman.registry.kinds.pod_strategy import has_settled_addresses

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from doorman.admission.plugin_contract import Operation, RequestPreview
-from doorman.api.machinery.schema import Document
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.well_known import PODS
 from doorman.base.clock import Clock
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 
 _PATHS: Final = {
     "pods": ("spec",),

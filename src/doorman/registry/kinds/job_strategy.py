@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 
 CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")

@@ -4,10 +4,10 @@ import copy
 from collections.abc import Mapping
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.kinds.disabled_pod_fields import drop_disabled_status
 from doorman.registry.kinds.pod_level_resources import default_pod_level_resources
 from doorman.registry.strategy import prepare_update, restore, take_only

@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.strategy import prepare_create, prepare_status, prepare_update
-
-Part = dict[str, Any]  # a part of a document, changed in place
 
 _SLICE_MEMBERS: Final = ("partitionTypeAttribute", "skipNodeOperations")
 _BINDINGS: Final = ("bindingConditions", "bindingFailureConditions")
@@ -53,7 +51,7 @@ def _drop_from_slice(doc: Document) -> None:
             _drop(consumption, ("compatibilityGroups",))
 
 
-def _devices(doc: Document) -> Iterable[Part]:
+def _devices(doc: Document) -> Iterable[Document]:
     return (doc.get("spec") or {}).get("devices") or ()
 
 
@@ -96,18 +94,18 @@ def update_claim_template(kind: Kind, new: Document, old: Document, now: Instant
     prepare_update(kind, new, old, now)
 
 
-def _drop_from_claim(spec: Part) -> None:
+def _drop_from_claim(spec: Document) -> None:
     for request in (spec.get("devices") or {}).get("requests") or ():
         for wanted in (request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
             _drop(wanted, ("derivedAttributes",))
 
 
-def _results(claim: Document) -> Iterable[Part]:
+def _results(claim: Document) -> Iterable[Document]:
     allocation = (claim.get("status") or {}).get("allocation") or {}
     return (allocation.get("devices") or {}).get("results") or ()
 
 
-def _device_key(one: Part) -> tuple[Any, ...]:
+def _device_key(one: Document) -> tuple[Any, ...]:
     return tuple(one.get(member) or "" for member in ("driver", "pool", "device", "shareID"))
 
 
@@ -145,10 +143,10 @@ def update_pool_request(kind: Kind, new: Document, old: Document, now: Instant) 
     prepare_update(kind, new, old, now)
 
 
-def _drop(part: Part, members: Iterable[str]) -> None:
+def _drop(part: Document, members: Iterable[str]) -> None:
     for member in members:
         part.pop(member, None)
 
 
-def _without(part: Part, member: str) -> Part:
+def _without(part: Document, member: str) -> Document:
     return {name: value for name, value in part.items() if name != member}

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from doorman.api.kinds import Kind, ScalePaths
 from doorman.api.machinery.label_selectors import format_selector
-from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import LabelSelector, to_view
 from doorman.base.errors import internal, invalid, invalid_object
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.registry.object_identity import check_name, check_namespace
 from doorman.registry.write_target import SubresourceObject
 

@@ -11,9 +11,9 @@ from collections.abc import Collection as Container
 from ipaddress import IPv4Network
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import SERVICE_CIDRS, SERVICES
 from doorman.base.errors import FieldError, internal, invalid, invalid_object
+from doorman.base.json_types import Document
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent

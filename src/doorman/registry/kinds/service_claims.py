@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import ApiError, internal
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions, Preconditions
@@ -34,7 +34,7 @@ _log: Final = logging.getLogger("doorman.registry")
 
 Number = str | int
 """An address or a port."""
-Change = Callable[[PortBitmap], PortBitmap | None]
+BitmapChange = Callable[[PortBitmap], PortBitmap | None]
 """From what is stored to what is to be; None: nothing is written."""
 
 
@@ -58,7 +58,7 @@ class NodePortAllocation:
         self._new_uid = new_uid
         self._lock = asyncio.Lock()
 
-    async def change(self, decide: Change) -> bool:
+    async def change(self, decide: BitmapChange) -> bool:
         """Store what is decided upon the newest bitmap. False: there is none."""
         async with self._lock:  # who waits here would only be told of a conflict there
             entry = self._store.peek(NODE_PORTS_KEY) or await self._store.refresh(NODE_PORTS_KEY)

@@ -6,7 +6,7 @@ document and the one it replaces.
 
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.semantics.service_ranges import HEADLESS
 
 _WITH_PORTS: Final = ("NodePort", "LoadBalancer")

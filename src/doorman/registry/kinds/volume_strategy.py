@@ -3,9 +3,9 @@
 from typing import Final
 
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.strategy import prepare_create, prepare_status, prepare_update
 
 _SOURCES: Final = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})

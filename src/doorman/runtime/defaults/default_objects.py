@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.api.kinds import data_file
-from doorman.api.machinery.schema import Document
 from doorman.api.views.storage.volume_classes import DEFAULT_CLASS, WAIT_FOR_FIRST_CONSUMER
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.semantics.service_ranges import API_SERVICE_ADDRESS, SERVICE_RANGE

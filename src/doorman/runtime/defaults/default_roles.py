@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.views.access.rbac import PolicyRule, Role
 from doorman.api.well_known import RBAC_GROUP
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.controllers.cluster.clusterrole_aggregation import decide_rules, rule_documents

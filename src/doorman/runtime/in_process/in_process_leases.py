@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import LEASES, SYSTEM_NAMESPACE
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Update
 from doorman.runtime.in_process.loopback_client import LoopbackClient
 

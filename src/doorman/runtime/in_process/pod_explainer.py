@@ -9,11 +9,11 @@ from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 import msgspec
 
 from doorman.api.identity import User
-from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, not_found
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.controllers.taint_eviction.eviction_timers import Timer
 from doorman.registry.cache.selection import Selection
 from doorman.registry.registry import Registry

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, Protocol, TypeGuard, runtime_checkable
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import GroupResource, not_found
+from doorman.base.json_types import Document
 from doorman.controllers.node.node_zones import ZoneReport
 
 ZONES: Final = "zones.doorman.dev"

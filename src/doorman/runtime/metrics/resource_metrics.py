@@ -4,12 +4,12 @@ from fractions import Fraction
 from typing import Final
 
 from doorman.api.machinery.quantity import quantity_text
-from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.nodes import Node
 from doorman.base.clock import Clock
 from doorman.base.errors import GroupResource, not_found
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.client.informer_cache import ListerOf
 from doorman.nodes.pods.simulated_usage import PodUsage, SimulatedUsage
 

@@ -10,8 +10,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.registry.cache.collection import Collection

@@ -12,12 +12,12 @@ import socket
 from base64 import b32encode
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.views.coordination import Lease
 from doorman.api.well_known import LEASES, SYSTEM_NAMESPACE
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError
 from doorman.base.instants import from_time, to_micro_time
+from doorman.base.json_types import Document
 from doorman.client.actions import Create, Delete, Update
 from doorman.client.client import Client
 from doorman.registry.cache.collection import Collection

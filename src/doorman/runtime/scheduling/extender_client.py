@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.scheduler.extenders.extender import Extender, ExtenderTls
 from doorman.scheduler.extenders.extender_result import ExtenderRejection, ExtenderResult, weighted_score
 from doorman.scheduler.outcomes import AskExtenders, AskExtendersAboutVictims, NodeVictims, Placed

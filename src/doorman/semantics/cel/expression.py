@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from doorman.semantics.cel.cel_errors import CelError, CompileError
 from doorman.semantics.cel.cost_budget import CostBudget
-from doorman.semantics.cel.typing.static_types import DYN, Fields, Type
+from doorman.semantics.cel.typing.static_types import DYN, FieldTypes, Type
 from doorman.semantics.cel.values import Value, from_json
 
 if TYPE_CHECKING:
-    from doorman.semantics.cel.macro_folds import Step
-    from doorman.semantics.cel.syntax.syntax_tree import Node
+    from doorman.semantics.cel.macro_folds import Interpretable
+    from doorman.semantics.cel.syntax.syntax_tree import Expr
 
 COMPILED_MAX: Final = 1024
 
 
-def compile_expression(text: str, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
+def compile_expression(text: str, names: Mapping[str, Type], fields: FieldTypes | None = None) -> Type:
     """The type of the expression's value, as far as it is known. Raises CelError when it does not compile."""
     from doorman.semantics.cel.typing.type_checker import check
 
@@ -79,20 +79,20 @@ def uses(text: str, name: str) -> bool:
         return False
 
 
-def tree_of(text: str) -> "Node":
+def tree_of(text: str) -> "Expr":
     """The same tree for the same text, as long as it is remembered. Raises CompileError."""
     return _tree(text)
 
 
 @lru_cache(maxsize=COMPILED_MAX)
-def _tree(text: str) -> "Node":
+def _tree(text: str) -> "Expr":
     from doorman.semantics.cel.syntax.parser import parse
 
     return parse(text)
 
 
 @lru_cache(maxsize=COMPILED_MAX)
-def _program(text: str) -> "Step":
+def _program(text: str) -> "Interpretable":
     from doorman.semantics.cel.program import build
 
     return build(_tree(text))

@@ -18,7 +18,7 @@ class Frame:
         self.meter = meter
 
 
-Step = Callable[[Frame], Value]
+Interpretable = Callable[[Frame], Value]
 
 
 def boolean(value: Value) -> bool:
@@ -28,7 +28,7 @@ def boolean(value: Value) -> bool:
 
 
 def _quantified(decisive: bool) -> Callable[..., Value]:
-    def fold(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> bool:
+    def fold(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Interpretable]) -> bool:
         failed: CelError | None = None
         for _ in rounds:
             try:
@@ -45,25 +45,29 @@ def _quantified(decisive: bool) -> Callable[..., Value]:
     return fold
 
 
-def _exists_one(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> bool:
+def _exists_one(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Interpretable]) -> bool:
     return sum(boolean(parts[0](frame)) for _ in rounds) == 1
 
 
-def _filter(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> list[Value]:
+def _filter(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Interpretable]) -> list[Value]:
     return [row[0] for row in rounds if boolean(parts[0](frame))]
 
 
-def _mapped(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> list[Value]:
+def _mapped(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Interpretable]) -> list[Value]:
     *conditions, last = parts
     return [last(frame) for _ in rounds if all(boolean(one(frame)) for one in conditions)]
 
 
-def _mapped_values(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> dict[Value, Value]:
+def _mapped_values(
+    rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Interpretable]
+) -> dict[Value, Value]:
     *conditions, last = parts
     return {row[0]: last(frame) for row in rounds if all(boolean(one(frame)) for one in conditions)}
 
 
-def _mapped_entries(rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Step]) -> dict[Value, Value]:
+def _mapped_entries(
+    rounds: Iterator[tuple[Value, ...]], frame: Frame, parts: Sequence[Interpretable]
+) -> dict[Value, Value]:
     *conditions, last = parts
     found: dict[Value, Value] = {}
     for _ in rounds:

@@ -16,7 +16,7 @@ from doorman.base.errors import FieldError, invalid
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression
 from doorman.semantics.cel.library.authorizer import AuthorizerValue
-from doorman.semantics.cel.typing.static_types import DYN, Fields, Type
+from doorman.semantics.cel.typing.static_types import DYN, FieldTypes, Type
 
 HOOK_NAMES: Final[Mapping[str, Type]] = {
     "object": DYN,
@@ -45,7 +45,7 @@ class WrittenExpression(msgspec.Struct, frozen=True, kw_only=True):
     gives: tuple[str, ...] = _ANYTHING
 
 
-def expression_faults(doc: Mapping[str, Any], fields: Fields | None = None) -> list[FieldError]:
+def expression_faults(doc: Mapping[str, Any], fields: FieldTypes | None = None) -> list[FieldError]:
     found: list[FieldError] = []
     for written in expressions_of(doc):
         fault = fault_of(written, fields) if written.text.strip() else ""
@@ -54,7 +54,7 @@ def expression_faults(doc: Mapping[str, Any], fields: Fields | None = None) -> l
     return found
 
 
-def fault_of(written: WrittenExpression, fields: Fields | None = None) -> str:
+def fault_of(written: WrittenExpression, fields: FieldTypes | None = None) -> str:
     """Empty when there is none."""
     try:
         found = compile_expression(written.text, written.names, _known_fields(fields))
@@ -102,7 +102,7 @@ def _variables(known: tuple[str, ...]) -> Type:
     return Type("map", schema=VARIABLES_SCHEMA + ",".join(known))
 
 
-def _known_fields(fields: Fields | None) -> Fields:
+def _known_fields(fields: FieldTypes | None) -> FieldTypes:
     def found(schema: str, field: str) -> Type | None:
         if schema.startswith(VARIABLES_SCHEMA):
             return DYN if field in schema.removeprefix(VARIABLES_SCHEMA).split(",") else None

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from doorman.semantics.cel.cel_errors import CelError, CostExceeded, no_overload
 from doorman.semantics.cel.library.functions import FUNCTIONS, METHODS, TYPE_NAMES
-from doorman.semantics.cel.macro_folds import FOLDS, Frame, Step, boolean
+from doorman.semantics.cel.macro_folds import FOLDS, Frame, Interpretable, boolean
 from doorman.semantics.cel.operators import OPERATORS
 from doorman.semantics.cel.overloads import Overload, call
 from doorman.semantics.cel.property_names import unescaped_or_none
@@ -26,7 +26,7 @@ class Lazy(Protocol):
     def has_field(self, name: str) -> bool: ...
 
 
-def build(node: tree.Node) -> Step:
+def build(node: tree.Expr) -> Interpretable:
     match node:
         case tree.Literal():
             value = Uint(node.value) if node.kind == "uint" and isinstance(node.value, int) else node.value
@@ -57,11 +57,11 @@ def namespaced(node: tree.Call) -> str:
     return ""
 
 
-def _constant(value: Value) -> Step:
+def _constant(value: Value) -> Interpretable:
     return lambda _frame: value
 
 
-def _ident(node: tree.Ident) -> Step:
+def _ident(node: tree.Ident) -> Interpretable:
     name = node.name
     fallback = TypeName(name) if name in TYPE_NAMES else None
 
@@ -80,7 +80,7 @@ def _ident(node: tree.Ident) -> Step:
     return step
 
 
-def _select(node: tree.Select) -> Step:
+def _select(node: tree.Select) -> Interpretable:
     operand, field, is_optional = build(node.operand), node.field, node.is_optional
 
     def step(frame: Frame) -> Value:
@@ -115,7 +115,7 @@ def _optional_field(found: Value, field: str) -> Optional:
     return Optional((found[plain],)) if plain is not None and plain in found else NONE
 
 
-def _has(node: tree.Has) -> Step:
+def _has(node: tree.Has) -> Interpretable:
     operand, field = build(node.operand), node.field
     plain = unescaped_or_none(field)
 
@@ -133,7 +133,7 @@ def _has(node: tree.Has) -> Step:
     return step
 
 
-def _call(node: tree.Call) -> Step:
+def _call(node: tree.Call) -> Interpretable:
     steps = [build(argument) for argument in node.arguments]
     if node.target is None:
         match node.name:
@@ -156,7 +156,7 @@ def _call(node: tree.Call) -> Step:
     return _function(METHODS.get(node.name, ()), [target, *steps])
 
 
-def _operator(apply: Callable[..., Value], steps: Sequence[Step]) -> Step:
+def _operator(apply: Callable[..., Value], steps: Sequence[Interpretable]) -> Interpretable:
     if len(steps) == 1:
         (only,) = steps
 
@@ -174,7 +174,7 @@ def _operator(apply: Callable[..., Value], steps: Sequence[Step]) -> Step:
     return binary
 
 
-def _function(overloads: Sequence[Overload], steps: Sequence[Step]) -> Step:
+def _function(overloads: Sequence[Overload], steps: Sequence[Interpretable]) -> Interpretable:
     def step(frame: Frame) -> Value:
         frame.meter.charge(1)
         return call(overloads, frame.meter, [one(frame) for one in steps])
@@ -182,7 +182,7 @@ def _function(overloads: Sequence[Overload], steps: Sequence[Step]) -> Step:
     return step
 
 
-def _logical(steps: Sequence[Step], *, decisive: bool) -> Step:
+def _logical(steps: Sequence[Interpretable], *, decisive: bool) -> Interpretable:
     def step(frame: Frame) -> bool:
         failed: CelError | None = None
         for one in steps:
@@ -201,7 +201,7 @@ def _logical(steps: Sequence[Step], *, decisive: bool) -> Step:
     return step
 
 
-def _conditional(condition: Step, yes: Step, no: Step) -> Step:
+def _conditional(condition: Interpretable, yes: Interpretable, no: Interpretable) -> Interpretable:
     def step(frame: Frame) -> Value:
         frame.meter.charge(1)
         return yes(frame) if boolean(condition(frame)) else no(frame)
@@ -209,7 +209,7 @@ def _conditional(condition: Step, yes: Step, no: Step) -> Step:
     return step
 
 
-def _or(target: Step, other: Step, *, is_value: bool) -> Step:
+def _or(target: Interpretable, other: Interpretable, *, is_value: bool) -> Interpretable:
     """The alternative is evaluated only when it is needed."""
 
     def step(frame: Frame) -> Value:
@@ -224,7 +224,7 @@ def _or(target: Step, other: Step, *, is_value: bool) -> Step:
     return step
 
 
-def _opt_map(target: Step, node: tree.Call) -> Step:
+def _opt_map(target: Interpretable, node: tree.Call) -> Interpretable:
     name, *rest = node.arguments
     assert isinstance(name, tree.Ident), "the checker sees to it"
     variable, body = name.name, build(rest[0])
@@ -247,7 +247,7 @@ def _opt_map(target: Step, node: tree.Call) -> Step:
     return step
 
 
-def _elements(node: tree.Elements) -> Step:
+def _elements(node: tree.Elements) -> Interpretable:
     steps = [(build(item), index in node.optional) for index, item in enumerate(node.items)]
 
     def step(frame: Frame) -> list[Value]:
@@ -266,7 +266,7 @@ def _elements(node: tree.Elements) -> Step:
     return step
 
 
-def _entries(steps: Sequence[tuple[Step, Step]], optional: frozenset[int]) -> Step:
+def _entries(steps: Sequence[tuple[Interpretable, Interpretable]], optional: frozenset[int]) -> Interpretable:
     def step(frame: Frame) -> dict[Value, Value]:
         frame.meter.charge(len(steps))
         found: dict[Value, Value] = {}
@@ -308,7 +308,7 @@ class _Bound:
         self._frame.names.update(self._before)
 
 
-def _fold(node: tree.Fold) -> Step:
+def _fold(node: tree.Fold) -> Interpretable:
     over, parts = build(node.over), [build(part) for part in node.parts]
     names, macro = node.names, node.macro
     if macro == "bind":
@@ -324,7 +324,7 @@ def _fold(node: tree.Fold) -> Step:
     return step
 
 
-def _bind(value: Step, name: str, body: Step) -> Step:
+def _bind(value: Interpretable, name: str, body: Interpretable) -> Interpretable:
     def step(frame: Frame) -> Value:
         frame.meter.charge(1)
         found = value(frame)

@@ -1,18 +1,17 @@
 """Nobody hands out rights he does not have, unless he holds the verb `escalate` (roles) or `bind` (bindings)."""
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from doorman.api.identity import MASTERS, User
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.views.access.rbac import PolicyRule, RoleRef
 from doorman.api.views.meta import to_view
 from doorman.api.well_known import RBAC_GROUP
 from doorman.base.errors import ApiError, GroupResource, forbidden_request, not_found
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document, Transform
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.rbac_authorizer import RbacAuthorizer
 from doorman.server.auth.rbac_rules import missing_rights, quoted, said
@@ -23,8 +22,6 @@ _EVERYTHING: Final = (
     PolicyRule(verbs=("*",), non_resource_urls=("*",)),
 )
 _GC_FIELDS: Final = ("ownerReferences", "finalizers", "resourceVersion", "managedFields")
-
-Transform = Callable[[Document], Document]
 
 
 class EscalationGuard:

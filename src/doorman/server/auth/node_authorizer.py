@@ -8,9 +8,9 @@ from typing import Final
 
 from doorman.api.identity import User
 from doorman.api.machinery.field_selectors import FieldTerm
-from doorman.api.machinery.schema import Document
 from doorman.api.views.access.rbac import PolicyRule
 from doorman.api.well_known import MIRROR_POD_ANNOTATION, NODE_LEASE_NAMESPACE, NODE_USER_PREFIX, NODES_GROUP
+from doorman.base.json_types import Document
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.watch_cache import WatchCache

@@ -4,12 +4,13 @@ from typing import Final
 
 from doorman.api.kinds import Kind, builtin_kinds
 from doorman.api.machinery.decode_errors import DecodeError, json_type
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.raw_members import RAW_MEMBERS, canonical, read_texts, replaced
 from doorman.api.well_known import JSON
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.errors import ApiError, bad_request, invalid_object, not_supported
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.registry.clean_documents import SCHEME, clean_object, kind_mismatch, registered_kinds, tell_problems
 from doorman.server.codec.negotiation import YAML
 from doorman.server.codec.request_bodies import (

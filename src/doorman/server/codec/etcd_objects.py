@@ -14,11 +14,12 @@ import msgspec
 
 from doorman.api.kinds import Kind, Kinds, builtin_kinds
 from doorman.api.machinery.conversion import to_stored
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.raw_members import to_written
 from doorman.api.storage_keys import PREFIXES
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
 from doorman.api.well_known import EVENTS
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.custom.custom_versions import MARK
 from doorman.server.codec.stored_definitions import from_v1beta1

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import AFTER_REVISION, ITEM_HEAD, Stored
 
 PIECE_BYTES: Final = 256 * 1024
@@ -25,7 +25,7 @@ _SEPARATOR: Final = b","
 _END: Final = b"]}"
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class ListPage(msgspec.Struct, frozen=True, kw_only=True):
     items: list[Stored]
     revision: int
     continue_token: str = ""

@@ -16,9 +16,9 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from doorman.api.kinds import builtin_kinds, data_file
-from doorman.api.machinery.schema import Document
 from doorman.api.raw_members import raw_object
 from doorman.base.instants import to_micro_time, to_time
+from doorman.base.json_types import Document
 
 MAGIC: Final = b"k8s\x00"
 _SECONDS_MIN, _SECONDS_MAX = -62_135_596_800, 253_402_300_799

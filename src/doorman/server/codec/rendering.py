@@ -12,11 +12,11 @@ import msgspec
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import JSON, META_V1
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, head_of
-from doorman.server.codec.list_bodies import Form, ListBody, Page, list_pieces, to_yaml
+from doorman.server.codec.list_bodies import Form, ListBody, ListPage, list_pieces, to_yaml
 from doorman.server.codec.negotiation import YAML, Accepted, unusable_for_list, unusable_for_object
 from doorman.server.request import Response
 from doorman.server.tables import metadata_alone, table_of
@@ -65,7 +65,7 @@ class Renderer(msgspec.Struct):
             case other:
                 raise unusable_for_object(other, kind)
 
-    def page(self, kind: Kind, page: Page) -> Response:
+    def page(self, kind: Kind, page: ListPage) -> Response:
         match self.accepted.conversion:
             case "":
                 if self._is_plain() and not kind.conversion:
@@ -138,7 +138,7 @@ class Renderer(msgspec.Struct):
             doc = _partial(kind, doc)
         return _line("BOOKMARK", doc)
 
-    def _list_document(self, kind: str, api_version: str, page: Page, items: Iterable[Document]) -> Response:
+    def _list_document(self, kind: str, api_version: str, page: ListPage, items: Iterable[Document]) -> Response:
         head = {"kind": kind, "apiVersion": api_version, "metadata": _list_meta(page)}
         return self._made(head, "items", items, len(page.items))
 
@@ -176,7 +176,7 @@ class Renderer(msgspec.Struct):
         return Response(status=status, body=msgspec.json.format(body, indent=2) + b"\n" if self._is_indented else body)
 
 
-def _list(kind: Kind, page: Page) -> Response:
+def _list(kind: Kind, page: ListPage) -> Response:
     head = b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
         kind.kind.encode(),
         kind.group_version.encode(),
@@ -188,7 +188,7 @@ def _list(kind: Kind, page: Page) -> Response:
     return Response(chunks=body, length=body.length)
 
 
-def _list_meta(page: Page) -> Document:
+def _list_meta(page: ListPage) -> Document:
     metadata: Document = {"resourceVersion": str(page.revision)}
     if page.continue_token:
         metadata["continue"] = page.continue_token

@@ -7,11 +7,11 @@ import msgspec
 
 from doorman.api.machinery.decode_errors import json_type
 from doorman.api.machinery.nesting import is_deeper
-from doorman.api.machinery.schema import Document
 from doorman.api.machinery.typed_decoding import RepeatedMembers
 from doorman.api.well_known import JSON
 from doorman.base.bounds import NESTING_MAX, TURN_BYTES_MAX
 from doorman.base.errors import ApiError, bad_request, unsupported_media_type
+from doorman.base.json_types import Document
 from doorman.registry.clean_documents import Body
 from doorman.semantics.taints.annotation_lists import syntax_fault
 from doorman.server.codec.negotiation import PROTOBUF, YAML

@@ -5,7 +5,7 @@ It has at the top of its spec what is the same in all versions; v1 has it in eac
 
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 
 _SHARED: Final = {"validation": "schema", "subresources": "subresources", "selectableFields": "selectableFields"}
 """At the top, and what it is called in a version."""

@@ -17,8 +17,7 @@ from yaml import events
 
 from doorman.base.bounds import INTEGER_DIGITS_MAX, NESTING_MAX
 from doorman.base.go_format import quote
-
-Json = Any  # any JSON value
+from doorman.base.json_types import Json
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE: Final = "tag:yaml.org,2002:"

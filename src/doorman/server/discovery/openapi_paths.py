@@ -5,14 +5,14 @@ Subresources that reach containers are left out: nothing answers there.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.kinds import Kind, Subresource
 from doorman.api.well_known import JSON
+from doorman.base.json_types import Json
 from doorman.server.codec.negotiation import YAML
 
-Json = Any  # any JSON value
-Named = Callable[[str], str]
+SchemaNamer = Callable[[str], str]
 """Sees to it that a type of the type table is described, and gives the name of its schema."""
 
 _REF: Final = "#/components/schemas/"
@@ -69,7 +69,7 @@ _PARAMETERS: Final = {
 }
 
 
-def paths_of(row: Kind, schema: str, named: Named) -> dict[str, Json]:
+def paths_of(row: Kind, schema: str, named: SchemaNamer) -> dict[str, Json]:
     """`schema` is the name of the kind's own."""
     base = f"{row.path}/namespaces/{{namespace}}/{row.resource}" if row.namespaced else f"{row.path}/{row.resource}"
     place = [_path_parameter("namespace")] if row.namespaced else []
@@ -112,7 +112,7 @@ def _subresource(made: "_Operations", row: Kind, sub: Subresource, schema: str) 
 class _Operations:
     """Those of one kind."""
 
-    def __init__(self, row: Kind, named: Named) -> None:
+    def __init__(self, row: Kind, named: SchemaNamer) -> None:
         self._row = row
         self.named = named
         group = "".join(

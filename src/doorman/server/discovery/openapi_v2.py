@@ -1,11 +1,11 @@
 """OpenAPI v2, made of the parts of v3: for tools that have not moved on. kubectl has."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.well_known import KUBERNETES_VERSION
+from doorman.base.json_types import Json
 
-Json = Any  # any JSON value
 Parts = tuple[dict[str, Json], dict[str, Json]]
 """Paths and schemas of one group version."""
 

@@ -8,10 +8,10 @@ from cryptography.x509.oid import NameOID
 
 from doorman.api.identity import MASTERS, User
 from doorman.api.kinds import Kind
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import CERTIFICATE_SIGNING_REQUESTS, KUBE_APISERVER_CLIENT_SIGNER
 from doorman.base.errors import ApiError, forbidden_request
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.registry.registry import Registry
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.request import RequestInfo

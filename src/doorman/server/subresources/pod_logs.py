@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from doorman.api.machinery.field_selectors import FieldTerm
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Clock, Instant
 from doorman.base.errors import ApiError, FieldError, bad_request, forbidden, invalid, invalid_object
 from doorman.base.instants import from_time, to_micro_time
+from doorman.base.json_types import Document
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.streams import EventType

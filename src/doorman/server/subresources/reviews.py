@@ -6,11 +6,11 @@ from typing import Any, Final, Protocol
 from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.machinery.field_selectors import FieldSelectorError, FieldTerm, parse_field_selector
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Clock
 from doorman.base.errors import FieldError, bad_request, forbidden, invalid, invalid_object, required
 from doorman.base.go_format import quote
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import label_value_faults, qualified_name_faults
 from doorman.server.auth.authorization import Authorizer
 from doorman.server.auth.node_authorizer import node_of

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import AUTHENTICATION_GROUP
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, FieldError, GroupResource, bad_request, conflict, invalid, invalid_object
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.registry.caller import Caller
 from doorman.registry.object_identity import check_namespace
 from doorman.registry.registry import Registry
@@ -18,7 +18,7 @@ SECONDS_MIN: Final = 600
 SECONDS_MAX: Final = 1 << 32
 _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
-Bound = dict[str, tuple[str, str]]
+BoundObjects = dict[str, tuple[str, str]]
 
 
 _ATTESTED: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
@@ -67,7 +67,7 @@ class TokenRequests:
             "status": {"token": token, "expirationTimestamp": to_time(int(now) + seconds)},
         }
 
-    def _bound(self, namespace: str, account: str, ref: Document) -> Bound:
+    def _bound(self, namespace: str, account: str, ref: Document) -> BoundObjects:
         kind, name, uid = ref.get("kind", ""), ref.get("name", ""), ref.get("uid", "")
         resource = _BINDABLE.get(kind)
         if resource is None or ref.get("apiVersion", "v1") != "v1":

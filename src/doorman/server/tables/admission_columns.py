@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.go_format import go_value
-from doorman.server.tables.column import Cell, Column, age_column, at, name_column, text
+from doorman.base.json_types import Document
+from doorman.server.tables.column import Cell, TableColumn, age_column, at, name_column, text
 
 
 def _parameters(doc: Document, _now: Instant) -> Cell:
@@ -33,11 +33,11 @@ def _go_selector(selector: Document) -> str:
 _BINDING: Final = (
     name_column(),
     text("PolicyName", "spec.policyName"),
-    Column("ParamRef", _parameters),
+    TableColumn("ParamRef", _parameters),
     age_column(),
 )
 
-ADMISSION_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+ADMISSION_COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "mutatingadmissionpolicybindings.admissionregistration.k8s.io": _BINDING,
     "validatingadmissionpolicybindings.admissionregistration.k8s.io": _BINDING,
 }

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.server.tables.column import at
 
 SHOWN_MAX: Final = 2

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
+from doorman.base.json_types import Document
 from doorman.server.tables.autoscaling_columns import metric_targets
 from doorman.server.tables.column import (
     Cell,
-    Column,
+    TableColumn,
     age,
     age_column,
     at,
@@ -25,15 +25,15 @@ _CERTIFICATE_STATES: Final = ("Issued", "Denied", "Failed")
 _UNVERIFIED: Final = "spec.unverifiedUserAnnotations"
 
 
-def _count(*members: str) -> Column:
+def _count(*members: str) -> TableColumn:
     def cell(doc: Document, _now: Instant) -> Cell:
         return sum(len(doc.get(member) or {}) for member in members)
 
-    return Column("Data", cell)
+    return TableColumn("Data", cell)
 
 
-def _size(name: str, path: str) -> Column:
-    return Column(name, lambda doc, _now: len(at(doc, path) or []), type="integer")
+def _size(name: str, path: str) -> TableColumn:
+    return TableColumn(name, lambda doc, _now: len(at(doc, path) or []), type="integer")
 
 
 def _claim_state(doc: Document, _now: Instant) -> Cell:
@@ -58,19 +58,19 @@ def _reference(ref: Document) -> str:
     return f"{ref.get('kind', '')}/{ref.get('name', '')}"
 
 
-def _binding_columns() -> tuple[Column, ...]:
-    def subjects(kind: str) -> Column:
+def _binding_columns() -> tuple[TableColumn, ...]:
+    def subjects(kind: str) -> TableColumn:
         def cell(doc: Document, _now: Instant) -> Cell:
             found = [s for s in doc.get("subjects") or () if s.get("kind") == kind]
             if kind == "ServiceAccount":
                 return ", ".join(f"{s.get('namespace', '')}/{s.get('name', '')}" for s in found)
             return ", ".join(s.get("name", "") for s in found)
 
-        return Column(f"{kind}s", cell, wide=True)
+        return TableColumn(f"{kind}s", cell, wide=True)
 
     return (
         name_column(),
-        Column("Role", lambda doc, _now: _reference(doc.get("roleRef") or {})),
+        TableColumn("Role", lambda doc, _now: _reference(doc.get("roleRef") or {})),
         age_column(),
         subjects("User"),
         subjects("Group"),
@@ -127,13 +127,18 @@ def _versions(doc: Document, _now: Instant) -> Cell:
     return ",".join(sorted(v.get("name", "") + ("(storage)" if v.get("storage") else "") for v in served))
 
 
-CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+CLUSTER_COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "configmaps": (name_column(), _count("data", "binaryData"), age_column()),
-    "secrets": (name_column(), Column("Type", lambda doc, _now: doc.get("type", "")), _count("data"), age_column()),
+    "secrets": (
+        name_column(),
+        TableColumn("Type", lambda doc, _now: doc.get("type", "")),
+        _count("data"),
+        age_column(),
+    ),
     "serviceaccounts": (name_column(), age_column()),
     "leases.coordination.k8s.io": (
         name_column(),
-        Column("Holder", lambda doc, _now: at(doc, "spec.holderIdentity", "")),
+        TableColumn("Holder", lambda doc, _now: at(doc, "spec.holderIdentity", "")),
         age_column(),
     ),
     "leasecandidates.coordination.k8s.io": (
@@ -143,7 +148,7 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         text("EmulationVersion", "spec.emulationVersion"),
         age_column(),
     ),
-    "resourceclaims.resource.k8s.io": (name_column(), Column("State", _claim_state), age_column()),
+    "resourceclaims.resource.k8s.io": (name_column(), TableColumn("State", _claim_state), age_column()),
     "resourceclaimtemplates.resource.k8s.io": (name_column(), age_column()),
     "deviceclasses.resource.k8s.io": (name_column(), age_column()),
     "resourceslices.resource.k8s.io": (
@@ -158,14 +163,14 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         text("Key", "spec.taint.key"),
         text("Value", "spec.taint.value"),
         text("Effect", "spec.taint.effect"),
-        Column("TimeAdded", _rule_age),
+        TableColumn("TimeAdded", _rule_age),
         age_column(),
     ),
     "resourcepoolstatusrequests.resource.k8s.io": POOL_REQUEST_COLUMNS,
     "poddisruptionbudgets.policy": (
         name_column(),
-        Column("Min Available", lambda doc, _now: str(at(doc, "spec.minAvailable", "N/A"))),
-        Column("Max Unavailable", lambda doc, _now: str(at(doc, "spec.maxUnavailable", "N/A"))),
+        TableColumn("Min Available", lambda doc, _now: str(at(doc, "spec.minAvailable", "N/A"))),
+        TableColumn("Max Unavailable", lambda doc, _now: str(at(doc, "spec.maxUnavailable", "N/A"))),
         number("Allowed Disruptions", "status.disruptionsAllowed"),
         age_column(),
     ),
@@ -174,35 +179,37 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "clusterrolebindings.rbac.authorization.k8s.io": _binding_columns(),
     "resourcequotas": (
         name_column(),
-        Column("Request", lambda doc, _now: _quota(doc, limits=False)),
-        Column("Limit", lambda doc, _now: _quota(doc, limits=True)),
+        TableColumn("Request", lambda doc, _now: _quota(doc, limits=False)),
+        TableColumn("Limit", lambda doc, _now: _quota(doc, limits=True)),
         age_column(),
     ),
     "componentstatuses": (
         name_column(),
-        Column("Status", lambda doc, _now: "Healthy" if _is_healthy(doc) else "Unhealthy"),
-        Column("Message", lambda doc, _now: "".join(one.get("message", "") for one in (doc.get("conditions") or ()))),
-        Column("Error", lambda doc, _now: "".join(one.get("error", "") for one in (doc.get("conditions") or ()))),
+        TableColumn("Status", lambda doc, _now: "Healthy" if _is_healthy(doc) else "Unhealthy"),
+        TableColumn(
+            "Message", lambda doc, _now: "".join(one.get("message", "") for one in (doc.get("conditions") or ()))
+        ),
+        TableColumn("Error", lambda doc, _now: "".join(one.get("error", "") for one in (doc.get("conditions") or ()))),
     ),
     "apiservices.apiregistration.k8s.io": (
         name_column(),
-        Column("Service", lambda doc, _now: _service(at(doc, "spec.service"))),
-        Column("Available", lambda doc, _now: _available(doc)),
+        TableColumn("Service", lambda doc, _now: _service(at(doc, "spec.service"))),
+        TableColumn("Available", lambda doc, _now: _available(doc)),
         age_column(),
     ),
     "scales": (
         name_column(),
-        Column("Desired", lambda doc, _now: at(doc, "spec.replicas", 0), type="integer"),
-        Column("Available", lambda doc, _now: at(doc, "status.replicas", 0), type="integer"),
+        TableColumn("Desired", lambda doc, _now: at(doc, "spec.replicas", 0), type="integer"),
+        TableColumn("Available", lambda doc, _now: at(doc, "status.replicas", 0), type="integer"),
         age_column(),
     ),
     "horizontalpodautoscalers.autoscaling": (
         name_column(),
-        Column("Reference", lambda doc, _now: _reference(at(doc, "spec.scaleTargetRef") or {})),
-        Column("Targets", lambda doc, _now: metric_targets(doc)),
-        Column("MinPods", lambda doc, _now: str(at(doc, "spec.minReplicas", "<unset>"))),
-        Column("MaxPods", lambda doc, _now: at(doc, "spec.maxReplicas", 0)),
-        Column("Replicas", lambda doc, _now: at(doc, "status.currentReplicas", 0)),
+        TableColumn("Reference", lambda doc, _now: _reference(at(doc, "spec.scaleTargetRef") or {})),
+        TableColumn("Targets", lambda doc, _now: metric_targets(doc)),
+        TableColumn("MinPods", lambda doc, _now: str(at(doc, "spec.minReplicas", "<unset>"))),
+        TableColumn("MaxPods", lambda doc, _now: at(doc, "spec.maxReplicas", 0)),
+        TableColumn("Replicas", lambda doc, _now: at(doc, "status.currentReplicas", 0)),
         age_column(),
     ),
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": (
@@ -218,13 +225,13 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "validatingadmissionpolicies.admissionregistration.k8s.io": (
         name_column(),
         _size("Validations", "spec.validations"),
-        Column("ParamKind", lambda doc, _now: _param_kind(at(doc, "spec.paramKind"))),
+        TableColumn("ParamKind", lambda doc, _now: _param_kind(at(doc, "spec.paramKind"))),
         age_column(),
     ),
     "mutatingadmissionpolicies.admissionregistration.k8s.io": (
         name_column(),
         _size("Mutations", "spec.mutations"),
-        Column("ParamKind", lambda doc, _now: _param_kind(at(doc, "spec.paramKind"))),
+        TableColumn("ParamKind", lambda doc, _now: _param_kind(at(doc, "spec.paramKind"))),
         age_column(),
     ),
     "clustertrustbundles.certificates.k8s.io": (name_column(), text("SignerName", "spec.signerName")),
@@ -234,26 +241,26 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         text("ServiceAccountName", "spec.serviceAccountName"),
         text("NodeName", "spec.nodeName"),
         text("SignerName", "spec.signerName"),
-        Column("State", lambda doc, _now: state_of(doc, _CERTIFICATE_STATES, "Pending")),
-        Column("UnverifiedUserAnnotations", lambda doc, _now: joined_labels(at(doc, _UNVERIFIED))),
+        TableColumn("State", lambda doc, _now: state_of(doc, _CERTIFICATE_STATES, "Pending")),
+        TableColumn("UnverifiedUserAnnotations", lambda doc, _now: joined_labels(at(doc, _UNVERIFIED))),
     ),
     "flowschemas.flowcontrol.apiserver.k8s.io": (
         name_column(),
         text("PriorityLevel", "spec.priorityLevelConfiguration.name"),
-        Column("MatchingPrecedence", lambda doc, _now: at(doc, "spec.matchingPrecedence", 0)),
+        TableColumn("MatchingPrecedence", lambda doc, _now: at(doc, "spec.matchingPrecedence", 0)),
         text("DistinguisherMethod", "spec.distinguisherMethod.type", empty="<none>"),
         age_column(),
-        Column("MissingPL", lambda doc, _now: _condition(doc, "Dangling")),
+        TableColumn("MissingPL", lambda doc, _now: _condition(doc, "Dangling")),
     ),
     "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": (
         name_column(),
         text("Type", "spec.type"),
-        Column(
+        TableColumn(
             "NominalConcurrencyShares", lambda doc, _now: at(doc, "spec.limited.nominalConcurrencyShares", "<none>")
         ),
-        Column("Queues", lambda doc, _now: at(doc, "spec.limited.limitResponse.queuing.queues", "<none>")),
-        Column("HandSize", lambda doc, _now: at(doc, "spec.limited.limitResponse.queuing.handSize", "<none>")),
-        Column(
+        TableColumn("Queues", lambda doc, _now: at(doc, "spec.limited.limitResponse.queuing.queues", "<none>")),
+        TableColumn("HandSize", lambda doc, _now: at(doc, "spec.limited.limitResponse.queuing.handSize", "<none>")),
+        TableColumn(
             "QueueLengthLimit",
             lambda doc, _now: at(doc, "spec.limited.limitResponse.queuing.queueLengthLimit", "<none>"),
         ),
@@ -264,29 +271,33 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         age_column(),
         text("SignerName", "spec.signerName"),
         text("Requestor", "spec.username"),
-        Column("RequestedDuration", _requested_duration),
-        Column("Condition", _request_condition),
+        TableColumn("RequestedDuration", _requested_duration),
+        TableColumn("Condition", _request_condition),
     ),
     "customresourcedefinitions.apiextensions.k8s.io": (
         name_column(),
         text("Scope", "spec.scope"),
-        Column("Versions", _versions),
-        Column("Created At", lambda doc, _now: doc["metadata"].get("creationTimestamp"), type="date"),
+        TableColumn("Versions", _versions),
+        TableColumn("Created At", lambda doc, _now: doc["metadata"].get("creationTimestamp"), type="date"),
         text("Group", "spec.group", wide=True),
         text("Kind", "spec.names.kind", wide=True),
-        Column("ShortNames", lambda doc, _now: ",".join(at(doc, "spec.names.shortNames") or []), wide=True),
-        Column("Established", lambda doc, _now: _condition(doc, "Established") == "True", type="boolean", wide=True),
+        TableColumn("ShortNames", lambda doc, _now: ",".join(at(doc, "spec.names.shortNames") or []), wide=True),
+        TableColumn(
+            "Established", lambda doc, _now: _condition(doc, "Established") == "True", type="boolean", wide=True
+        ),
     ),
     "dedicatednodes.doorman.dev": (
         name_column(),
-        Column("Namespaces", lambda doc, _now: ",".join(at(doc, "spec.namespaces") or []) or "<none>"),
-        Column("Groups", lambda doc, _now: ",".join(at(doc, "spec.groups") or []) or "<none>"),
+        TableColumn("Namespaces", lambda doc, _now: ",".join(at(doc, "spec.namespaces") or []) or "<none>"),
+        TableColumn("Groups", lambda doc, _now: ",".join(at(doc, "spec.groups") or []) or "<none>"),
         text("Effect", "spec.effect", empty="NoSchedule"),
         age_column(),
     ),
     "tolerationpolicies.doorman.dev": (
         name_column(),
-        Column("Allow", lambda doc, _now: "all" if at(doc, "spec.allow") is None else str(len(at(doc, "spec.allow")))),
+        TableColumn(
+            "Allow", lambda doc, _now: "all" if at(doc, "spec.allow") is None else str(len(at(doc, "spec.allow")))
+        ),
         _size("Deny", "spec.deny"),
         age_column(),
     ),
@@ -295,15 +306,15 @@ CLUSTER_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         text("State", "state"),
         number("Ready", "ready"),
         number("Not-Ready", "notReady"),
-        Column("Waiting", lambda doc, _now: len(doc.get("waiting") or []), type="integer"),
-        Column("Rate", lambda doc, _now: f"{doc.get('nodesPerSecond', 0):g}/s"),
+        TableColumn("Waiting", lambda doc, _now: len(doc.get("waiting") or []), type="integer"),
+        TableColumn("Rate", lambda doc, _now: f"{doc.get('nodesPerSecond', 0):g}/s"),
         text("Halted", "haltedBecause", empty="<none>"),
     ),
     "priorityclasses.scheduling.k8s.io": (
         name_column(),
-        Column("Value", lambda doc, _now: doc.get("value", 0), type="integer"),
-        Column("Global-Default", lambda doc, _now: doc.get("globalDefault", False), type="boolean"),
+        TableColumn("Value", lambda doc, _now: doc.get("value", 0), type="integer"),
+        TableColumn("Global-Default", lambda doc, _now: doc.get("globalDefault", False), type="boolean"),
         age_column(),
-        Column("PreemptionPolicy", lambda doc, _now: doc.get("preemptionPolicy", "")),
+        TableColumn("PreemptionPolicy", lambda doc, _now: doc.get("preemptionPolicy", "")),
     ),
 }

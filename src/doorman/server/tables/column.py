@@ -6,17 +6,17 @@ from typing import Any
 import msgspec
 
 from doorman.api.machinery.label_selectors import format_selector
-from doorman.api.machinery.schema import Document
 from doorman.api.views.meta import LabelSelector, to_view
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time
+from doorman.base.json_types import Document
 
 Cell = Any  # a JSON scalar
 CellOf = Callable[[Document, Instant], Cell]
 
 
-class Column(msgspec.Struct, frozen=True):
+class TableColumn(msgspec.Struct, frozen=True):
     name: str
     cell: CellOf
     type: str = "string"
@@ -28,12 +28,12 @@ class Column(msgspec.Struct, frozen=True):
     """Upstream gives the cell, and says nothing of the column: kubectl does not show it."""
 
 
-def name_column() -> Column:
-    return Column("Name", lambda doc, _now: doc["metadata"].get("name", ""), format="name", description=_NAME)
+def name_column() -> TableColumn:
+    return TableColumn("Name", lambda doc, _now: doc["metadata"].get("name", ""), format="name", description=_NAME)
 
 
-def age_column() -> Column:
-    return Column("Age", lambda doc, now: age(doc["metadata"].get("creationTimestamp"), now), description=_AGE)
+def age_column() -> TableColumn:
+    return TableColumn("Age", lambda doc, now: age(doc["metadata"].get("creationTimestamp"), now), description=_AGE)
 
 
 def age(time: str | None, now: Instant) -> str:
@@ -68,17 +68,17 @@ def joined_labels(labels: Mapping[str, str] | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "<none>"
 
 
-def text(name: str, path: str, *, empty: str = "", wide: bool = False) -> Column:
+def text(name: str, path: str, *, empty: str = "", wide: bool = False) -> TableColumn:
     """A member as it is."""
-    return Column(name, lambda doc, _now: at(doc, path) or empty, wide=wide)
+    return TableColumn(name, lambda doc, _now: at(doc, path) or empty, wide=wide)
 
 
-def number(name: str, path: str) -> Column:
-    return Column(name, lambda doc, _now: at(doc, path, 0), type="integer")
+def number(name: str, path: str) -> TableColumn:
+    return TableColumn(name, lambda doc, _now: at(doc, path, 0), type="integer")
 
 
-def boolean(name: str, path: str) -> Column:
-    return Column(name, lambda doc, _now: bool(at(doc, path, False)), type="boolean")
+def boolean(name: str, path: str) -> TableColumn:
+    return TableColumn(name, lambda doc, _now: bool(at(doc, path, False)), type="boolean")
 
 
 def selector_text(selector: Any, *, empty: str = "<none>") -> str:  # a LabelSelector as JSON

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time
-from doorman.server.tables.column import Cell, Column, age, age_column, at, name_column
+from doorman.base.json_types import Document
+from doorman.server.tables.column import Cell, TableColumn, age, age_column, at, name_column
 
 
 class _PodState:
@@ -154,15 +154,15 @@ def _node_roles(doc: Document, _now: Instant) -> Cell:
     return ",".join(sorted(role for role in roles if role)) or "<none>"
 
 
-def _address(kind: str) -> Column:
+def _address(kind: str) -> TableColumn:
     def cell(doc: Document, _now: Instant) -> Cell:
         addresses = at(doc, "status.addresses") or []
         return next((a.get("address", "") for a in addresses if a.get("type") == kind), "<none>")
 
-    return Column("Internal-IP" if kind == "InternalIP" else "External-IP", cell, wide=True)
+    return TableColumn("Internal-IP" if kind == "InternalIP" else "External-IP", cell, wide=True)
 
 
-def _node_info(name: str, member: str) -> Column:
+def _node_info(name: str, member: str) -> TableColumn:
     def cell(doc: Document, _now: Instant) -> Cell:
         found = at(doc, f"status.nodeInfo.{member}") or "<unknown>"
         architecture = at(doc, "status.nodeInfo.architecture")
@@ -170,7 +170,7 @@ def _node_info(name: str, member: str) -> Column:
             return f"{found} ({architecture})"
         return found
 
-    return Column(name, cell, wide=True)
+    return TableColumn(name, cell, wide=True)
 
 
 def _event_times(doc: Document, now: Instant) -> tuple[str, str, int]:
@@ -202,41 +202,41 @@ def _event_message(doc: Document, _now: Instant) -> Cell:
     return (doc.get("message") or doc.get("note") or "").strip()
 
 
-CORE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+CORE_COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "pods": (
         name_column(),
-        Column("Ready", _pod_ready),
-        Column("Status", lambda doc, _now: _PodState(doc).reason),
-        Column("Restarts", _restarts),
+        TableColumn("Ready", _pod_ready),
+        TableColumn("Status", lambda doc, _now: _PodState(doc).reason),
+        TableColumn("Restarts", _restarts),
         age_column(),
-        Column("IP", _pod_ip, wide=True),
-        Column("Node", lambda doc, _now: at(doc, "spec.nodeName") or "<none>", wide=True),
-        Column("Nominated Node", lambda doc, _now: at(doc, "status.nominatedNodeName") or "<none>", wide=True),
-        Column("Readiness Gates", _readiness_gates, wide=True),
+        TableColumn("IP", _pod_ip, wide=True),
+        TableColumn("Node", lambda doc, _now: at(doc, "spec.nodeName") or "<none>", wide=True),
+        TableColumn("Nominated Node", lambda doc, _now: at(doc, "status.nominatedNodeName") or "<none>", wide=True),
+        TableColumn("Readiness Gates", _readiness_gates, wide=True),
     ),
     "nodes": (
         name_column(),
-        Column("Status", _node_status),
-        Column("Roles", _node_roles),
+        TableColumn("Status", _node_status),
+        TableColumn("Roles", _node_roles),
         age_column(),
-        Column("Version", lambda doc, _now: at(doc, "status.nodeInfo.kubeletVersion", "")),
+        TableColumn("Version", lambda doc, _now: at(doc, "status.nodeInfo.kubeletVersion", "")),
         _address("InternalIP"),
         _address("ExternalIP"),
         _node_info("OS-Image", "osImage"),
         _node_info("Kernel-Version", "kernelVersion"),
         _node_info("Container-Runtime", "containerRuntimeVersion"),
     ),
-    "namespaces": (name_column(), Column("Status", lambda doc, _now: at(doc, "status.phase", "")), age_column()),
+    "namespaces": (name_column(), TableColumn("Status", lambda doc, _now: at(doc, "status.phase", "")), age_column()),
     "events": (
-        Column("Last Seen", lambda doc, now: _event_times(doc, now)[1]),
-        Column("Type", lambda doc, _now: doc.get("type", "")),
-        Column("Reason", lambda doc, _now: doc.get("reason", "")),
-        Column("Object", _event_object),
-        Column("Subobject", lambda doc, _now: at(doc, "involvedObject.fieldPath", ""), wide=True),
-        Column("Source", _event_source, wide=True),
-        Column("Message", _event_message),
-        Column("First Seen", lambda doc, now: _event_times(doc, now)[0], wide=True),
-        Column("Count", lambda doc, now: _event_times(doc, now)[2], wide=True),
-        Column("Name", lambda doc, _now: doc["metadata"].get("name", ""), format="name", wide=True),
+        TableColumn("Last Seen", lambda doc, now: _event_times(doc, now)[1]),
+        TableColumn("Type", lambda doc, _now: doc.get("type", "")),
+        TableColumn("Reason", lambda doc, _now: doc.get("reason", "")),
+        TableColumn("Object", _event_object),
+        TableColumn("Subobject", lambda doc, _now: at(doc, "involvedObject.fieldPath", ""), wide=True),
+        TableColumn("Source", _event_source, wide=True),
+        TableColumn("Message", _event_message),
+        TableColumn("First Seen", lambda doc, now: _event_times(doc, now)[0], wide=True),
+        TableColumn("Count", lambda doc, now: _event_times(doc, now)[2], wide=True),
+        TableColumn("Name", lambda doc, _now: doc["metadata"].get("name", ""), format="name", wide=True),
     ),
 }

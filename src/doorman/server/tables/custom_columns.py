@@ -7,13 +7,11 @@ from typing import Any, Final
 import msgspec
 
 from doorman.api.kinds import PrinterColumn
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time
-from doorman.server.tables.column import Cell, CellOf, Column, age_column, name_column
-
-Json = Any  # any JSON value
+from doorman.base.json_types import Document, Json
+from doorman.server.tables.column import Cell, CellOf, TableColumn, age_column, name_column
 
 _STEP: Final = re.compile(
     r"""
@@ -32,15 +30,15 @@ class PathError(ValueError):
 
 
 @lru_cache(maxsize=1024)
-def columns_of(columns: tuple[PrinterColumn, ...]) -> tuple[Column, ...]:
+def columns_of(columns: tuple[PrinterColumn, ...]) -> tuple[TableColumn, ...]:
     """The name first; the age when nothing else is asked for."""
     if not columns:
         return (name_column(), age_column())
     return (name_column(), *(_column(one) for one in columns))
 
 
-def _column(one: PrinterColumn) -> Column:
-    return Column(one.name, _reader(one), one.type, one.format, one.is_wide, one.description)
+def _column(one: PrinterColumn) -> TableColumn:
+    return TableColumn(one.name, _reader(one), one.type, one.format, one.is_wide, one.description)
 
 
 def _reader(one: PrinterColumn) -> CellOf:
@@ -93,12 +91,12 @@ class _Filter(msgspec.Struct, frozen=True):
     is_equal: bool
 
 
-Step = tuple[str, Any]
+PathStep = tuple[str, Any]
 """What a path goes along: ("name", member), ("index", number), ("all", None) or ("filter", _Filter)."""
 
 
 @lru_cache(maxsize=1024)
-def parse_path(text: str) -> tuple[Step, ...]:
+def parse_path(text: str) -> tuple[PathStep, ...]:
     r"""
     >>> parse_path(".spec.ports[0].name")
     (('name', 'spec'), ('name', 'ports'), ('index', 0), ('name', 'name'))
@@ -106,7 +104,7 @@ def parse_path(text: str) -> tuple[Step, ...]:
     ('name', 'example.com/a')
     """
     path = text.strip().removeprefix("{").removesuffix("}").removeprefix("$")
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 0
     while at < len(path):
         found = _STEP.match(path, at)
@@ -136,7 +134,7 @@ def _literal(text: str) -> Json:
         return text
 
 
-def find(value: Json, steps: tuple[Step, ...]) -> list[Json]:
+def find(value: Json, steps: tuple[PathStep, ...]) -> list[Json]:
     """Every value a path leads to."""
     found = [value]
     for kind, argument in steps:

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
-from doorman.server.tables.column import Cell, Column, age_column, at, name_column, state_of, text
+from doorman.base.json_types import Document
+from doorman.server.tables.column import Cell, TableColumn, age_column, at, name_column, state_of, text
 
 _SHOWN_MAX: Final = 3
 _STATES: Final = ("Running", "Succeeded", "Failed")
@@ -28,16 +28,16 @@ def _resource(doc: Document, _now: Instant) -> Cell:
     return f"{resource.get('resource', '')}.{group}" if group else resource.get("resource", "")
 
 
-MIGRATION_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+MIGRATION_COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "storageversions.internal.apiserver.k8s.io": (
         name_column(),
         text("CommonEncodingVersion", "status.commonEncodingVersion", empty="<unset>"),
-        Column("StorageVersions", _servers),
+        TableColumn("StorageVersions", _servers),
         age_column(),
     ),
     "storageversionmigrations.storagemigration.k8s.io": (
         msgspec.structs.replace(name_column(), format=""),
-        Column("Resource", _resource),
-        Column("Status", lambda doc, _now: state_of(doc, _STATES, "Unknown")),
+        TableColumn("Resource", _resource),
+        TableColumn("Status", lambda doc, _now: state_of(doc, _STATES, "Unknown")),
     ),
 }

@@ -5,9 +5,18 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
-from doorman.server.tables.column import Cell, Column, age_column, at, joined_labels, name_column, selector_text, text
+from doorman.base.json_types import Document
+from doorman.server.tables.column import (
+    Cell,
+    TableColumn,
+    age_column,
+    at,
+    joined_labels,
+    name_column,
+    selector_text,
+    text,
+)
 
 SHOWN_MAX: Final = 3
 
@@ -90,53 +99,53 @@ def _parent(reference: Document | None) -> str:
     return "/".join(part for part in (resource, reference.get("namespace"), reference.get("name")) if part)
 
 
-NETWORK_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+NETWORK_COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "services": (
         name_column(),
         text("Type", "spec.type"),
-        Column(
+        TableColumn(
             "Cluster-IP", lambda doc, _now: (at(doc, "spec.clusterIPs") or [at(doc, "spec.clusterIP")])[0] or "<none>"
         ),
-        Column("External-IP", _external_ip),
-        Column("Port(s)", _ports),
+        TableColumn("External-IP", _external_ip),
+        TableColumn("Port(s)", _ports),
         age_column(),
-        Column("Selector", lambda doc, _now: joined_labels(at(doc, "spec.selector")), wide=True),
+        TableColumn("Selector", lambda doc, _now: joined_labels(at(doc, "spec.selector")), wide=True),
     ),
-    "endpoints": (name_column(), Column("Endpoints", _endpoints), age_column()),
+    "endpoints": (name_column(), TableColumn("Endpoints", _endpoints), age_column()),
     "endpointslices.discovery.k8s.io": (
         name_column(),
         text("AddressType", "addressType"),
-        Column("Ports", _slice_ports),
-        Column("Endpoints", _slice_endpoints),
+        TableColumn("Ports", _slice_ports),
+        TableColumn("Endpoints", _slice_endpoints),
         age_column(),
     ),
     "ingresses.networking.k8s.io": (
         name_column(),
         text("Class", "spec.ingressClassName", empty="<none>"),
-        Column("Hosts", _hosts),
-        Column("Address", _ingress_address),
-        Column("Ports", lambda doc, _now: "80, 443" if at(doc, "spec.tls") else "80"),
+        TableColumn("Hosts", _hosts),
+        TableColumn("Address", _ingress_address),
+        TableColumn("Ports", lambda doc, _now: "80, 443" if at(doc, "spec.tls") else "80"),
         age_column(),
     ),
     "ingressclasses.networking.k8s.io": (
         name_column(),
         text("Controller", "spec.controller"),
-        Column("Parameters", lambda doc, _now: _parameters(at(doc, "spec.parameters"))),
+        TableColumn("Parameters", lambda doc, _now: _parameters(at(doc, "spec.parameters"))),
         age_column(),
     ),
     "servicecidrs.networking.k8s.io": (
         name_column(),
-        Column("CIDRs", lambda doc, _now: ",".join(at(doc, "spec.cidrs") or [])),
+        TableColumn("CIDRs", lambda doc, _now: ",".join(at(doc, "spec.cidrs") or [])),
         age_column(),
     ),
     "ipaddresses.networking.k8s.io": (
         name_column(),
-        Column("ParentRef", lambda doc, _now: _parent(at(doc, "spec.parentRef"))),
+        TableColumn("ParentRef", lambda doc, _now: _parent(at(doc, "spec.parentRef"))),
         msgspec.structs.replace(age_column(), is_untitled=True),
     ),
     "networkpolicies.networking.k8s.io": (
         name_column(),
-        Column("Pod-Selector", lambda doc, _now: selector_text(at(doc, "spec.podSelector"))),
+        TableColumn("Pod-Selector", lambda doc, _now: selector_text(at(doc, "spec.podSelector"))),
         age_column(),
     ),
 }

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
-from doorman.server.tables.column import Cell, Column, age, at, name_column, text
+from doorman.base.json_types import Document
+from doorman.server.tables.column import Cell, TableColumn, age, at, name_column, text
 
 
 def _condition(doc: Document, wanted: str) -> Document | None:
@@ -48,12 +48,12 @@ def _completed(doc: Document, now: Instant) -> Cell:
 POOL_REQUEST_COLUMNS: Final = (
     name_column(),
     text("Driver", "spec.driver"),
-    Column("Total", _sum("totalDevices")),
-    Column("Available", _sum("availableDevices")),
-    Column("Allocated", _sum("allocatedDevices")),
-    Column("Unavailable", _sum("unavailableDevices")),
-    Column("Errors", _errors),
-    Column("Pools", lambda doc, _now: at(doc, "status.poolCount") or 0, type="integer"),
-    Column("Status", _state),
-    Column("Completed", _completed),
+    TableColumn("Total", _sum("totalDevices")),
+    TableColumn("Available", _sum("availableDevices")),
+    TableColumn("Allocated", _sum("allocatedDevices")),
+    TableColumn("Unavailable", _sum("unavailableDevices")),
+    TableColumn("Errors", _errors),
+    TableColumn("Pools", lambda doc, _now: at(doc, "status.poolCount") or 0, type="integer"),
+    TableColumn("Status", _state),
+    TableColumn("Completed", _completed),
 )

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
-from doorman.server.tables.column import Cell, Column, age_column, at, boolean, name_column, text
+from doorman.base.json_types import Document
+from doorman.server.tables.column import Cell, TableColumn, age_column, at, boolean, name_column, text
 
 _MODES: Final = {
     "ReadWriteOnce": "RWO",
@@ -21,11 +21,11 @@ _DEFAULT_MARKS: Final = (
 )
 
 
-def _modes(path: str) -> Column:
+def _modes(path: str) -> TableColumn:
     def cell(doc: Document, _now: Instant) -> Cell:
         return ",".join(_MODES.get(mode, mode) for mode in at(doc, path) or [])
 
-    return Column("Access Modes", cell)
+    return TableColumn("Access Modes", cell)
 
 
 def _class_name(doc: Document, _now: Instant) -> Cell:
@@ -49,14 +49,14 @@ def _token_requests(doc: Document, _now: Instant) -> Cell:
     return ",".join(request.get("audience", "") for request in found) or "<unset>"
 
 
-STORAGE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+STORAGE_COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "persistentvolumes": (
         name_column(),
         text("Capacity", "spec.capacity.storage"),
         _modes("spec.accessModes"),
         text("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
-        Column("Status", _phase),
-        Column("Claim", _claim),
+        TableColumn("Status", _phase),
+        TableColumn("Claim", _claim),
         text("StorageClass", "spec.storageClassName"),
         text("VolumeAttributesClass", "spec.volumeAttributesClassName", empty="<unset>"),
         text("Reason", "status.reason"),
@@ -65,7 +65,7 @@ STORAGE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     ),
     "persistentvolumeclaims": (
         name_column(),
-        Column("Status", _phase),
+        TableColumn("Status", _phase),
         text("Volume", "spec.volumeName"),
         text("Capacity", "status.capacity.storage"),
         _modes("status.accessModes"),
@@ -79,12 +79,12 @@ STORAGE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         text("Provisioner", "provisioner"),
         text("ReclaimPolicy", "reclaimPolicy"),
         text("VolumeBindingMode", "volumeBindingMode"),
-        Column("AllowVolumeExpansion", lambda doc, _now: bool(doc.get("allowVolumeExpansion", False))),
+        TableColumn("AllowVolumeExpansion", lambda doc, _now: bool(doc.get("allowVolumeExpansion", False))),
         age_column(),
     ),
     "csinodes.storage.k8s.io": (
         name_column(),
-        Column("Drivers", lambda doc, _now: len(at(doc, "spec.drivers") or []), type="integer"),
+        TableColumn("Drivers", lambda doc, _now: len(at(doc, "spec.drivers") or []), type="integer"),
         age_column(),
     ),
     "csidrivers.storage.k8s.io": (
@@ -92,9 +92,9 @@ STORAGE_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         boolean("AttachRequired", "spec.attachRequired"),
         boolean("PodInfoOnMount", "spec.podInfoOnMount"),
         boolean("StorageCapacity", "spec.storageCapacity"),
-        Column("TokenRequests", _token_requests),
+        TableColumn("TokenRequests", _token_requests),
         boolean("RequiresRepublish", "spec.requiresRepublish"),
-        Column("Modes", lambda doc, _now: ",".join(at(doc, "spec.volumeLifecycleModes") or [])),
+        TableColumn("Modes", lambda doc, _now: ",".join(at(doc, "spec.volumeLifecycleModes") or [])),
         age_column(),
     ),
     "volumeattributesclasses.storage.k8s.io": (name_column(), text("DriverName", "driverName"), age_column()),

@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from doorman.api.kinds import Kind
 from doorman.api.machinery.conversion import from_stored
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import TEMPLATE_GENERATION_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.errors import bad_request
+from doorman.base.json_types import Document
 from doorman.server.tables.admission_columns import ADMISSION_COLUMNS
 from doorman.server.tables.cluster_columns import CLUSTER_COLUMNS
-from doorman.server.tables.column import Column, name_column
+from doorman.server.tables.column import TableColumn, name_column
 from doorman.server.tables.core_columns import CORE_COLUMNS, pod_row_conditions
 from doorman.server.tables.custom_columns import columns_of
 from doorman.server.tables.migration_columns import MIGRATION_COLUMNS
@@ -19,7 +19,7 @@ from doorman.server.tables.networking_columns import NETWORK_COLUMNS
 from doorman.server.tables.storage_columns import STORAGE_COLUMNS
 from doorman.server.tables.workload_columns import WORKLOAD_COLUMNS
 
-COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     **CORE_COLUMNS,
     **ADMISSION_COLUMNS,
     **CLUSTER_COLUMNS,
@@ -31,7 +31,7 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 
 DEFAULT_COLUMNS: Final = (
     name_column(),
-    Column("Created At", lambda doc, _now: doc["metadata"].get("creationTimestamp"), type="date"),
+    TableColumn("Created At", lambda doc, _now: doc["metadata"].get("creationTimestamp"), type="date"),
 )
 
 
@@ -54,7 +54,7 @@ def table_of(
     }
 
 
-def _definition(column: Column) -> dict[str, Any]:
+def _definition(column: TableColumn) -> dict[str, Any]:
     return {
         "name": column.name,
         "type": column.type,
@@ -65,7 +65,7 @@ def _definition(column: Column) -> dict[str, Any]:
 
 
 def _row(
-    kind: Kind, doc: Document, columns: tuple[Column, ...], include_object: str, version: str, now: Instant
+    kind: Kind, doc: Document, columns: tuple[TableColumn, ...], include_object: str, version: str, now: Instant
 ) -> Document:
     row: Document = {"cells": [column.cell(doc, now) for column in columns]}
     if kind.storage == "pods":

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.clock import Instant
 from doorman.base.durations import human_span
 from doorman.base.instants import from_time
+from doorman.base.json_types import Document
 from doorman.server.tables.column import (
     Cell,
-    Column,
+    TableColumn,
     age,
     age_column,
     at,
@@ -21,18 +21,18 @@ from doorman.server.tables.column import (
 )
 
 
-def _containers(spec_path: str) -> tuple[Column, Column]:
+def _containers(spec_path: str) -> tuple[TableColumn, TableColumn]:
     def names(doc: Document, _now: Instant) -> Cell:
         return ",".join(c.get("name", "") for c in at(doc, f"{spec_path}.containers") or [])
 
     def images(doc: Document, _now: Instant) -> Cell:
         return ",".join(c.get("image", "") for c in at(doc, f"{spec_path}.containers") or [])
 
-    return Column("Containers", names, wide=True), Column("Images", images, wide=True)
+    return TableColumn("Containers", names, wide=True), TableColumn("Images", images, wide=True)
 
 
-def _selector(path: str = "spec.selector", *, empty: str = "<none>") -> Column:
-    return Column("Selector", lambda doc, _now: selector_text(at(doc, path), empty=empty), wide=True)
+def _selector(path: str = "spec.selector", *, empty: str = "<none>") -> TableColumn:
+    return TableColumn("Selector", lambda doc, _now: selector_text(at(doc, path), empty=empty), wide=True)
 
 
 def _ready_of(doc: Document, _now: Instant) -> Cell:
@@ -101,7 +101,7 @@ _REPLICAS: Final = (
     *_containers("spec.template.spec"),
 )
 
-WORKLOAD_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+WORKLOAD_COLUMNS: Final[Mapping[str, tuple[TableColumn, ...]]] = {
     "daemonsets.apps": (
         name_column(),
         number("Desired", "status.desiredNumberScheduled"),
@@ -109,16 +109,16 @@ WORKLOAD_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         number("Ready", "status.numberReady"),
         number("Up-to-date", "status.updatedNumberScheduled"),
         number("Available", "status.numberAvailable"),
-        Column("Node Selector", lambda doc, _now: joined_labels(at(doc, "spec.template.spec.nodeSelector"))),
+        TableColumn("Node Selector", lambda doc, _now: joined_labels(at(doc, "spec.template.spec.nodeSelector"))),
         age_column(),
         *_containers("spec.template.spec"),
         _selector(),
     ),
     "deployments.apps": (
         name_column(),
-        Column("Ready", _ready_of),
-        Column("Up-to-date", lambda doc, _now: at(doc, "status.updatedReplicas", 0)),
-        Column("Available", lambda doc, _now: at(doc, "status.availableReplicas", 0)),
+        TableColumn("Ready", _ready_of),
+        TableColumn("Up-to-date", lambda doc, _now: at(doc, "status.updatedReplicas", 0)),
+        TableColumn("Available", lambda doc, _now: at(doc, "status.availableReplicas", 0)),
         age_column(),
         *_containers("spec.template.spec"),
         _selector(empty=""),
@@ -126,20 +126,25 @@ WORKLOAD_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
     "replicasets.apps": (*_REPLICAS, _selector()),
     "replicationcontrollers": (
         *_REPLICAS,
-        Column("Selector", lambda doc, _now: joined_labels(at(doc, "spec.selector")), wide=True),
+        TableColumn("Selector", lambda doc, _now: joined_labels(at(doc, "spec.selector")), wide=True),
     ),
-    "statefulsets.apps": (name_column(), Column("Ready", _ready_of), age_column(), *_containers("spec.template.spec")),
+    "statefulsets.apps": (
+        name_column(),
+        TableColumn("Ready", _ready_of),
+        age_column(),
+        *_containers("spec.template.spec"),
+    ),
     "controllerrevisions.apps": (
         name_column(),
-        Column("Controller", _controller),
-        Column("Revision", lambda doc, _now: doc.get("revision", 0)),
+        TableColumn("Controller", _controller),
+        TableColumn("Revision", lambda doc, _now: doc.get("revision", 0)),
         age_column(),
     ),
     "jobs.batch": (
         name_column(),
-        Column("Status", _job_status),
-        Column("Completions", _job_completions),
-        Column("Duration", _job_duration),
+        TableColumn("Status", _job_status),
+        TableColumn("Completions", _job_completions),
+        TableColumn("Duration", _job_duration),
         age_column(),
         *_containers("spec.template.spec"),
         _selector(),
@@ -148,17 +153,17 @@ WORKLOAD_COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         name_column(),
         text("Schedule", "spec.schedule"),
         text("Timezone", "spec.timeZone", empty="<none>"),
-        Column("Suspend", _suspended, type="boolean"),
-        Column("Active", lambda doc, _now: len(at(doc, "status.active") or []), type="integer"),
-        Column("Last Schedule", _last_schedule),
+        TableColumn("Suspend", _suspended, type="boolean"),
+        TableColumn("Active", lambda doc, _now: len(at(doc, "status.active") or []), type="integer"),
+        TableColumn("Last Schedule", _last_schedule),
         age_column(),
         *_containers("spec.jobTemplate.spec.template.spec"),
         _selector("spec.jobTemplate.spec.selector"),
     ),
     "podtemplates": (
         name_column(),
-        Column("Containers", _containers("template.spec")[0].cell),
-        Column("Images", _containers("template.spec")[1].cell),
-        Column("Pod Labels", lambda doc, _now: joined_labels(at(doc, "template.metadata.labels"))),
+        TableColumn("Containers", _containers("template.spec")[0].cell),
+        TableColumn("Images", _containers("template.spec")[1].cell),
+        TableColumn("Pod Labels", lambda doc, _now: joined_labels(at(doc, "template.metadata.labels"))),
     ),
 }

@@ -21,7 +21,7 @@ _ELSEWHERE: Final = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED")
 
 _log: Final = logging.getLogger("doorman.etcd")
 
-Message = Any
+ProtoMessage = Any
 """Of `MESSAGES`."""
 
 
@@ -57,7 +57,7 @@ class _Member:
         self.is_ours = False
         """It was asked, and belongs to the cluster that is served."""
 
-    async def call(self, method: str, request: bytes, answer: str, seconds: float) -> Message:
+    async def call(self, method: str, request: bytes, answer: str, seconds: float) -> ProtoMessage:
         try:
             told = await self.calls.call(f"/etcdserverpb.{method}", request, seconds)
         except GrpcError as error:
@@ -90,30 +90,30 @@ class EtcdClient:
         limit: int = 0,
         revision: int = 0,
         seconds: float = CALL_SECONDS_MAX,
-    ) -> Message:
+    ) -> ProtoMessage:
         """Linearizable. Repeated elsewhere when a member does not answer."""
         request = MESSAGES["RangeRequest"](key=key, range_end=end, limit=limit, revision=revision)
         return await self._repeated("KV/Range", request.SerializeToString(), "RangeResponse", seconds)
 
-    async def changed(self, key: bytes, end: bytes, revision: int) -> Message:
+    async def changed(self, key: bytes, end: bytes, revision: int) -> ProtoMessage:
         """Keys that were written after a revision, and how many keys there are in all."""
         request = MESSAGES["RangeRequest"](key=key, range_end=end, min_mod_revision=revision + 1, keys_only=True)
         return await self._repeated("KV/Range", request.SerializeToString(), "RangeResponse", LOAD_SECONDS_MAX)
 
-    async def swap(self, key: bytes, value: bytes | None, expected: int, lease: int = 0) -> Message:
+    async def swap(self, key: bytes, value: bytes | None, expected: int, lease: int = 0) -> ProtoMessage:
         """Put, or delete, if the key is at that revision; else the answer has what is there. Asked once: a call that
         fails undecided may have been done.
         """
         return await self._once("KV/Txn", swap_request(key, value, expected, lease), "TxnResponse", CALL_SECONDS_MAX)
 
-    async def transact(self, request: Message) -> Message:
+    async def transact(self, request: ProtoMessage) -> ProtoMessage:
         return await self._once("KV/Txn", request.SerializeToString(), "TxnResponse", CALL_SECONDS_MAX)
 
     async def compact(self, revision: int) -> None:
         request = MESSAGES["CompactionRequest"](revision=revision).SerializeToString()
         await self._once("KV/Compact", request, "CompactionResponse", LOAD_SECONDS_MAX)
 
-    async def grant(self, seconds: int) -> Message:
+    async def grant(self, seconds: int) -> ProtoMessage:
         request = MESSAGES["LeaseGrantRequest"](TTL=seconds).SerializeToString()
         return await self._once("Lease/LeaseGrant", request, "LeaseGrantResponse", CALL_SECONDS_MAX)
 
@@ -149,7 +149,7 @@ class EtcdClient:
 
     async def watch(
         self, key: bytes, end: bytes, start: int, opened: Callable[["Watching"], None]
-    ) -> AsyncGenerator[list[Message], None]:
+    ) -> AsyncGenerator[list[ProtoMessage], None]:
         """Answers, all that have come by the time they are asked for, beginning at a revision, until the stream ends,
         which raises EtcdError.
         """
@@ -181,7 +181,7 @@ class EtcdClient:
         for member in self._members:
             await member.close()
 
-    async def _status(self, member: _Member) -> Message:
+    async def _status(self, member: _Member) -> ProtoMessage:
         return await member.call("Maintenance/Status", b"", "StatusResponse", PROBE_SECONDS_MAX)
 
     async def _recognize(self, member: _Member) -> None:
@@ -193,7 +193,7 @@ class EtcdClient:
                 raise EtcdError("UNAVAILABLE", f"a member of another cluster: {member.address}", is_unsent=True)
             member.is_ours = True
 
-    async def _once(self, method: str, request: bytes, answer: str, seconds: float) -> Message:
+    async def _once(self, method: str, request: bytes, answer: str, seconds: float) -> ProtoMessage:
         number = self._current
         try:
             if not self._members[number].is_ours:
@@ -205,7 +205,7 @@ class EtcdClient:
                 self._move_on(number)
             raise
 
-    async def _attended(self, member: _Member, asked: Coroutine[Any, Any, Message]) -> Message:
+    async def _attended(self, member: _Member, asked: Coroutine[Any, Any, ProtoMessage]) -> ProtoMessage:
         """An answer that may take long, for as long as the member is there: one that hangs is given up soon."""
         answering = asyncio.create_task(asked)
         try:
@@ -215,7 +215,7 @@ class EtcdClient:
         finally:
             answering.cancel()
 
-    async def _repeated(self, method: str, request: bytes, answer: str, seconds: float) -> Message:
+    async def _repeated(self, method: str, request: bytes, answer: str, seconds: float) -> ProtoMessage:
         """Each member is asked before it is given up."""
         for _ in self._members[1:]:
             try:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, Protocol
 
 from doorman.base.errors import ApiError, timeout, too_many_requests
-from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError, Message, Watching
+from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError, ProtoMessage, Watching
 from doorman.store.etcd.etcd_messages import DELETE
 from doorman.store.key_index import KeyIndex, KeyIndexReader
 from doorman.store.store_contract import ANSWER_SECONDS, Entry, StoreEvent
@@ -208,7 +208,7 @@ class EtcdReader(KeyIndexReader):
         self._fresh.clear()
         self._index.replace(entries.values(), revision)
 
-    async def _pages(self, start: bytes, end: bytes, revision: int) -> AsyncIterator[Message]:
+    async def _pages(self, start: bytes, end: bytes, revision: int) -> AsyncIterator[ProtoMessage]:
         while True:
             answer = await self._client.range(start, end, limit=PAGE_KEYS, revision=revision, seconds=LOAD_SECONDS_MAX)
             yield answer
@@ -233,9 +233,9 @@ class EtcdReader(KeyIndexReader):
         start = self._index.revision + 1
         batches = self._client.watch(self._prefix.encode(), _end_of(self._prefix), start, self._opened)
         async with contextlib.aclosing(batches):
-            fragments: list[Message] = []
+            fragments: list[ProtoMessage] = []
             async for answers in batches:
-                events: list[Message] = []
+                events: list[ProtoMessage] = []
                 reached = 0
                 for answer in answers:
                     begins = answer.created or answer.header.cluster_id != self._cluster_id
@@ -256,7 +256,7 @@ class EtcdReader(KeyIndexReader):
                 self._publish(events, reached)
                 await asyncio.sleep(GATHER_SECONDS)
 
-    async def _is_another(self, answer: Message) -> bool:
+    async def _is_another(self, answer: ProtoMessage) -> bool:
         """A backup was restored, or another cluster answers under this address. A member that has yet to catch up with
         the others is none of that: it tells what comes when it is there.
         """
@@ -270,11 +270,11 @@ class EtcdReader(KeyIndexReader):
     def _opened(self, watching: Watching) -> None:
         self._watching = watching
 
-    def _publish(self, events: Sequence[Message], reached: int) -> None:
+    def _publish(self, events: Sequence[ProtoMessage], reached: int) -> None:
         if events or reached > self._index.revision:
             self._index.follow(self._told(events), reached)
 
-    def _told(self, events: Sequence[Message]) -> list[StoreEvent]:
+    def _told(self, events: Sequence[ProtoMessage]) -> list[StoreEvent]:
         """What is new of the events, each with what was there before it, be it one of these."""
         told: dict[str, Entry | None] = {}
         found: list[StoreEvent] = []
@@ -296,13 +296,13 @@ class EtcdReader(KeyIndexReader):
             self._unknown.discard(etcd_key) if is_gone else self._unknown.add(etcd_key)
         return key
 
-    def _entry(self, key: str, kv: Message) -> Entry:
+    def _entry(self, key: str, kv: ProtoMessage) -> Entry:
         told = self._fresh.get(key)
         if told is not None and told[0] == kv.mod_revision and told[1] is not None:
             return told[1]
         return Entry(key, self._kept(key, kv), kv.mod_revision, kv.create_revision)
 
-    def _kept(self, key: str, kv: Message) -> bytes:
+    def _kept(self, key: str, kv: ProtoMessage) -> bytes:
         return self._codec.to_kept(key, kv.value)
 
     def _etcd_key(self, key: str) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from doorman.base.errors import ApiError, timeout
-from doorman.store.etcd.etcd_client import EtcdClient, EtcdError, Message
+from doorman.store.etcd.etcd_client import EtcdClient, EtcdError, ProtoMessage
 from doorman.store.etcd.etcd_compaction import EtcdCompaction
 from doorman.store.etcd.etcd_leases import EtcdLeases
 from doorman.store.etcd.etcd_reader import RETRY_SECONDS, UNDECIDED, EtcdReader, ObjectCodec, is_busy, refusal_of
@@ -181,7 +181,7 @@ class EtcdStore(EtcdReader):
         seconds = self._codec.seconds_to_live(key)
         return await self._leases.for_seconds(seconds) if seconds else 0
 
-    def _kept(self, key: str, kv: Message) -> bytes:
+    def _kept(self, key: str, kv: ProtoMessage) -> bytes:
         """Of a write of our own, which the watch may bring before its answer, what was given: it need not be read."""
         mine = self._under_way.get(key)
         if mine is not None and mine.value == kv.value and mine.write.value is not None:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from doorman.base.json_types import Document
 from doorman.semantics.cel.policy_expressions import expression_faults
 from doorman.semantics.name_syntax import path_segment_faults, qualified_name_faults
-from doorman.validation.context import Context, Create, Validator, distinct
+from doorman.validation.context import Context, CreateValidator, Validator, distinct
 from doorman.validation.metadata import validate_metadata_update
 from doorman.validation.selectors import label_selector_errors
 
@@ -18,11 +18,11 @@ _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES: Final = ("*", "Cluster", "Namespaced")
 _CONDITIONS_MAX: Final = 64
 
-Faults = Mapping[str, FieldError]
+ExpressionFaults = Mapping[str, FieldError]
 """Of expressions, by where they stand."""
 
 
-def faults_of(doc: Document) -> Faults:
+def faults_of(doc: Document) -> ExpressionFaults:
     """Expressions that do not compile, by where they stand."""
     return {error.field: error for error in expression_faults(doc)}
 
@@ -84,7 +84,7 @@ def _resource_errors(resources: Sequence[str], path: str) -> list[FieldError]:
     return errors
 
 
-def condition_errors(conditions: Sequence[Mapping[str, Any]], path: str, faults: Faults) -> list[FieldError]:
+def condition_errors(conditions: Sequence[Mapping[str, Any]], path: str, faults: ExpressionFaults) -> list[FieldError]:
     errors: list[FieldError] = []
     if len(conditions) > _CONDITIONS_MAX:
         errors.append(too_many(path, len(conditions), _CONDITIONS_MAX))
@@ -101,7 +101,9 @@ def condition_errors(conditions: Sequence[Mapping[str, Any]], path: str, faults:
     return errors
 
 
-def expression_errors(holder: Mapping[str, Any], path: str, faults: Faults, missing: str = "") -> list[FieldError]:
+def expression_errors(
+    holder: Mapping[str, Any], path: str, faults: ExpressionFaults, missing: str = ""
+) -> list[FieldError]:
     """An expression that must be there, and compile."""
     member = path.rpartition(".")[2]
     if not holder.get(member, "").strip():
@@ -119,7 +121,7 @@ def choice_errors(found: Mapping[str, Any], field: str, supported: Sequence[str]
     return [not_supported(f"{path}.{field}", value, supported)] if value is not None and value not in supported else []
 
 
-def as_validator(create: Create) -> Validator:
+def as_validator(create: CreateValidator) -> Validator:
     """An update makes the checks of a create, too."""
 
     def update(new: Document, old: Document, context: Context) -> list[FieldError]:

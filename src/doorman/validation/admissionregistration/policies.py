@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_1035_faults, path_segment_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.admissionregistration.match_rules import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
     REINVOCATION_POLICIES,
-    Faults,
+    ExpressionFaults,
     as_validator,
     choice_errors,
     condition_errors,
@@ -69,7 +69,7 @@ def _policy_create(doc: Document, _context: Context) -> list[FieldError]:
     return errors
 
 
-def _policy_errors(spec: Mapping[str, Any], faults: Faults) -> list[FieldError]:
+def _policy_errors(spec: Mapping[str, Any], faults: ExpressionFaults) -> list[FieldError]:
     """What validating and mutating policies have in common."""
     errors = choice_errors(spec, "failurePolicy", FAILURE_POLICIES, "spec")
     if (kind := spec.get("paramKind")) is not None:
@@ -122,7 +122,7 @@ def _param_kind_errors(kind: Mapping[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def _variable_errors(variables: Sequence[Mapping[str, Any]], faults: Faults) -> list[FieldError]:
+def _variable_errors(variables: Sequence[Mapping[str, Any]], faults: ExpressionFaults) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, variable in enumerate(variables):
         path, name = f"spec.variables[{index}]", variable.get("name", "")
@@ -134,7 +134,7 @@ def _variable_errors(variables: Sequence[Mapping[str, Any]], faults: Faults) -> 
     return errors
 
 
-def _validation_errors(validation: Mapping[str, Any], path: str, faults: Faults) -> list[FieldError]:
+def _validation_errors(validation: Mapping[str, Any], path: str, faults: ExpressionFaults) -> list[FieldError]:
     errors = expression_errors(validation, f"{path}.expression", faults, "expression is not specified")
     told, message = validation.get("messageExpression", ""), validation.get("message", "")
     if told and not told.strip():
@@ -162,7 +162,7 @@ def _mutating_policy_create(doc: Document, _context: Context) -> list[FieldError
     return errors
 
 
-def _mutation_errors(mutation: Mapping[str, Any], path: str, faults: Faults) -> list[FieldError]:
+def _mutation_errors(mutation: Mapping[str, Any], path: str, faults: ExpressionFaults) -> list[FieldError]:
     kind, at = mutation.get("patchType", ""), f"{path}.patchType"
     if kind not in _PATCH_FIELDS:
         return [not_supported(at, kind, tuple(_PATCH_FIELDS)) if kind else required(at)]

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, invalid, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_1035_faults, subdomain_faults
 from doorman.validation.admissionregistration.match_rules import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
     REINVOCATION_POLICIES,
-    Faults,
+    ExpressionFaults,
     as_validator,
     choice_errors,
     condition_errors,
@@ -46,7 +46,7 @@ def _configuration_create(doc: Document, _context: Context) -> list[FieldError]:
     return errors
 
 
-def _webhook_errors(hook: Mapping[str, Any], path: str, faults: Faults) -> list[FieldError]:
+def _webhook_errors(hook: Mapping[str, Any], path: str, faults: ExpressionFaults) -> list[FieldError]:
     errors = _name_errors(hook.get("name", ""), f"{path}.name")
     for index, rule in enumerate(hook.get("rules") or ()):
         errors.extend(rule_errors(rule, f"{path}.rules[{index}]"))

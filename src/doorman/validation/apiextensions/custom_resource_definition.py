@@ -1,17 +1,16 @@
 """CustomResourceDefinitions: what is filled in, and what must hold before a kind of somebody's own is served."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_many
+from doorman.base.json_types import Document, Json
 from doorman.semantics.name_syntax import dns_1035_faults, subdomain_faults
 from doorman.validation.apiextensions.custom_rules import path_steps
 from doorman.validation.apiextensions.definition_schema import definition_schema_errors
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update
 
-Json = Any  # any JSON value
 APPROVED: Final = "api-approved.kubernetes.io"
 _SCOPES: Final = ("Cluster", "Namespaced")
 _ONE_STORED: Final = "must have exactly one version marked as storage version"

@@ -9,18 +9,17 @@ Rules
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, invalid, not_supported, required
+from doorman.base.json_types import Json
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression, uses
 from doorman.semantics.cel.typing.static_types import DYN, Type
 from doorman.validation.apiextensions.custom_rules import OLD, path_steps
 
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
-
-Json = Any  # any JSON value
 
 
 def rule_text_errors(rule: Mapping[str, Json], schema: Mapping[str, Json], path: str) -> list[FieldError]:

@@ -15,16 +15,15 @@ Rules
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, FieldErrorType, duplicate, forbidden, invalid, required
+from doorman.base.json_types import Json
 from doorman.semantics.cel.cel_errors import NO_OVERLOAD, CelError, CostExceeded
 from doorman.semantics.cel.cost_budget import CostBudget
 from doorman.semantics.cel.expression import evaluate, is_true, uses
 from doorman.semantics.cel.values import NONE, Optional
-
-Json = Any  # any JSON value
 
 ROOT: Final = "<nil>"
 """How a fault of the whole object is placed."""

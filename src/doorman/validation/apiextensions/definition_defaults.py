@@ -2,16 +2,14 @@
 
 import copy
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from doorman.api.machinery.structural_schema import compile_schema, prune
 from doorman.base.errors import FieldError, invalid
+from doorman.base.json_types import Json
 from doorman.validation.apiextensions.custom_rules import rule_errors
 from doorman.validation.apiextensions.structural import value_errors
-
-Json = Any  # any JSON value
 
 
 def default_errors(schema: Mapping[str, Json], path: str) -> list[FieldError]:

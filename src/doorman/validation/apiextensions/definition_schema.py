@@ -5,22 +5,21 @@ through the schema, what is not supported; and the rules of those parts in which
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from doorman.api.machinery.structural_schema import Structural, compile_schema
 from doorman.base.bounds import SCHEMA_DEPTH_MAX
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported
+from doorman.base.json_types import Json
 from doorman.validation.apiextensions.custom_rule_checks import expression_errors, rule_text_errors
 from doorman.validation.apiextensions.custom_rule_costs import rule_cost_errors, rule_costs, total_cost_errors
 from doorman.validation.apiextensions.definition_defaults import default_errors
-from doorman.validation.apiextensions.list_extensions import list_extension_errors
+from doorman.validation.apiextensions.list_extensions import JsonSchema, list_extension_errors
 from doorman.validation.apiextensions.list_items import HEAD
 from doorman.validation.apiextensions.schema_structure import EMBEDDED, UNKNOWN, structure_errors
 
-Json = Any  # any JSON value
-Schema = Mapping[str, Json]
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
 _REFUSED_EMPTY: Final = ("additionalItems", "dependencies", "$ref")
@@ -36,7 +35,7 @@ _RENAMED: Final = {UNKNOWN: "XPreserveUnknownFields", "x-kubernetes-validations"
 
 
 def definition_schema_errors(
-    schema: Schema, path: str, *, has_status: bool = False, is_unchanged: bool = False
+    schema: JsonSchema, path: str, *, has_status: bool = False, is_unchanged: bool = False
 ) -> list[FieldError]:
     """`is_unchanged`: it is stored already, so what its rules cost is not held against it."""
     errors = _root_errors(schema, path) if has_status else []
@@ -62,7 +61,7 @@ def definition_schema_errors(
     return errors
 
 
-def _root_errors(schema: Schema, path: str) -> list[FieldError]:
+def _root_errors(schema: JsonSchema, path: str) -> list[FieldError]:
     kind = schema.get("type") or ""
     given = [name for name, value in schema.items() if value not in _ZEROS]
     strange = [name for name in given if _go_name(name) not in _BESIDE_STATUS]
@@ -123,7 +122,7 @@ class _Walk:
             elif not self.errors:
                 self.measure(part, f"{path}.{place}", depth=depth + 1)
 
-    def visit(self, schema: Schema, path: str, structural: Structural | None, place: _Place) -> None:
+    def visit(self, schema: JsonSchema, path: str, structural: Structural | None, place: _Place) -> None:
         count = len(self.errors)
         self._own(schema, path, place)
         inside = msgspec.structs.replace(place, is_root=False)
@@ -154,7 +153,7 @@ class _Walk:
         self.errors += list_extension_errors(schema, path)
         self._rules(schema, path, structural if count == len(self.errors) else None, place, count)
 
-    def _own(self, schema: Schema, path: str, place: _Place) -> None:
+    def _own(self, schema: JsonSchema, path: str, place: _Place) -> None:
         kind = schema.get("type") or ""
         if kind and kind not in _TYPES:
             self.errors.append(not_supported(f"{path}.type", kind, _TYPES))
@@ -176,7 +175,7 @@ class _Walk:
             text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
             self.errors.append(forbidden(f"{path}.uniqueItems", text))
 
-    def _rules(self, schema: Schema, path: str, structural: Structural | None, place: _Place, count: int) -> None:
+    def _rules(self, schema: JsonSchema, path: str, structural: Structural | None, place: _Place, count: int) -> None:
         """The words of rules, and where nothing is wrong with them or below, what they compile to."""
         rules = schema.get("x-kubernetes-validations") or ()
         for index, rule in enumerate(rules):
@@ -190,7 +189,7 @@ class _Walk:
             self.rule_errors += expression_errors(rule, structural, at, place.uncorrelatable)
 
 
-def _inside(schema: Schema, name: str, place: _Place, inside: _Place) -> _Place:
+def _inside(schema: JsonSchema, name: str, place: _Place, inside: _Place) -> _Place:
     found = inside
     if name in HEAD and (place.is_root or schema.get(EMBEDDED)):
         found = msgspec.structs.replace(found, is_in_metadata=True)
@@ -199,14 +198,14 @@ def _inside(schema: Schema, name: str, place: _Place, inside: _Place) -> _Place:
     return found
 
 
-def _combined(schema: Schema) -> list[tuple[str, Json]]:
+def _combined(schema: JsonSchema) -> list[tuple[str, Json]]:
     found = [("not", schema["not"])] if isinstance(schema.get("not"), dict) else []
     for member in ("allOf", "oneOf", "anyOf"):
         found += [(f"{member}[{index}]", part) for index, part in enumerate(schema.get(member) or ())]
     return found
 
 
-def _parts(schema: Schema) -> list[tuple[str, Json]]:
+def _parts(schema: JsonSchema) -> list[tuple[str, Json]]:
     found = [(f"properties[{name}]", part) for name, part in (schema.get("properties") or {}).items()]
     found += [(name, schema[name]) for name in ("additionalProperties", "items") if isinstance(schema.get(name), dict)]
     return [*found, *_combined(schema)]

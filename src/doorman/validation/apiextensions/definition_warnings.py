@@ -1,12 +1,10 @@
 """What a CustomResourceDefinition is accepted with a warning for: formats that nobody checks."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.go_format import quote
-
-Json = Any  # any JSON value
+from doorman.base.json_types import Document, Json
 
 _FORMATS: Final[Mapping[str, frozenset[str]]] = {
     "string": frozenset((

@@ -1,19 +1,19 @@
 """`x-kubernetes-list-type`, `-list-map-keys` and `-map-type` of a definition's schema: how both are merged."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Json
 
-Json = Any  # any JSON value
-Schema = Mapping[str, Json]
+JsonSchema = Mapping[str, Json]
 
 LIST_TYPE: Final = "x-kubernetes-list-type"
 MAP_KEYS: Final = "x-kubernetes-list-map-keys"
 MAP_TYPE: Final = "x-kubernetes-map-type"
 
 
-def list_extension_errors(schema: Schema, path: str) -> list[FieldError]:
+def list_extension_errors(schema: JsonSchema, path: str) -> list[FieldError]:
     kind, keys = schema.get(LIST_TYPE), schema.get(MAP_KEYS) or ()
     errors = _type_errors(schema, path)
     if keys and kind is None:
@@ -28,7 +28,7 @@ def list_extension_errors(schema: Schema, path: str) -> list[FieldError]:
     return errors
 
 
-def _type_errors(schema: Schema, path: str) -> list[FieldError]:
+def _type_errors(schema: JsonSchema, path: str) -> list[FieldError]:
     found, kind, map_type, items = (schema.get(name) for name in ("type", LIST_TYPE, MAP_TYPE, "items"))
     errors = _needed_type(found, "object", MAP_TYPE, path) if map_type is not None else []
     if map_type is not None and map_type not in ("atomic", "granular"):
@@ -49,7 +49,7 @@ def _needed_type(found: Json, wanted: str, extension: str, path: str) -> list[Fi
     return [invalid(f"{path}.type", found, text) if found else required(f"{path}.type", text)]
 
 
-def _set_errors(items: Schema, path: str) -> list[FieldError]:
+def _set_errors(items: JsonSchema, path: str) -> list[FieldError]:
     """Elements of a set are compared whole."""
     text = f"must be atomic as item of a list with {LIST_TYPE}=set"
     if items.get("type") == "array" and items.get(LIST_TYPE) not in (None, "atomic"):
@@ -59,7 +59,7 @@ def _set_errors(items: Schema, path: str) -> list[FieldError]:
     return []
 
 
-def _map_errors(schema: Schema, keys: Sequence[str], path: str) -> list[FieldError]:
+def _map_errors(schema: JsonSchema, keys: Sequence[str], path: str) -> list[FieldError]:
     items = schema.get("items")
     errors = [] if keys else [required(f"{path}.{MAP_KEYS}", f"must not be empty if {LIST_TYPE} is map")]
     if items is None:
@@ -83,7 +83,7 @@ def _map_errors(schema: Schema, keys: Sequence[str], path: str) -> list[FieldErr
     return errors
 
 
-def _item_errors(items: Schema, kind: str, keys: Sequence[str], path: str) -> list[FieldError]:
+def _item_errors(items: JsonSchema, kind: str, keys: Sequence[str], path: str) -> list[FieldError]:
     """Elements are there, and have their keys."""
     errors = []
     if items.get("nullable"):

@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import FieldError, duplicate, invalid
 from doorman.base.go_format import go_json
+from doorman.base.json_types import Document, Json
 
-Json = Any  # any JSON value
-Source = dict[str, Json]
 HEAD: Final = ("apiVersion", "kind", "metadata")
 
 
@@ -21,16 +19,16 @@ def list_errors(doc: Document, schema: Structural) -> list[FieldError]:
     return errors
 
 
-def key_text(item: Json, source: Source) -> str:
+def key_text(item: Json, source: Document) -> str:
     return go_json(key_of(item, source))
 
 
-def key_of(item: Json, source: Source) -> Json:
+def key_of(item: Json, source: Document) -> Json:
     names = source.get("x-kubernetes-list-map-keys", ())
     return {name: item[name] for name in names if name in item} if isinstance(item, dict) else item
 
 
-def _check_lists(value: Json, source: Source, path: str, errors: list[FieldError]) -> None:
+def _check_lists(value: Json, source: Document, path: str, errors: list[FieldError]) -> None:
     if isinstance(value, list):
         _check_list_type(value, source, path, errors)
         items = source.get("items")
@@ -44,7 +42,7 @@ def _check_lists(value: Json, source: Source, path: str, errors: list[FieldError
                 _check_lists(member, known, joined(path, name), errors)
 
 
-def _check_list_type(value: list[Json], source: Source, path: str, errors: list[FieldError]) -> None:
+def _check_list_type(value: list[Json], source: Document, path: str, errors: list[FieldError]) -> None:
     match source.get("x-kubernetes-list-type"):
         case "set":
             errors += [duplicate(f"{path}[{i}]", item) for i, item in repeated(value, lambda item: item)]

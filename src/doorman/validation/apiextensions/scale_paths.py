@@ -1,13 +1,11 @@
 """What a custom object has where its scale subresource looks: numbers that can be numbers of replicas."""
 
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.kinds import ScalePaths
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid
 from doorman.base.go_format import go_value
-
-Json = Any  # any JSON value
+from doorman.base.json_types import Document, Json
 
 REPLICAS_MAX: Final = 2**31 - 1
 _GO_TYPES: Final = {

@@ -4,14 +4,13 @@
 outside of them. What is wrong is listed in the order of its words.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from doorman.base.errors import FieldError, forbidden, invalid, required
+from doorman.base.json_types import Json
+from doorman.validation.apiextensions.list_extensions import JsonSchema
 from doorman.validation.apiextensions.structural import pattern_fault
-
-Json = Any  # any JSON value
-Schema = Mapping[str, Json]
 
 EMBEDDED: Final = "x-kubernetes-embedded-resource"
 INT_OR_STRING: Final = "x-kubernetes-int-or-string"
@@ -28,12 +27,12 @@ _NOT_NESTED: Final = (
 )  # fmt: skip
 
 
-def structure_errors(schema: Schema, path: str) -> list[FieldError]:
+def structure_errors(schema: JsonSchema, path: str) -> list[FieldError]:
     found = [*_shape_errors(schema, _ROOT, path), *_completeness_errors(schema, schema, path, path)]
     return sorted(found, key=str)
 
 
-def combinations(schema: Schema) -> Iterator[tuple[str, Schema]]:
+def combinations(schema: JsonSchema) -> Iterator[tuple[str, JsonSchema]]:
     """The schemas inside combinations, with where they stand."""
     for member in ("anyOf", "allOf", "oneOf"):
         for index, part in enumerate(schema.get(member) or ()):
@@ -42,7 +41,7 @@ def combinations(schema: Schema) -> Iterator[tuple[str, Schema]]:
         yield "not", schema["not"]
 
 
-def _shape_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
+def _shape_errors(schema: JsonSchema, level: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     items, additional = schema.get("items"), schema.get("additionalProperties")
     if schema.get("type") == "array" and not isinstance(items, dict):
@@ -66,7 +65,7 @@ def _shape_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
     return [*errors, *_head_errors(schema, level, path)]
 
 
-def _type_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
+def _type_errors(schema: JsonSchema, level: str, path: str) -> list[FieldError]:
     kind = schema.get("type") or ""
     errors: list[FieldError] = []
     if schema.get(EMBEDDED) and kind != "object":
@@ -81,7 +80,7 @@ def _type_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _head_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
+def _head_errors(schema: JsonSchema, level: str, path: str) -> list[FieldError]:
     """`kind`, `apiVersion` and `metadata` of whole objects."""
     properties = schema.get("properties") or {}
     is_object = level == _ROOT or bool(schema.get(EMBEDDED))
@@ -99,14 +98,14 @@ def _head_errors(schema: Schema, level: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _says_too_much(metadata: Schema) -> bool:
+def _says_too_much(metadata: JsonSchema) -> bool:
     known = {"type", "default"}
     if {*(metadata.get("properties") or ())} <= _METADATA_NAMES:
         known.add("properties")
     return any(value not in (None, "", [], {}, False) for name, value in metadata.items() if name not in known)
 
 
-def _value_errors(schema: Schema, path: str) -> list[FieldError]:
+def _value_errors(schema: JsonSchema, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     for place, part in combinations(schema):
         if place.startswith("anyOf") and schema["anyOf"] == _EITHER:
@@ -119,7 +118,7 @@ def _value_errors(schema: Schema, path: str) -> list[FieldError]:
     return errors
 
 
-def _nested_errors(part: Schema, path: str) -> list[FieldError]:
+def _nested_errors(part: JsonSchema, path: str) -> list[FieldError]:
     errors = _value_errors(part, path)
     if isinstance(part.get("items"), dict):
         errors += _nested_errors(part["items"], f"{path}.items")
@@ -136,7 +135,7 @@ def _nested_errors(part: Schema, path: str) -> list[FieldError]:
     return errors
 
 
-def _completeness_errors(part: Schema, schema: Json, place: str, path: str) -> list[FieldError]:
+def _completeness_errors(part: JsonSchema, schema: Json, place: str, path: str) -> list[FieldError]:
     """`part` stands at `path` and restricts what `schema` says at `place`."""
     if not isinstance(schema, dict):
         return [required(place, f"because it is defined in {path}")]

@@ -16,7 +16,6 @@ from uuid import UUID
 import msgspec
 
 from doorman.api.kinds import ScalePaths
-from doorman.api.machinery.schema import Document
 from doorman.api.machinery.structural_schema import Structural
 from doorman.base.errors import (
     FieldError,
@@ -30,10 +29,11 @@ from doorman.base.errors import (
 )
 from doorman.base.go_format import go_json, quote
 from doorman.base.instants import from_time
+from doorman.base.json_types import Document, Json
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.semantics.regular_expressions import PatternError, compile_pattern
 from doorman.validation.apiextensions.custom_rules import rule_errors
-from doorman.validation.apiextensions.list_items import HEAD, Json, Source, joined, key_text, list_errors, repeated
+from doorman.validation.apiextensions.list_items import HEAD, joined, key_text, list_errors, repeated
 from doorman.validation.apiextensions.scale_paths import scale_errors
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update, with_any_finalizer
@@ -86,14 +86,14 @@ def validate_values(doc: Document, schema: Structural, old: Json = NOTHING) -> l
     return errors
 
 
-def value_errors(value: Json, source: Source, path: str) -> list[FieldError]:
+def value_errors(value: Json, source: Document, path: str) -> list[FieldError]:
     """Of a value that is not part of an object, such as a default."""
     errors: list[FieldError] = []
     _check(value, source, path, errors)
     return errors
 
 
-def _check(value: Json, source: Source, path: str, errors: list[FieldError], old: Json = NOTHING) -> None:
+def _check(value: Json, source: Document, path: str, errors: list[FieldError], old: Json = NOTHING) -> None:
     if old is not NOTHING and type(value) is type(old) and value == old:
         return
     if value is None and (source.get("nullable") or not source.get("type")):
@@ -129,7 +129,7 @@ def _check(value: Json, source: Source, path: str, errors: list[FieldError], old
     _check_combinations(value, source, path, errors, old)
 
 
-def _has_type(value: Json, source: Source) -> bool:
+def _has_type(value: Json, source: Document) -> bool:
     if source.get("x-kubernetes-int-or-string"):
         return isinstance(value, str) or _is_integer(value)
     match source.get("type"):
@@ -155,7 +155,7 @@ def _is_integer(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
-def _is_within(value: Json, source: Source) -> bool:
+def _is_within(value: Json, source: Document) -> bool:
     """Of a number that is to be an integer: whether it is one that its format holds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
@@ -175,7 +175,7 @@ def _enum_text(member: Json) -> str:
     return member if isinstance(member, str) else go_json(member)
 
 
-def _check_string(value: str, source: Source, path: str, errors: list[FieldError]) -> None:
+def _check_string(value: str, source: Document, path: str, errors: list[FieldError]) -> None:
     longest, shortest, pattern = source.get("maxLength"), source.get("minLength"), source.get("pattern")
     if longest is not None and len(value) > longest:
         errors.append(too_long(path, longest))
@@ -189,7 +189,7 @@ def _check_string(value: str, source: Source, path: str, errors: list[FieldError
         errors.append(FieldError(FieldErrorType.TYPE_INVALID, path, f"Invalid value: {quote(value)}: {text}"))
 
 
-def _is_told_by_format(value: Json, source: Source) -> bool:
+def _is_told_by_format(value: Json, source: Document) -> bool:
     """Whether a value of the wrong type is told to be of the wrong format: of a number's, what has no number at all."""
     kind, form = source.get("type"), source.get("format", "")
     if kind == "string":
@@ -197,7 +197,7 @@ def _is_told_by_format(value: Json, source: Source) -> bool:
     return form in _NUMBER_FORMATS.get(kind or "", ()) and isinstance(value, bool | dict)
 
 
-def _check_number(value: float, source: Source, path: str, errors: list[FieldError]) -> None:
+def _check_number(value: float, source: Document, path: str, errors: list[FieldError]) -> None:
     factor = source.get("multipleOf")
     if factor and isinstance(value, int):
         factor = int(factor)  # an integer is held against whole numbers
@@ -222,7 +222,7 @@ def _number_text(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-def _check_list(value: list[Json], source: Source, path: str, errors: list[FieldError], old: Json) -> None:
+def _check_list(value: list[Json], source: Document, path: str, errors: list[FieldError], old: Json) -> None:
     items = source.get("items")
     if isinstance(items, dict):
         before = _bykey_of(old, source)
@@ -238,14 +238,14 @@ def _check_list(value: list[Json], source: Source, path: str, errors: list[Field
         errors.append(invalid(path, value, f"{path} in body shouldn't contain duplicates"))
 
 
-def _bykey_of(items: Json, source: Source) -> dict[str, Json]:
+def _bykey_of(items: Json, source: Document) -> dict[str, Json]:
     """The items of a list that is a map; of any other none."""
     if not isinstance(items, list) or source.get("x-kubernetes-list-type") != "map":
         return {}
     return {key_text(item, source): item for item in reversed(items)}
 
 
-def _check_object(value: Source, source: Source, path: str, errors: list[FieldError], old: Json) -> None:
+def _check_object(value: Document, source: Document, path: str, errors: list[FieldError], old: Json) -> None:
     hidden = HEAD if source.get("x-kubernetes-embedded-resource") else ()
     if hidden:
         errors += [
@@ -255,8 +255,8 @@ def _check_object(value: Source, source: Source, path: str, errors: list[FieldEr
 
 
 def _check_members(
-    value: Source,
-    source: Source,
+    value: Document,
+    source: Document,
     path: str,
     errors: list[FieldError],
     *,
@@ -281,7 +281,7 @@ def _check_members(
     errors += [required(joined(path, name)) for name in missing]
 
 
-def _check_combinations(value: Json, source: Source, path: str, errors: list[FieldError], old: Json) -> None:
+def _check_combinations(value: Json, source: Document, path: str, errors: list[FieldError], old: Json) -> None:
     name = quote(path)
     for part in source.get("allOf", ()):
         _check(value, part, path, errors, old)
@@ -298,7 +298,7 @@ def _check_combinations(value: Json, source: Source, path: str, errors: list[Fie
         errors.append(invalid(path, "", f"{name} must not validate the schema (not)"))
 
 
-def _is_valid(value: Json, source: Source, path: str, old: Json) -> bool:
+def _is_valid(value: Json, source: Document, path: str, old: Json) -> bool:
     found: list[FieldError] = []
     _check(value, source, path, found, old)
     return not found

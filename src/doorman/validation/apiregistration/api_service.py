@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, not_supported, required
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_1035_faults, path_segment_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import PORT_RANGE, Part, badly, maybe, needed

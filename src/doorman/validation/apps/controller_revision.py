@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import NOT_NEGATIVE, fixed
 from doorman.validation.metadata import validate_metadata, validate_metadata_update

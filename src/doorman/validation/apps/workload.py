@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_label_faults, percent_faults, subdomain_faults
 from doorman.validation.apps.workload_status import (
     DAEMON_SET_STATUS,
@@ -33,7 +33,7 @@ _STATEFUL_FIXED: Final = ("selector", "volumeClaimTemplates", "serviceName", "po
 _RETENTION: Final = ("Retain", "Delete")
 _Spec = Mapping[str, Any]  # the spec of a workload as JSON
 
-SpecErrors = Callable[[_Spec, _Spec, Context], list[FieldError]]
+WorkloadSpecErrors = Callable[[_Spec, _Spec, Context], list[FieldError]]
 """Of a spec, given the stored one (empty on create)."""
 
 FixedErrors = Callable[[_Spec, _Spec], list[FieldError]]
@@ -92,7 +92,7 @@ def selected_template_errors(
         errors.extend(plain_template_errors(spec, old, context))
     pod: _Spec = (spec.get("template") or {}).get("spec") or {}
     if requires_always and pod.get("restartPolicy") != "Always":
-        policy = Json(pod.get("restartPolicy", ""))
+        policy = JsonText(pod.get("restartPolicy", ""))
         errors.append(not_supported("spec.template.spec.restartPolicy", policy, ("Always",)))
     if requires_always and pod.get("activeDeadlineSeconds") is not None:
         text = f"activeDeadlineSeconds in {_TITLES[kind]} is not Supported"
@@ -203,13 +203,13 @@ def _stateful_set_errors(spec: _Spec, old: _Spec, context: Context) -> list[Fiel
     if policy not in ("OrderedReady", "Parallel"):
         at = "spec.podManagementPolicy"
         text = "must be 'OrderedReady' or 'Parallel'"
-        errors.append(invalid(at, Json(policy), text) if policy else required(at))
+        errors.append(invalid(at, JsonText(policy), text) if policy else required(at))
     errors.extend(_stateful_strategy_errors(spec.get("updateStrategy") or {}))
     retention: Mapping[str, Any] = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for field in ("whenDeleted", "whenScaled"):
         if field in retention and retention[field] not in _RETENTION:
             at = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
-            errors.append(not_supported(at, Json(retention[field]), _RETENTION))
+            errors.append(not_supported(at, JsonText(retention[field]), _RETENTION))
     if not old:
         for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
             errors.extend(claim_spec_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec"))
@@ -276,7 +276,7 @@ def _replication_controller_errors(spec: _Spec, old: _Spec, context: Context) ->
     errors.extend(plain_template_errors(spec, old, context))
     policy = (template.get("spec") or {}).get("restartPolicy", "")
     if policy != "Always":
-        errors.append(not_supported("spec.template.spec.restartPolicy", Json(policy), ("Always",)))
+        errors.append(not_supported("spec.template.spec.restartPolicy", JsonText(policy), ("Always",)))
     return errors
 
 
@@ -299,7 +299,7 @@ def _nothing_fixed(_new: _Spec, _old: _Spec) -> list[FieldError]:
 
 
 def workload_validator(
-    spec_errors: SpecErrors,
+    spec_errors: WorkloadSpecErrors,
     fixed_errors: FixedErrors,
     status_rules: StatusRules | None = None,
     *,

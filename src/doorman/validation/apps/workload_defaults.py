@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import TEMPLATE_GENERATION_ANNOTATION
+from doorman.base.json_types import Document
 from doorman.validation.pods.pod_defaults import default_pod_spec
 
 INT32_MAX: Final = 2**31 - 1

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import parse_quantity
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_label_faults, path_segment_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import NOT_NEGATIVE, POSITIVE, Part, each, named, needed, not_negative, one_of

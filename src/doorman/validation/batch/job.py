@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, invalid, not_supported, required, too_long
+from doorman.base.errors import FieldError, JsonText, invalid, not_supported, required, too_long
+from doorman.base.json_types import Document
 from doorman.semantics.cron_schedule import ScheduleError, parse_schedule, zone_fault
 from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
 from doorman.validation.apps.workload import non_negative_errors, plain_template_errors, workload_validator
@@ -50,7 +50,7 @@ def _job_errors(spec: _Spec, old: _Spec, context: Context, path: str = "spec") -
             errors.append(too_long(f"{path}.managedBy", _MANAGER_BYTES_MAX))
     mode = spec.get("completionMode")
     if mode is not None and mode not in _COMPLETION_MODES:
-        errors.append(not_supported(f"{path}.completionMode", Json(mode), _COMPLETION_MODES))
+        errors.append(not_supported(f"{path}.completionMode", JsonText(mode), _COMPLETION_MODES))
     errors.extend(policy_errors(spec, path))
     errors.extend(plain_template_errors(spec, old, context, f"{path}.template"))
     policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy", "")
@@ -58,7 +58,7 @@ def _job_errors(spec: _Spec, old: _Spec, context: Context, path: str = "spec") -
     if policy in ("", "Always"):
         errors.append(required(at, 'valid values: "OnFailure", "Never"'))
     elif policy not in _JOB_RESTART_POLICIES:
-        errors.append(not_supported(at, Json(policy), _JOB_RESTART_POLICIES))
+        errors.append(not_supported(at, JsonText(policy), _JOB_RESTART_POLICIES))
     elif policy != "Never" and spec.get("podFailurePolicy") is not None:
         errors.append(invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified'))
     return errors
@@ -209,7 +209,7 @@ def _cron_job_errors(doc: Document, old: _Spec, context: Context) -> list[FieldE
     policy = spec.get("concurrencyPolicy", "")
     if policy not in _CONCURRENCY_POLICIES:
         at = "spec.concurrencyPolicy"
-        errors.append(not_supported(at, Json(policy), _CONCURRENCY_POLICIES) if policy else required(at))
+        errors.append(not_supported(at, JsonText(policy), _CONCURRENCY_POLICIES) if policy else required(at))
     job = (spec.get("jobTemplate") or {}).get("spec") or {}
     before = (old.get("jobTemplate") or {}).get("spec") or {}
     errors.extend(_job_errors(job, before, context, "spec.jobTemplate.spec"))

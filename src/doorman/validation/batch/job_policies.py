@@ -15,7 +15,7 @@ from typing import Any, Final
 from doorman.base.errors import (
     FieldError,
     FieldErrorType,
-    Json,
+    JsonText,
     duplicate,
     invalid,
     not_supported,
@@ -61,7 +61,7 @@ def policy_errors(spec: _Json, path: str) -> list[FieldError]:
     replacement = spec.get("podReplacementPolicy")
     allowed = _REPLACEMENTS if spec.get("podFailurePolicy") is None else ("Failed",)
     if replacement is not None and replacement not in allowed:
-        errors.append(not_supported(f"{path}.podReplacementPolicy", Json(replacement), allowed))
+        errors.append(not_supported(f"{path}.podReplacementPolicy", JsonText(replacement), allowed))
     return errors
 
 
@@ -135,7 +135,7 @@ def _action_errors(action: str, path: str, *, by_index: bool) -> list[FieldError
     if not action:
         return [required(path, f"valid values: {_go_list(_ACTIONS)}")]
     if action not in _ACTIONS:
-        return [not_supported(path, Json(action), _ACTIONS)]
+        return [not_supported(path, JsonText(action), _ACTIONS)]
     if action == "FailIndex" and not by_index:
         return [invalid(path, action, "requires the backoffLimitPerIndex to be set")]
     return []
@@ -147,7 +147,7 @@ def _exit_code_errors(codes: _Json, path: str, containers: Sequence[str]) -> lis
     if not operator:
         errors.append(required(f"{path}.operator", f"valid values: {_go_list(_OPERATORS)}"))
     elif operator not in _OPERATORS:
-        errors.append(not_supported(f"{path}.operator", Json(operator), _OPERATORS))
+        errors.append(not_supported(f"{path}.operator", JsonText(operator), _OPERATORS))
     name = codes.get("containerName")
     if name is not None and name not in containers:
         text = "must be one of the container or initContainer names in the pod template"
@@ -177,7 +177,7 @@ def _condition_errors(conditions: Sequence[_Json], path: str) -> list[FieldError
         if not status:
             errors.append(required(f"{path}[{at}].status", f"valid values: {_go_list(_STATUSES)}"))
         elif status not in _STATUSES:
-            errors.append(not_supported(f"{path}[{at}].status", Json(status), _STATUSES))
+            errors.append(not_supported(f"{path}[{at}].status", JsonText(status), _STATUSES))
     return errors
 
 

@@ -7,10 +7,10 @@ written for other reasons.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, FieldErrorType, duplicate, invalid, required
 from doorman.base.go_format import quote
 from doorman.base.instants import from_time
+from doorman.base.json_types import Document
 from doorman.validation.metadata import IMMUTABLE
 
 _Json = Mapping[str, Any]  # a status, or a part of one

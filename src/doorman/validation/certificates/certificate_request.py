@@ -17,9 +17,9 @@ from typing import Any, Final
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import path_segment_faults
 from doorman.validation.certificates.signers import signer_name_errors
 from doorman.validation.context import Context, Validator, distinct

@@ -17,8 +17,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, FieldErrorType, invalid, not_supported, too_long
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import subdomain_faults
 from doorman.validation.certificates.signers import signer_name_errors
 from doorman.validation.context import Context, Validator, distinct

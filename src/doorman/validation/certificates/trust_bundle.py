@@ -7,8 +7,8 @@ from typing import Final
 
 from cryptography import x509
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, too_long
+from doorman.base.json_types import Document
 from doorman.validation.certificates.signers import signer_name_errors, trust_bundle_name_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import fixed

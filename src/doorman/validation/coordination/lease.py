@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import qualified_name_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
@@ -33,7 +33,7 @@ def strategy_errors(strategy: str, path: str) -> list[FieldError]:
     at = f"{path}.strategy"
     if "/" in strategy:
         return [invalid(at, strategy, fault) for fault in qualified_name_faults(strategy)]
-    return [] if strategy in _STRATEGIES else [not_supported(at, Json(strategy), _STRATEGIES)]
+    return [] if strategy in _STRATEGIES else [not_supported(at, JsonText(strategy), _STRATEGIES)]
 
 
 def validate_lease_update(new: Document, old: Document, context: Context) -> list[FieldError]:

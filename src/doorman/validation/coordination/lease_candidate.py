@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import config_key_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.coordination.lease import strategy_errors

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import ip_faults
 from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct

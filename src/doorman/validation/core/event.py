@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import path_segment_faults, qualified_name_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, validate_metadata, validate_metadata_update

@@ -3,8 +3,8 @@
 from typing import Final
 
 from doorman.api.machinery.quantity import parse_quantity
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import qualified_name_faults
 from doorman.semantics.pods.resource_names import is_overcommit_allowed
 from doorman.validation.faults import Part, badly, validator

@@ -1,7 +1,7 @@
 """Namespaces."""
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import kube_finalizer_errors, validate_metadata, validate_metadata_update

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, FieldErrorType, duplicate, forbidden, invalid
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import cidr_faults, network_or_none
 from doorman.validation.context import Context, distinct
 from doorman.validation.core.node_taint_rules import taint_annotation_errors, taint_errors

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, Json, duplicate, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, duplicate, invalid, not_supported, required
 from doorman.semantics.name_syntax import label_value_faults, qualified_name_faults
 from doorman.semantics.taints.annotation_lists import INTERNAL_TAINT, AnnotationError, parse_annotated_list
 from doorman.semantics.taints.taint_spec import EFFECTS
@@ -33,7 +33,7 @@ def taint_errors(taints: Sequence[Mapping[str, Any]], path: str = "metadata.tain
 
 def effect_error(effect: str, path: str) -> FieldError:
     """For an effect that is none of the three."""
-    return not_supported(path, Json(effect), EFFECT_LIST) if effect else required(path)
+    return not_supported(path, JsonText(effect), EFFECT_LIST) if effect else required(path)
 
 
 def taint_annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:

@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Final
 
 from doorman.api.machinery.quantity import int64_value, parse_quantity
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import STORAGE_CLASS_ANNOTATION
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.semantics.pods.resource_names import is_native_resource
 from doorman.validation.context import Context, Validator, distinct

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from doorman.api.machinery.decode_errors import json_type
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid, required, too_long
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import config_key_faults
 from doorman.semantics.taints.annotation_lists import syntax_fault
 from doorman.validation.context import Context, Validator, distinct

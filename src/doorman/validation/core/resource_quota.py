@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from doorman.api.machinery.quantity import int64_value, parse_quantity
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
+from doorman.base.json_types import Document
 from doorman.semantics.pods.resource_names import is_extended_resource
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import Part

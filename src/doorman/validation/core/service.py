@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import address_or_none, cidr_faults, ip_faults
 from doorman.semantics.name_syntax import dns_label_faults, port_name_faults, qualified_name_faults, subdomain_faults
 from doorman.semantics.service_ranges import HEADLESS
@@ -98,7 +98,7 @@ def _service_errors(doc: Document, old: Document) -> list[FieldError]:
         faults = [] if known else badly(at, address, ip_faults(address, legacy=True))
         errors += faults or endpoint_address_errors(address, at)
     if kind not in _TYPES:
-        errors.append(not_supported("spec.type", Json(kind), _TYPES) if kind else required("spec.type"))
+        errors.append(not_supported("spec.type", JsonText(kind), _TYPES) if kind else required("spec.type"))
     errors.extend(_clash_errors(ports, kind))
     errors.extend(_balancer_errors(doc, old))
     return [*errors, *_traffic_errors(spec, kind)]
@@ -128,7 +128,7 @@ def _address_change_errors(after: _Spec, before: _Spec) -> list[FieldError]:
     errors = [invalid(first, new, _ONCE_SET)] if old and new[0] != old[0] else []
     if len(new) == 1 and len(old) > 1 and after.get("ipFamilyPolicy") != "SingleStack":
         text = "must be set to 'SingleStack' when releasing the secondary clusterIP"
-        errors.append(invalid("spec.ipFamilyPolicy", Json(after.get("ipFamilyPolicy")), text))
+        errors.append(invalid("spec.ipFamilyPolicy", JsonText(after.get("ipFamilyPolicy")), text))
     return errors
 
 
@@ -145,7 +145,7 @@ def _family_change_errors(after: _Spec, before: _Spec) -> list[FieldError]:
         errors.append(invalid(first, after.get("clusterIPs"), _ONCE_SET))
     if len(new) == 1 and len(old) > 1 and after.get("ipFamilyPolicy") != "SingleStack":
         text = "must be set to 'SingleStack' when releasing the secondary ipFamily"
-        errors.append(invalid("spec.ipFamilyPolicy", Json(after.get("ipFamilyPolicy")), text))
+        errors.append(invalid("spec.ipFamilyPolicy", JsonText(after.get("ipFamilyPolicy")), text))
     return errors
 
 
@@ -207,7 +207,7 @@ def _load_balancer_errors(new: Document, old: Document) -> list[FieldError]:
         elif not address:
             errors.append(forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set"))
         elif mode not in ("Proxy", "VIP"):
-            errors.append(not_supported(f"{at}.ipMode", Json(mode), ("Proxy", "VIP")))
+            errors.append(not_supported(f"{at}.ipMode", JsonText(mode), ("Proxy", "VIP")))
         if host := one.get("hostname"):
             errors += badly(f"{at}.hostname", host, subdomain_faults(host))
             if address_or_none(host) is not None:
@@ -237,7 +237,7 @@ def _affinity_errors(spec: _Spec) -> list[FieldError]:
     affinity = spec.get("sessionAffinity", "")
     at = "spec.sessionAffinity"
     if affinity not in ("ClientIP", "None"):
-        return [not_supported(at, Json(affinity), ("ClientIP", "None")) if affinity else required(at)]
+        return [not_supported(at, JsonText(affinity), ("ClientIP", "None")) if affinity else required(at)]
     config = spec.get("sessionAffinityConfig")
     if affinity == "None":
         if config:
@@ -268,7 +268,7 @@ def _port_errors(port: _Spec, path: str, *, is_only: bool, names: set[str]) -> l
     protocol = port.get("protocol", "")
     if protocol not in _PROTOCOLS:
         at = f"{path}.protocol"
-        errors.append(not_supported(at, Json(protocol), _PROTOCOLS) if protocol else required(at))
+        errors.append(not_supported(at, JsonText(protocol), _PROTOCOLS) if protocol else required(at))
     target = port.get("targetPort")
     if isinstance(target, int) and not 1 <= target <= 65535:
         errors.append(invalid(f"{path}.targetPort", target, _PORT_RANGE))
@@ -311,11 +311,11 @@ def _traffic_errors(spec: _Spec, kind: str) -> list[FieldError]:
     policy, at = spec.get("externalTrafficPolicy") or "", "spec.externalTrafficPolicy"
     if kind not in ("LoadBalancer", "NodePort") and not (kind == "ClusterIP" and spec.get("externalIPs")):
         if policy:
-            errors.append(invalid(at, Json(policy), "may only be set for externally-accessible services"))
+            errors.append(invalid(at, JsonText(policy), "may only be set for externally-accessible services"))
     elif not policy:
         errors.append(required(at))
     elif policy not in _TRAFFIC:
-        errors.append(not_supported(at, Json(policy), _TRAFFIC))
+        errors.append(not_supported(at, JsonText(policy), _TRAFFIC))
     if port := spec.get("healthCheckNodePort", 0):
         if not needs_health_check(spec):
             text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
@@ -324,7 +324,7 @@ def _traffic_errors(spec: _Spec, kind: str) -> list[FieldError]:
             errors += port_number(port, "spec.healthCheckNodePort")
     inside = spec.get("internalTrafficPolicy")
     if inside is not None and inside not in _TRAFFIC:
-        errors.append(not_supported("spec.internalTrafficPolicy", Json(inside), _TRAFFIC))
+        errors.append(not_supported("spec.internalTrafficPolicy", JsonText(inside), _TRAFFIC))
     spread = spec.get("trafficDistribution")
     if spread is not None and spread not in _DISTRIBUTIONS:
         errors.append(not_supported("spec.trafficDistribution", spread, _DISTRIBUTIONS))
@@ -341,12 +341,12 @@ def _address_errors(spec: _Spec, before: _Spec) -> list[FieldError]:
     families = spec.get("ipFamilies") or ()
     for index, family in enumerate(families):
         if family not in _FAMILIES:
-            errors.append(not_supported(f"spec.ipFamilies[{index}]", Json(family), _FAMILIES))
+            errors.append(not_supported(f"spec.ipFamilies[{index}]", JsonText(family), _FAMILIES))
         if family in families[:index]:
-            errors.append(duplicate(f"spec.ipFamilies[{index}]", Json(family)))
+            errors.append(duplicate(f"spec.ipFamilies[{index}]", JsonText(family)))
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _POLICIES:
-        errors.append(not_supported("spec.ipFamilyPolicy", Json(policy), _POLICIES))
+        errors.append(not_supported("spec.ipFamilyPolicy", JsonText(policy), _POLICIES))
     wrong = _list_errors(many, before.get("clusterIPs") or ())
     if len(many) > _ADDRESSES_MAX:
         errors = [*errors, *wrong, invalid("spec.clusterIPs", many, "may only hold up to 2 values")]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import address_or_none, ip_faults
 from doorman.semantics.name_syntax import dns_label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_label_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import Part, badly

@@ -3,8 +3,8 @@
 import math
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import Part
 from doorman.validation.flowcontrol.flow_schema import condition_errors

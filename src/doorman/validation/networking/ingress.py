@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import INGRESS_CLASS_ANNOTATION
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required, too_long
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import address_or_none, ip_faults
 from doorman.semantics.name_syntax import dns_label_faults, path_segment_faults, port_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct

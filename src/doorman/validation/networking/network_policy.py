@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import cidr_faults, network_or_none
 from doorman.semantics.name_syntax import port_name_faults
 from doorman.validation.faults import Part, badly, each, port_number, validator

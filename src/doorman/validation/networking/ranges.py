@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import cidr_faults, ip_faults, network_or_none
 from doorman.semantics.name_syntax import path_segment_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct

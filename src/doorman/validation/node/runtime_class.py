@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, invalid, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_label_faults
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import IMMUTABLE, label_errors, validate_metadata, validate_metadata_update

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import ApiError, FieldError, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import subdomain_faults
 
 _TARGETS: Final = ("Node", "<empty>")

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import MIRROR_POD_ANNOTATION, POD_DELETION_COST_ANNOTATION
-from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required, too_long
+from doorman.base.errors import FieldError, JsonText, duplicate, forbidden, invalid, not_supported, required, too_long
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import dns_label_faults, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context
 from doorman.validation.metadata import annotation_errors, label_errors, validate_metadata
@@ -228,7 +228,7 @@ def _host_network_errors(containers: Sequence[Mapping[str, Any]], path: str) -> 
 def _policy_errors(policy: str, supported: Sequence[str], path: str) -> list[FieldError]:
     if policy in supported:
         return []
-    return [not_supported(path, Json(policy), supported) if policy else required(path)]
+    return [not_supported(path, JsonText(policy), supported) if policy else required(path)]
 
 
 def _readiness_gate_errors(gates: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
@@ -285,7 +285,7 @@ def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
     policy = spec.get("preemptionPolicy")
     if policy is not None and policy not in _PREEMPTION_POLICIES:
         at = f"{path}.preemptionPolicy"
-        errors.append(not_supported(at, Json(policy), _PREEMPTION_POLICIES) if policy else required(at))
+        errors.append(not_supported(at, JsonText(policy), _PREEMPTION_POLICIES) if policy else required(at))
     if overhead := spec.get("overhead"):
         errors.extend(requirement_errors({"limits": overhead}, _NOTHING, f"{path}.overhead"))
     if (system := spec.get("os")) is not None:
@@ -293,7 +293,7 @@ def _class_errors(spec: Mapping[str, Any], path: str) -> list[FieldError]:
         if not found:
             errors.append(required(f"{path}.os.name"))
         elif found not in _SYSTEMS:
-            errors.append(not_supported(f"{path}.os", Json(found), _SYSTEMS))
+            errors.append(not_supported(f"{path}.os", JsonText(found), _SYSTEMS))
         else:
             errors.extend(linux_errors(spec, path) if found == "linux" else windows_errors(spec, path))
     return errors

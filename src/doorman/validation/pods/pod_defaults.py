@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from doorman.api.machinery.quantity import in_thousandths
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.semantics.pods.image_references import image_tag
 
 MODE: Final = 0o644

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import MIRROR_POD_ANNOTATION
-from doorman.base.errors import FieldError, Json, forbidden, invalid
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid
+from doorman.base.json_types import Document
 from doorman.semantics.pods.qos import qos_class
 from doorman.validation.context import Context
 from doorman.validation.pods.pod import allows_comparison_operators, pod_errors
@@ -26,7 +26,7 @@ def resize_errors(new: Document, old: Document, context: Context) -> list[FieldE
     errors = pod_errors(new, comparison_operators=allows_comparison_operators(before, context))
     was = (old.get("status") or {}).get("qosClass") or qos_class(before)
     if qos_class(after) != was:
-        errors.append(invalid("spec", Json(was), _QOS_CHANGED))
+        errors.append(invalid("spec", JsonText(was), _QOS_CHANGED))
     if _is_set(before) or _is_set(after):
         errors += _whole_errors(after, before)
     if found := _order_errors(after, before):

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, FieldErrorType, Json, forbidden, invalid
+from doorman.base.errors import FieldError, FieldErrorType, JsonText, forbidden, invalid
+from doorman.base.json_types import Document
 from doorman.semantics.addresses import IP_FAULT
 from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.validation.metadata import IMMUTABLE, validate_metadata_update
@@ -36,7 +36,7 @@ def status_errors(
         if node_name:
             errors.append(forbidden("status.nominatedNodeName", _NOMINATED_ON_BOUND))
     if (qos := after.get("qosClass", "")) != before.get("qosClass", ""):
-        errors.append(invalid("status.qosClass", Json(qos), IMMUTABLE))
+        errors.append(invalid("status.qosClass", JsonText(qos), IMMUTABLE))
     errors.extend(_restart_errors(after, before, "containerStatuses", restart_policy))
     # Nobody ever restarts an ephemeral container.
     errors.extend(_restart_errors(after, before, "ephemeralContainerStatuses", "Never"))
@@ -68,7 +68,7 @@ def _address_errors(
         why = f"failed to check for dual stack with error:invalid IP[{first}]: {addresses[first].get('ip', '')}"
         errors.append(FieldError(FieldErrorType.INTERNAL, path, f"Internal error: {why}"))
     if 0 in families or len(set(families)) < len(families):
-        errors.append(invalid(path, Json([{"IP": one.get("ip", "")} for one in addresses]), _ONE_OF_EACH))
+        errors.append(invalid(path, JsonText([{"IP": one.get("ip", "")} for one in addresses]), _ONE_OF_EACH))
     return errors
 
 

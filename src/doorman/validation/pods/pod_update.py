@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.api.machinery.schema import Document
 from doorman.api.well_known import MIRROR_POD_ANNOTATION, REQUIRED_TERMS
 from doorman.base.errors import FieldError, FieldErrorType, forbidden, invalid, required
 from doorman.base.go_format import quote
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata_update
 from doorman.validation.pods.pod import INT32_MAX, allows_comparison_operators, pod_errors

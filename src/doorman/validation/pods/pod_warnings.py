@@ -1,16 +1,15 @@
 """What whoever writes a pod, or a template of one, is warned of: it is accepted, but hardly what was meant."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from doorman.api.machinery.quantity import milli_value
 from doorman.api.well_known import PREFERRED_TERMS, REQUIRED_TERMS
 from doorman.base.go_format import quote
 from doorman.semantics.addresses import ip_warnings
 from doorman.semantics.name_syntax import dns_label_faults, label_value_faults
+from doorman.validation.faults import Part
 from doorman.validation.pods.volume.volume_path_warnings import volume_path_warnings
-
-Part = Mapping[str, Any]
 
 _VOLUMES: Final = (
     ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported
 from doorman.semantics.name_syntax import label_value_faults, qualified_name_faults
 from doorman.semantics.taints.annotation_lists import INTERNAL_TOLERATION, AnnotationError, parse_annotated_list
 from doorman.semantics.taints.canonical_integers import canonical_integer_faults
@@ -80,9 +80,9 @@ def _errors_of(toleration: Mapping[str, Any], path: str, *, comparison_operators
     if key:
         errors.extend(invalid(f"{path}.key", key, fault) for fault in qualified_name_faults(key))
     elif operator != "Exists":
-        errors.append(invalid(f"{path}.operator", Json(operator), EMPTY_KEY))
+        errors.append(invalid(f"{path}.operator", JsonText(operator), EMPTY_KEY))
     if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-        errors.append(invalid(f"{path}.effect", Json(effect), SECONDS_WITHOUT_NO_EXECUTE))
+        errors.append(invalid(f"{path}.effect", JsonText(effect), SECONDS_WITHOUT_NO_EXECUTE))
     errors.extend(_operator_errors(operator, value, path, comparison_operators=comparison_operators))
     if effect and effect not in EFFECTS:
         errors.append(effect_error(effect, f"{path}.effect"))
@@ -96,9 +96,9 @@ def _operator_errors(operator: str, value: str, path: str, *, comparison_operato
     if operator == "Exists":
         return [invalid(f"{path}.operator", value, EXISTS_WITH_VALUE)] if value else []
     if operator not in _COMPARISONS:
-        return [not_supported(f"{path}.operator", Json(operator), ("Equal", "Exists"))]
+        return [not_supported(f"{path}.operator", JsonText(operator), ("Equal", "Exists"))]
     if not comparison_operators:
-        return [not_supported(f"{path}.operator", Json(operator), ("Equal", "Exists", "Lt", "Gt"))]
+        return [not_supported(f"{path}.operator", JsonText(operator), ("Equal", "Exists", "Lt", "Gt"))]
     return [invalid(f"{path}.value", value, fault) for fault in canonical_integer_faults(value)]
 
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, invalid, not_supported
+from doorman.base.errors import FieldError, JsonText, invalid, not_supported
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import path_segment_faults
 from doorman.validation.apps.workload import int_or_percent_errors, percent_or_none
 from doorman.validation.context import Context, distinct
@@ -29,7 +29,7 @@ def validate_disruption_budget_create(doc: Document, _context: Context) -> list[
     errors.extend(label_selector_errors(spec.get("selector"), "spec.selector"))
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy is not None and policy not in _POLICIES:
-        errors.append(not_supported("spec.unhealthyPodEvictionPolicy", Json(policy), _POLICIES))
+        errors.append(not_supported("spec.unhealthyPodEvictionPolicy", JsonText(policy), _POLICIES))
     return errors
 
 

@@ -3,8 +3,9 @@
 import ipaddress
 from typing import Final
 
-from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required, too_long, too_many
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported, required, too_long, too_many
 from doorman.base.go_format import quote
+from doorman.validation.faults import Part
 from doorman.validation.metadata import IMMUTABLE
 from doorman.validation.resource.devices.device_binding import binding_errors
 from doorman.validation.resource.devices.device_configuration import configuration_errors, raw_errors
@@ -21,7 +22,7 @@ from doorman.validation.resource.devices.device_request import (
     request_refs_errors,
 )
 from doorman.validation.resource.devices.device_taint import device_tolerations_errors
-from doorman.validation.resource.list_checks import UNBOUNDED, Part, itself, list_errors, set_errors
+from doorman.validation.resource.list_checks import UNBOUNDED, itself, list_errors, set_errors
 from doorman.validation.resource.status_conditions import condition_errors
 from doorman.validation.selectors import node_selector_errors
 
@@ -119,7 +120,7 @@ def _device_name_errors(named: Part, path: str) -> list[FieldError]:
 def _source_errors(source: str, path: str) -> list[FieldError]:
     if not source:
         return [required(path)]
-    return [] if source in _SOURCES else [not_supported(path, Json(source), _SOURCES)]
+    return [] if source in _SOURCES else [not_supported(path, JsonText(source), _SOURCES)]
 
 
 def _device_errors(device: Part, path: str, allocated: frozenset[DeviceKey]) -> list[FieldError]:

@@ -2,16 +2,17 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.faults import Part
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.resource.declared.declared_rules import with_declared
 from doorman.validation.resource.declared.declared_types import types_of
 from doorman.validation.resource.devices.device_configuration import configuration_errors
 from doorman.validation.resource.devices.device_request import CONFIGURATIONS_MAX
 from doorman.validation.resource.devices.device_selectors import selectors_errors
-from doorman.validation.resource.list_checks import Part, list_errors
+from doorman.validation.resource.list_checks import list_errors
 from doorman.validation.resource.metadata_updates import update_metadata_errors
 
 

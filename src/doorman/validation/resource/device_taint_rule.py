@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, too_many
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, Validator
+from doorman.validation.faults import Part
 from doorman.validation.metadata import validate_metadata
 from doorman.validation.resource.declared.declared_rules import with_declared
 from doorman.validation.resource.declared.declared_types import types_of
 from doorman.validation.resource.devices.device_names import dns_label_errors, driver_errors, pool_name_errors
 from doorman.validation.resource.devices.device_taint import device_taint_errors
-from doorman.validation.resource.list_checks import Part
 from doorman.validation.resource.metadata_updates import update_metadata_errors
 from doorman.validation.resource.status_conditions import condition_errors
 

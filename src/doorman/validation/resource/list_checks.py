@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from doorman.base.errors import FieldError, duplicate, too_many
+from doorman.validation.faults import Part
 
-Part = Mapping[str, Any]  # a part of a document
 CheckItem = Callable[[Any, str], list[FieldError]]
 """From an element and its place to what is wrong with it."""
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, Validator
 from doorman.validation.metadata import IMMUTABLE, validate_metadata
 from doorman.validation.resource.declared.declared_rules import with_declared

@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, forbidden, invalid
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, Validator, distinct
+from doorman.validation.faults import Part
 from doorman.validation.metadata import (
     IMMUTABLE,
     annotation_errors,
@@ -15,7 +16,6 @@ from doorman.validation.resource.claim_status import claim_status_errors
 from doorman.validation.resource.declared.declared_rules import with_declared
 from doorman.validation.resource.declared.declared_types import types_of
 from doorman.validation.resource.devices.device_request import claim_spec_errors, request_names
-from doorman.validation.resource.list_checks import Part
 from doorman.validation.resource.metadata_updates import update_metadata_errors
 
 _OTHER_METADATA: Final = (

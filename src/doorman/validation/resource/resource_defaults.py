@@ -1,11 +1,9 @@
 """Defaults of claims, their templates and requests for reports. Times are filled in where the clock is: on writing."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
-from doorman.api.machinery.schema import Document
-
-Part = dict[str, Any]  # a part of a document, changed in place
+from doorman.base.json_types import Document
 
 POOLS_SHOWN: Final = 100
 
@@ -30,7 +28,7 @@ def default_pool_status_request(doc: Document) -> None:
     doc.setdefault("spec", {}).setdefault("limit", POOLS_SHOWN)
 
 
-def _default_claim_spec(spec: Part | None, *, always: bool) -> None:
+def _default_claim_spec(spec: Document | None, *, always: bool) -> None:
     """Not `always`: a request without a class is taken to have alternatives, which have defaults of their own."""
     for request in ((spec or {}).get("devices") or {}).get("requests") or ():
         exactly = request.get("exactly")
@@ -43,13 +41,13 @@ def _default_claim_spec(spec: Part | None, *, always: bool) -> None:
             _default_operators(alternative)
 
 
-def _default_amount(wanted: Part) -> None:
+def _default_amount(wanted: Document) -> None:
     wanted["allocationMode"] = wanted.get("allocationMode") or "ExactCount"
     if wanted["allocationMode"] == "ExactCount" and not wanted.get("count"):
         wanted["count"] = 1
 
 
-def _default_operators(wanted: Part) -> None:
+def _default_operators(wanted: Document) -> None:
     for toleration in wanted.get("tolerations") or ():
         toleration["operator"] = toleration.get("operator") or "Equal"
 

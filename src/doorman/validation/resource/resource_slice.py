@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, invalid, required
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, Validator
+from doorman.validation.faults import Part
 from doorman.validation.metadata import IMMUTABLE, validate_metadata
 from doorman.validation.resource.declared.declared_rules import with_declared
 from doorman.validation.resource.declared.declared_types import types_of
@@ -15,7 +16,7 @@ from doorman.validation.resource.devices.device_names import (
     pool_name_errors,
 )
 from doorman.validation.resource.devices.slice_device import ATTRIBUTE_LISTS, counters_errors, device_errors
-from doorman.validation.resource.list_checks import Part, by_name, set_errors
+from doorman.validation.resource.list_checks import by_name, set_errors
 from doorman.validation.resource.metadata_updates import update_metadata_errors
 from doorman.validation.selectors import node_selector_errors
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from doorman.base.errors import FieldError, Json, duplicate, invalid, not_supported, required, too_long
+from doorman.base.errors import FieldError, JsonText, duplicate, invalid, not_supported, required, too_long
 from doorman.semantics.name_syntax import qualified_name_faults
-from doorman.validation.resource.list_checks import Part
+from doorman.validation.faults import Part
 
 REASON_BYTES_MAX: Final = 1024
 MESSAGE_BYTES_MAX: Final = 32 * 1024
@@ -40,7 +40,7 @@ def _one_errors(condition: Part, path: str) -> list[FieldError]:
     if not status:
         errors.append(required(f"{path}.status"))
     elif status not in _STATUSES:
-        errors.append(not_supported(f"{path}.status", Json(status), _STATUSES))
+        errors.append(not_supported(f"{path}.status", JsonText(status), _STATUSES))
     generation = condition.get("observedGeneration") or 0
     if generation < 0:
         errors.append(invalid(f"{path}.observedGeneration", generation, "must be greater than or equal to zero"))

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
-from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported, required
+from doorman.base.json_types import Document
 from doorman.validation.context import Context, distinct
 from doorman.validation.metadata import validate_metadata, validate_metadata_update
 
@@ -31,7 +31,7 @@ def validate_priority_class_create(doc: Document, _context: Context) -> list[Fie
     if policy == "":
         errors.append(required("preemptionPolicy"))
     elif policy is not None and policy not in _POLICIES:
-        errors.append(not_supported("preemptionPolicy", Json(policy), _POLICIES))
+        errors.append(not_supported("preemptionPolicy", JsonText(policy), _POLICIES))
     return errors
 
 

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import (
     FieldError,
     FieldErrorType,
@@ -13,6 +12,7 @@ from doorman.base.errors import (
     required,
     too_long,
 )
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import LABEL_BYTES_MAX, qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.core.persistent_volume import inline_volume_errors

@@ -3,8 +3,8 @@
 from typing import Final
 
 from doorman.api.machinery.quantity import parse_quantity
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from doorman.base.json_types import Document
 from doorman.semantics.name_syntax import qualified_name_faults, subdomain_faults
 from doorman.validation.context import Context, Validator, distinct
 from doorman.validation.faults import NOT_NEGATIVE, Part, badly, fixed, validator

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
+from doorman.base.json_types import Document
 from doorman.registry.cache.pod_views import PodViews
 from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, to_kept_bytes
 from doorman.store.store_contract import Entry

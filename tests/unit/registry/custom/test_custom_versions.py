@@ -7,10 +7,11 @@ import pytest
 
 from doorman.admission.webhooks.webhook_dispatch import Unanswered
 from doorman.api.kinds import Kind, builtin_kinds, type_table
-from doorman.api.machinery.schema import Document, Schema
+from doorman.api.machinery.schema import Schema
 from doorman.api.machinery.structural_schema import compile_schema
 from doorman.api.views.admissionregistration import ClientConfig
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.registry.custom.custom_versions import MARK, CustomVersions, converter_of
 
 

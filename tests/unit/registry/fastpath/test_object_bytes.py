@@ -2,8 +2,8 @@ import msgspec
 import pytest
 
 from doorman.api.kinds import type_table
-from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
+from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import Stored, Unreadable
 from doorman.registry.fastpath.object_bytes import MetadataBytes, object_bytes_of
 from doorman.store.store_contract import Entry

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from doorman.api.machinery.schema import Document
+from doorman.base.json_types import Document
 from doorman.registry.fastpath.object_bytes import object_bytes_of
 from doorman.registry.fastpath.pod_bytes import apply_deletion_summary, deletion_summary_of, set_node
 from support.stored_pods import FULL, stored

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from doorman.api.machinery.schema import Document
 from doorman.api.views.pods import Pod
 from doorman.base.clock import SystemClock
+from doorman.base.json_types import Document
 from doorman.runtime.access.credentials import load_or_make
 from doorman.runtime.scheduling.extender_client import ExtenderCaller, ExtenderError, tls_context
 from doorman.scheduler.extenders.extender import Extender, ExtenderTls

@@ -11,7 +11,7 @@ from doorman.api.kinds import builtin_kinds
 from doorman.api.views.meta import Object
 from doorman.base.errors import ApiError
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes
-from doorman.server.codec.list_bodies import PIECE_BYTES, Page
+from doorman.server.codec.list_bodies import PIECE_BYTES, ListPage
 from doorman.server.codec.negotiation import Accepted
 from doorman.server.codec.rendering import Renderer
 from doorman.server.request import Response
@@ -34,8 +34,8 @@ def parsed(response: Response) -> Any:
     return json.loads(response.body if response.chunks is None else b"".join(response.chunks))
 
 
-def page(*items: Stored) -> Page:
-    return Page(items=list(items), revision=9)
+def page(*items: Stored) -> ListPage:
+    return ListPage(items=list(items), revision=9)
 
 
 def test_object_and_list() -> None:

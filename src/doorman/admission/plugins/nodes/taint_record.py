@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from doorman.admission.plugin_contract import CREATE_AND_UPDATE, Attributes, ClusterReader, Interest, requested_name
-from doorman.api.machinery.schema import Document
 from doorman.api.taints import Taint
 from doorman.api.views.meta import to_view
 from doorman.api.views.resource.devices import TAINT_RULES
 from doorman.base.clock import Instant
 from doorman.base.errors import invalid, invalid_object
+from doorman.base.json_types import Document
 from doorman.semantics.taints.taint_records import ANNOTATION, RecordsError, decide_records, to_annotation
 
 INTERESTS: Final = (

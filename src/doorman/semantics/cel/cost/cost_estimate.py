@@ -30,7 +30,7 @@ from doorman.semantics.cel.cost.declared_sizes import ITEMS, KEYS, VALUES, Decla
 from doorman.semantics.cel.expression import tree_of
 from doorman.semantics.cel.program import namespaced
 from doorman.semantics.cel.syntax import syntax_tree as tree
-from doorman.semantics.cel.typing.static_types import DYN, Fields, Type
+from doorman.semantics.cel.typing.static_types import DYN, FieldTypes, Type
 
 _SCALARS: Final = frozenset({"bool", "int", "uint", "double", "google.protobuf.Timestamp", "google.protobuf.Duration"})
 _ORDERED: Final = ("_<_", "_<=_", "_>_", "_>=_")
@@ -60,7 +60,9 @@ class _Local(msgspec.Struct, frozen=True, kw_only=True):
     type: Type = DYN
 
 
-def estimated_cost(text: str, names: Mapping[str, Type], fields: Fields | None, sizes: Mapping[str, Declared]) -> Range:
+def estimated_cost(
+    text: str, names: Mapping[str, Type], fields: FieldTypes | None, sizes: Mapping[str, Declared]
+) -> Range:
     """Of an expression that compiles. `sizes`: what is declared of its variables."""
     from doorman.semantics.cel.typing.type_checker import types_of
 
@@ -77,7 +79,7 @@ class _Estimator:
         self._inside: dict[int, Inside] = {}
         self._locals: dict[str, list[_Local]] = {}
 
-    def cost(self, node: tree.Node) -> Range:
+    def cost(self, node: tree.Expr) -> Range:
         match node:
             case tree.Literal():
                 return NOTHING
@@ -118,7 +120,7 @@ class _Estimator:
         self._inside[id(node)] = Inside(False, self._largest(keys), self._largest(values))
         return total(costs).plus(MAP)
 
-    def _largest(self, nodes: Sequence[tree.Node]) -> Range:
+    def _largest(self, nodes: Sequence[tree.Expr]) -> Range:
         found: Range | None = None
         for node in nodes:
             size = self._bound(node)
@@ -262,20 +264,20 @@ class _Estimator:
 
     # What is known of a node
 
-    def _operand(self, node: tree.Node) -> Operand:
+    def _operand(self, node: tree.Expr) -> Operand:
         kind = self._type(node)
         literal = node.value if isinstance(node, tree.Literal) else None
         item = self._declared_size((*self._path(node), ITEMS)) if kind.name == "list" and self._path(node) else None
         return Operand(type=kind, size=self._size(node), item_size=item, literal=literal)
 
-    def _type(self, node: tree.Node) -> Type:
+    def _type(self, node: tree.Expr) -> Type:
         return self._types.get(id(node), DYN)
 
-    def _bound(self, node: tree.Node) -> Range:
+    def _bound(self, node: tree.Expr) -> Range:
         size = self._size(node)
         return size if size is not None else UNKNOWN
 
-    def _size(self, node: tree.Node) -> Range | None:
+    def _size(self, node: tree.Expr) -> Range | None:
         known = self._sizes.get(id(node)) or _literal_size(node)
         if known is None and (path := self._path(node)):
             known = self._declared_size(path)
@@ -295,24 +297,24 @@ class _Estimator:
         declared = self._declared.get(path[0]) or self._declared.get("")
         return declared.size(path[1:]) if declared is not None else None
 
-    def _path(self, node: tree.Node) -> tuple[str, ...]:
+    def _path(self, node: tree.Expr) -> tuple[str, ...]:
         local = self._local(node)
         return local.path if local is not None else self._paths.get(id(node), ())
 
-    def _inside_of(self, node: tree.Node) -> Inside | None:
+    def _inside_of(self, node: tree.Expr) -> Inside | None:
         found = self._inside.get(id(node))
         if found is None and (local := self._local(node)) is not None:
             found = local.inside
         return found
 
-    def _local(self, node: tree.Node) -> _Local | None:
+    def _local(self, node: tree.Expr) -> _Local | None:
         found = self._locals.get(node.name) if isinstance(node, tree.Ident) else None
         return found[-1] if found else None
 
     def _push(self, name: str, local: _Local) -> None:
         self._locals.setdefault(name, []).append(local)
 
-    def _copy(self, node: tree.Node, source: tree.Node) -> None:
+    def _copy(self, node: tree.Expr, source: tree.Expr) -> None:
         size, inside = self._size(source), self._inside_of(source)
         if size is not None:
             self._sizes[id(node)] = size
@@ -320,7 +322,7 @@ class _Estimator:
             self._inside[id(node)] = inside
 
 
-def _literal_size(node: tree.Node) -> Range | None:
+def _literal_size(node: tree.Expr) -> Range | None:
     match node:
         case tree.Literal():
             return exactly(len(node.value)) if isinstance(node.value, str | bytes) else ONE

@@ -25,7 +25,7 @@ from doorman.semantics.name_syntax import (
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
-Faults = Callable[[str], Sequence[str]]
+FormatFaults = Callable[[str], Sequence[str]]
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ def _time_faults(text: str) -> list[str]:
     return []
 
 
-def _of_stem(faults: Faults) -> Faults:
+def _of_stem(faults: FormatFaults) -> FormatFaults:
     """A prefix is checked as if a letter followed its last hyphen."""
 
     def found(text: str) -> Sequence[str]:
@@ -70,7 +70,7 @@ def _of_stem(faults: Faults) -> Faults:
     return found
 
 
-_FORMATS: Final[dict[str, Faults]] = {
+_FORMATS: Final[dict[str, FormatFaults]] = {
     "dns1123Label": dns_label_faults,
     "dns1123LabelPrefix": _of_stem(dns_label_faults),
     "dns1123Subdomain": subdomain_faults,

@@ -9,12 +9,12 @@ from doorman.semantics.cel.syntax.syntax_tree import (
     Call,
     Elements,
     Entries,
+    Expr,
     Fold,
     Has,
     Ident,
     Literal,
     Message,
-    Node,
     Select,
 )
 from doorman.semantics.cel.syntax.tokens import END, OPERANDS, OPERATORS, Token, tokens_of, unexpected
@@ -45,7 +45,7 @@ _FOLDS: Final = {
 _TWO_NAMES_ONLY: Final = ("transformList", "transformMap", "transformMapEntry")
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> Expr:
     """The tree of an expression. Raises CompileError."""
     if len(text) > TEXT_CHARS_MAX:
         raise CompileError(text[:80], 0, f"expression code point size exceeds limit: size: {len(text)}")
@@ -72,7 +72,7 @@ class _Parser:
         """What may stand in the place of an operand, and where that is so."""
         self._depth = 0
 
-    def whole(self) -> Node:
+    def whole(self) -> Expr:
         found = self._expression()
         if self._peek().kind != "end":
             raise self._unexpected(END)
@@ -132,7 +132,7 @@ class _Parser:
 
     # Expressions
 
-    def _expression(self) -> Node:
+    def _expression(self) -> Expr:
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise CompileError(self._text, self._peek().at, "Syntax error: expression recursion limit exceeded")
@@ -145,7 +145,7 @@ class _Parser:
         self._depth -= 1
         return condition
 
-    def _binary(self, level_min: int) -> Node:
+    def _binary(self, level_min: int) -> Expr:
         """Operators by precedence. Chains of `||` and `&&` become one call with all their operands."""
         left = self._unary()
         length = 0
@@ -165,7 +165,7 @@ class _Parser:
         token = self._peek()
         return _LEVELS.get(token.text, -1) if token.kind in ("mark", "ident") else -1
 
-    def _unary(self) -> Node:
+    def _unary(self) -> Expr:
         token = self._peek()
         if token.kind == "mark" and token.text in "!-":
             marks = 0
@@ -180,7 +180,7 @@ class _Parser:
             return Call(token.at, _NAMES[token.text], (operand,)) if marks % 2 else operand
         return self._member(self._primary())
 
-    def _member(self, left: Node) -> Node:
+    def _member(self, left: Expr) -> Expr:
         length = 0
         while True:
             if self._is("."):
@@ -199,7 +199,7 @@ class _Parser:
             if length > CHAIN_MAX:
                 raise CompileError(self._text, left.at, "Syntax error: expression recursion limit exceeded")
 
-    def _dot(self, left: Node) -> Node:
+    def _dot(self, left: Expr) -> Expr:
         dot = self._take(".")
         at = dot.at
         is_optional = self._skip("?")
@@ -212,7 +212,7 @@ class _Parser:
             return self._macro_or_method(opened, left, name, self._arguments())
         return Select(at, left, name, is_optional)
 
-    def _macro_or_method(self, at: int, target: Node, name: str, arguments: tuple[Node, ...]) -> Node:
+    def _macro_or_method(self, at: int, target: Expr, name: str, arguments: tuple[Expr, ...]) -> Expr:
         if name == "bind" and isinstance(target, Ident) and target.name == "cel" and len(arguments) == 3:
             bound, value, body = arguments
             if not isinstance(bound, Ident):
@@ -232,7 +232,7 @@ class _Parser:
             raise CompileError(self._text, second.at, "argument must be a simple name")
         return Fold(at, name, target, (first.name, second.name), tuple(parts))
 
-    def _primary(self) -> Node:
+    def _primary(self) -> Expr:
         token = self._take()
         match token.kind:
             case "int" | "uint" | "float":
@@ -256,7 +256,7 @@ class _Parser:
         also = self._also if self._also_at == self._next else ()
         raise self._unexpected(*OPERANDS, *also)
 
-    def _named(self, token: Token) -> Node:
+    def _named(self, token: Token) -> Expr:
         match token.text:
             case "true" | "false":
                 return Literal(token.at, token.text == "true", "bool")
@@ -288,11 +288,11 @@ class _Parser:
             raise CompileError(self._text, token.at, f"invalid {token.kind} literal")
         return Literal(token.at, value, token.kind)
 
-    def _arguments(self) -> tuple[Node, ...]:
+    def _arguments(self) -> tuple[Expr, ...]:
         """Those of a call; the opening bracket is taken already. No comma stands after the last one."""
         self._open(")")
         self._closings[-1] = (")", ",")
-        found: list[Node] = []
+        found: list[Expr] = []
         if not self._is(")"):
             found.append(self._expression())
             while self._skip(","):
@@ -300,8 +300,8 @@ class _Parser:
         self._close(")")
         return tuple(found)
 
-    def _elements(self, at: int) -> Node:
-        found: list[Node] = []
+    def _elements(self, at: int) -> Expr:
+        found: list[Expr] = []
         optional: set[int] = set()
         self._open("]", ",", "?")
         while not self._is("]"):
@@ -313,8 +313,8 @@ class _Parser:
         self._close("]", ",")
         return Elements(at, tuple(found), frozenset(optional))
 
-    def _entries(self, at: int) -> Node:
-        found: list[tuple[Node, Node]] = []
+    def _entries(self, at: int) -> Expr:
+        found: list[tuple[Expr, Expr]] = []
         optional: set[int] = set()
         self._open("}", ",", "?")
         while not self._is("}"):
@@ -328,9 +328,9 @@ class _Parser:
         self._close("}", ",")
         return Entries(at, tuple(found), frozenset(optional))
 
-    def _message(self, name: str) -> Node:
+    def _message(self, name: str) -> Expr:
         at = self._take("{").at
-        found: list[tuple[str, Node]] = []
+        found: list[tuple[str, Expr]] = []
         optional: set[int] = set()
         self._open("}", ",", "?")
         while not self._is("}"):
@@ -347,7 +347,7 @@ class _Parser:
         return Message(at, name, tuple(found), frozenset(optional))
 
 
-def _qualified(node: Node) -> str:
+def _qualified(node: Expr) -> str:
     """`a.b.c` for a chain of names, empty for anything else: only after such may braces make an object."""
     match node:
         case Ident():

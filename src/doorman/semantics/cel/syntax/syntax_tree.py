@@ -22,14 +22,14 @@ class Select(msgspec.Struct, frozen=True):
     """`operand.field`, or `operand.?field`, which is an optional."""
 
     at: int
-    operand: "Node"
+    operand: "Expr"
     field: str
     is_optional: bool = False
 
 
 class Has(msgspec.Struct, frozen=True):
     at: int
-    operand: "Node"
+    operand: "Expr"
     field: str
 
 
@@ -38,21 +38,21 @@ class Call(msgspec.Struct, frozen=True):
 
     at: int
     name: str
-    arguments: tuple["Node", ...]
-    target: "Node | None" = None
+    arguments: tuple["Expr", ...]
+    target: "Expr | None" = None
 
 
 class Elements(msgspec.Struct, frozen=True):
     """A list. Elements whose index is in `optional` are left out when they are empty optionals."""
 
     at: int
-    items: tuple["Node", ...]
+    items: tuple["Expr", ...]
     optional: frozenset[int] = frozenset()
 
 
 class Entries(msgspec.Struct, frozen=True):
     at: int
-    items: tuple[tuple["Node", "Node"], ...]
+    items: tuple[tuple["Expr", "Expr"], ...]
     optional: frozenset[int] = frozenset()
 
 
@@ -61,7 +61,7 @@ class Message(msgspec.Struct, frozen=True):
 
     at: int
     name: str
-    fields: tuple[tuple[str, "Node"], ...]
+    fields: tuple[tuple[str, "Expr"], ...]
     optional: frozenset[int] = frozenset()
 
 
@@ -70,15 +70,15 @@ class Fold(msgspec.Struct, frozen=True):
 
     at: int
     macro: str
-    over: "Node"
+    over: "Expr"
     names: tuple[str, ...]
-    parts: tuple["Node", ...]
+    parts: tuple["Expr", ...]
 
 
-Node = Literal | Ident | Select | Has | Call | Elements | Entries | Message | Fold
+Expr = Literal | Ident | Select | Has | Call | Elements | Entries | Message | Fold
 
 
-def mentioned(node: Node) -> set[str]:
+def mentioned(node: Expr) -> set[str]:
     """Every bare name in a tree, those of macros included."""
     match node:
         case Literal():
@@ -88,7 +88,7 @@ def mentioned(node: Node) -> set[str]:
         case Select() | Has():
             return mentioned(node.operand)
         case Call():
-            below: tuple[Node, ...] = (*node.arguments, *((node.target,) if node.target is not None else ()))
+            below: tuple[Expr, ...] = (*node.arguments, *((node.target,) if node.target is not None else ()))
         case Elements():
             below = node.items
         case Entries():

@@ -40,7 +40,7 @@ INT: Final = Type("int")
 BIND: Final = "cel.bind"
 """Among the names of an environment: its expressions may use the macro of that name."""
 
-Fields = Callable[[str, str], Type | None]
+FieldTypes = Callable[[str, str], Type | None]
 """From an object's schema and a field's name to the field's type; None when there is no such field."""
 
 

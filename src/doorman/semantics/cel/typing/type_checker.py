@@ -13,7 +13,7 @@ from doorman.semantics.cel.program import namespaced
 from doorman.semantics.cel.property_names import unescaped_or_none
 from doorman.semantics.cel.syntax import syntax_tree as tree
 from doorman.semantics.cel.typing import static_types as types
-from doorman.semantics.cel.typing.static_types import ANY, BIND, BOOL, DYN, INT, STRING, Fields, Type
+from doorman.semantics.cel.typing.static_types import ANY, BIND, BOOL, DYN, INT, STRING, FieldTypes, Type
 
 _NUMBERS: Final = ("int", "uint", "double")
 _TIME: Final = "google.protobuf.Timestamp"
@@ -41,12 +41,14 @@ _DIFFERENCES: Final = {
 }
 
 
-def check(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fields | None = None) -> Type:
+def check(text: str, node: tree.Expr, names: Mapping[str, Type], fields: FieldTypes | None = None) -> Type:
     """The type of the value. Raises CompileError."""
     return _Checker(text, fields).check(node, dict(names))
 
 
-def types_of(text: str, node: tree.Node, names: Mapping[str, Type], fields: Fields | None = None) -> dict[int, Type]:
+def types_of(
+    text: str, node: tree.Expr, names: Mapping[str, Type], fields: FieldTypes | None = None
+) -> dict[int, Type]:
     """The types of all nodes of a tree, by `id`. Raises CompileError."""
     checker = _Checker(text, fields)
     checker.check(node, dict(names))
@@ -71,13 +73,13 @@ def _of_list(name: str, target: Type) -> Type | None:
 
 
 class _Checker:
-    def __init__(self, text: str, fields: Fields | None) -> None:
+    def __init__(self, text: str, fields: FieldTypes | None) -> None:
         self._text = text
         self._fields = fields if fields is not None else _no_fields
         self.found: dict[int, Type] = {}
         self._undeclared: list[CompileError] = []
 
-    def check(self, node: tree.Node, names: dict[str, Type]) -> Type:
+    def check(self, node: tree.Expr, names: dict[str, Type]) -> Type:
         """Raises what is wrong: every name that nobody knows, and what made it impossible to go on."""
         try:
             found = self.type_of(node, names)
@@ -87,11 +89,11 @@ class _Checker:
             raise all_of(self._undeclared)
         return found
 
-    def type_of(self, node: tree.Node, names: dict[str, Type]) -> Type:
+    def type_of(self, node: tree.Expr, names: dict[str, Type]) -> Type:
         found = self.found[id(node)] = self._type_of(node, names)
         return found
 
-    def _type_of(self, node: tree.Node, names: dict[str, Type]) -> Type:
+    def _type_of(self, node: tree.Expr, names: dict[str, Type]) -> Type:
         match node:
             case tree.Literal():
                 return Type({"float": "double"}.get(node.kind, node.kind))
@@ -247,7 +249,7 @@ class _Checker:
         self._must_be_bool(node.parts[-1], last)
         return (over if over.name == "list" else Type("list")) if node.macro == "filter" else BOOL
 
-    def _must_be_bool(self, node: tree.Node, found: Type) -> None:
+    def _must_be_bool(self, node: tree.Expr, found: Type) -> None:
         if found.name not in ("bool", "dyn"):
             raise self._fault(node.at, f"expected type 'bool' but found '{found}'")
 

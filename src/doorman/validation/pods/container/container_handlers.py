@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, Json, forbidden, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, forbidden, invalid, not_supported, required
 from doorman.semantics.name_syntax import port_name_faults
 
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -69,7 +69,7 @@ def _handler_errors(kind: str, handler: _Json, path: str, grace_seconds: int | N
                 yield required(f"{path}.path")
             yield from _port_errors(handler, path)
             if handler.get("scheme") not in _SCHEMES:
-                yield not_supported(f"{path}.scheme", Json(handler.get("scheme", "")), _SCHEMES)
+                yield not_supported(f"{path}.scheme", JsonText(handler.get("scheme", "")), _SCHEMES)
             for header in handler.get("httpHeaders") or ():
                 if not _HEADER.fullmatch(header.get("name", "")):
                     yield invalid(f"{path}.httpHeaders", header.get("name", ""), _HEADER_FAULT)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from doorman.base.errors import (
     FieldError,
-    Json,
+    JsonText,
     duplicate,
     field_not_found,
     forbidden,
@@ -97,7 +97,7 @@ def init_container_errors(
         )
         text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
         errors.extend(
-            invalid(f"{at}.resizePolicy[{place}].restartPolicy", Json("RestartContainer"), text)
+            invalid(f"{at}.resizePolicy[{place}].restartPolicy", JsonText("RestartContainer"), text)
             for place, policy in enumerate(container.get("resizePolicy") or ())
             if policy.get("restartPolicy") == "RestartContainer"
         )
@@ -113,19 +113,19 @@ def _restart_errors(container: Mapping[str, Any], path: str) -> list[FieldError]
             return errors
         errors.append(required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used"))
     elif policy not in _RESTART_POLICIES:
-        errors.append(not_supported(f"{path}.restartPolicy", Json(policy), _RESTART_POLICIES))
+        errors.append(not_supported(f"{path}.restartPolicy", JsonText(policy), _RESTART_POLICIES))
     if len(rules) > _RESTART_RULES_MAX:
         errors.append(too_many(f"{path}.restartPolicyRules", len(rules), _RESTART_RULES_MAX))
     for index, rule in enumerate(rules):
         at, action, codes = f"{path}.restartPolicyRules[{index}]", rule.get("action") or "", rule.get("exitCodes")
         if action not in _RESTART_ACTIONS:
-            errors.append(not_supported(f"{at}.action", Json(action), _RESTART_ACTIONS))
+            errors.append(not_supported(f"{at}.action", JsonText(action), _RESTART_ACTIONS))
         if codes is None:
             errors.append(required(f"{at}.exitCodes", "must be specified"))
             continue
         operator, values = codes.get("operator") or "", codes.get("values") or ()
         if operator not in ("In", "NotIn"):
-            errors.append(not_supported(f"{at}.exitCodes.operator", Json(operator), ("In", "NotIn")))
+            errors.append(not_supported(f"{at}.exitCodes.operator", JsonText(operator), ("In", "NotIn")))
         if len(values) > _EXIT_CODES_MAX:
             errors.append(too_many(f"{at}.exitCodes.values", len(values), _EXIT_CODES_MAX))
     return errors
@@ -212,7 +212,7 @@ def _common_errors(
     policy = container.get("terminationMessagePolicy", "")
     if policy not in _MESSAGE_POLICIES:
         at = f"{path}.terminationMessagePolicy"
-        errors.append(not_supported(at, Json(policy), _MESSAGE_POLICIES) if policy else required(at))
+        errors.append(not_supported(at, JsonText(policy), _MESSAGE_POLICIES) if policy else required(at))
     for field, check in _PARTS.items():
         if found := container.get(field):
             errors.extend(check(found, f"{path}.{field}"))
@@ -237,21 +237,21 @@ def _resize_policy_errors(policies: Sequence[Mapping[str, Any]], restarts: str, 
     for index, policy in enumerate(policies):
         name, wanted = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
         if name in seen:
-            errors.append(duplicate(f"{path}[{index}]", Json(name)))
+            errors.append(duplicate(f"{path}[{index}]", JsonText(name)))
         seen.add(name)
         for value, supported in ((name, ("cpu", "memory")), (wanted, ("NotRequired", "RestartContainer"))):
             if value not in supported:
-                errors.append(not_supported(path, Json(value), supported) if value else required(path))
+                errors.append(not_supported(path, JsonText(value), supported) if value else required(path))
         if restarts == "Never" and wanted != "NotRequired":
             text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
-            errors.append(invalid(path, Json(wanted), text))
+            errors.append(invalid(path, JsonText(wanted), text))
     return distinct(errors)
 
 
 def _pull_policy_errors(policy: str, path: str) -> list[FieldError]:
     if not policy:
         return [required(path)]
-    return [] if policy in _PULL_POLICIES else [not_supported(path, Json(policy), _PULL_POLICIES)]
+    return [] if policy in _PULL_POLICIES else [not_supported(path, JsonText(policy), _PULL_POLICIES)]
 
 
 def _port_errors(ports: Sequence[Mapping[str, Any]], path: str) -> list[FieldError]:
@@ -277,7 +277,7 @@ def _port_errors(ports: Sequence[Mapping[str, Any]], path: str) -> list[FieldErr
         if not protocol:
             errors.append(required(f"{at}.protocol"))
         elif protocol not in _PROTOCOLS:
-            errors.append(not_supported(f"{at}.protocol", Json(protocol), _PROTOCOLS))
+            errors.append(not_supported(f"{at}.protocol", JsonText(protocol), _PROTOCOLS))
     return errors
 
 

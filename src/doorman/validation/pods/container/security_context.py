@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, Json, duplicate, forbidden, invalid, not_supported, required, too_long
+from doorman.base.errors import FieldError, JsonText, duplicate, forbidden, invalid, not_supported, required, too_long
 from doorman.validation.pods.container.windows_options import windows_option_errors
 
 _Context = Mapping[str, Any]  # a security context as JSON
@@ -138,7 +138,7 @@ def _choice_errors(context: _Context, path: str, field: str, choices: Sequence[s
     found = context.get(field)
     if found is None or found in choices:
         return []
-    return [not_supported(f"{path}.{field}", Json(found), choices)]
+    return [not_supported(f"{path}.{field}", JsonText(found), choices)]
 
 
 def _sysctl_errors(sysctls: Sequence[_Context], spec: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -219,4 +219,6 @@ def _profile_type_errors(profile: _Context, path: str, missing: str) -> list[Fie
     found = profile.get("type", "")
     if found in _PROFILE_TYPES:
         return []
-    return [not_supported(f"{path}.type", Json(found), _PROFILE_TYPES) if found else required(f"{path}.type", missing)]
+    return [
+        not_supported(f"{path}.type", JsonText(found), _PROFILE_TYPES) if found else required(f"{path}.type", missing)
+    ]

@@ -4,11 +4,11 @@ Of the volumes that are made of named items: config maps, secrets, facts of the 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.base.go_format import quote
+from doorman.validation.faults import Part
 
-Part = Mapping[str, Any]
 Item = tuple[str, str]
 """A path, and what it is from; empty where there is one source only."""
 

@@ -18,7 +18,7 @@ from doorman.validation.pods.volume.volume_files import (
     secret_errors,
 )
 
-Check = Callable[[Part, str], list[FieldError]]
+VolumeSourceCheck = Callable[[Part, str], list[FieldError]]
 
 _HOST_PATH_TYPES: Final = (
     "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
@@ -52,7 +52,7 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _requires(*names: str) -> Check:
+def _requires(*names: str) -> VolumeSourceCheck:
     return lambda source, path: [error for name in names for error in needed(source, name, path)]
 
 
@@ -79,7 +79,7 @@ def _git_repo_errors(source: Part, path: str) -> list[FieldError]:
     ]
 
 
-def _disk_errors(name: str) -> Check:
+def _disk_errors(name: str) -> VolumeSourceCheck:
     def check(source: Part, path: str) -> list[FieldError]:
         errors = needed(source, name, path)
         partition = source.get("partition") or 0
@@ -290,9 +290,9 @@ def _image_errors(source: Part, path: str) -> list[FieldError]:
     return [*errors, *one_of(source, "pullPolicy", path, ("Always", "IfNotPresent", "Never"))]
 
 
-SIMPLE: Final[Mapping[str, Check]] = {name: _requires(*members) for name, members in REQUIRED.items()}
+SIMPLE: Final[Mapping[str, VolumeSourceCheck]] = {name: _requires(*members) for name, members in REQUIRED.items()}
 
-POD_SOURCES: Final[Mapping[str, Check | None]] = {
+POD_SOURCES: Final[Mapping[str, VolumeSourceCheck | None]] = {
     "emptyDir": None,
     "hostPath": host_path_errors,
     "gitRepo": _git_repo_errors,
@@ -326,7 +326,7 @@ POD_SOURCES: Final[Mapping[str, Check | None]] = {
 }
 """Sources of a pod's volumes, in the order they are looked at; None: checked with the volume."""
 
-VOLUME_SOURCES: Final[Mapping[str, Check]] = {
+VOLUME_SOURCES: Final[Mapping[str, VolumeSourceCheck]] = {
     "hostPath": host_path_errors,
     "gcePersistentDisk": _disk_errors("pdName"),
     "awsElasticBlockStore": _disk_errors("volumeID"),
@@ -358,7 +358,10 @@ _SECOND_TOLD_AT: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 
 def source_errors(
-    holder: Part, sources: Mapping[str, Check | None], path: str, special: Mapping[str, Check] | None = None
+    holder: Part,
+    sources: Mapping[str, VolumeSourceCheck | None],
+    path: str,
+    special: Mapping[str, VolumeSourceCheck] | None = None,
 ) -> list[FieldError]:
     """One source, and what is wrong with it; `special` has the checks that need to know more."""
     errors: list[FieldError] = []

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from doorman.base.errors import FieldError, FieldErrorType, Json, invalid, not_supported, too_long
+from doorman.base.errors import FieldError, FieldErrorType, JsonText, invalid, not_supported, too_long
 from doorman.semantics.name_syntax import (
     DNS_LABEL_FAULT,
     LABEL_BYTES_MAX,
@@ -16,7 +16,7 @@ from doorman.semantics.name_syntax import (
 )
 from doorman.validation.resource.devices.device_names import DOMAIN_BYTES_MAX, NOT_FULLY_QUALIFIED, identifier_errors
 
-Check = Callable[[Any, str], list[FieldError]]
+FormatCheck = Callable[[Any, str], list[FieldError]]
 """From a value that is there and its place to what is wrong with it."""
 
 _UUID_FORM: Final = "must be a lowercase UUID in 8-4-4-4-12 format"
@@ -96,7 +96,7 @@ def fully_qualified_name(name: str, path: str) -> list[FieldError]:
     return [*errors, *identifier_errors(identifier, path)]
 
 
-def max_length(chars_max: int) -> Check:
+def max_length(chars_max: int) -> FormatCheck:
     def check(text: str, path: str) -> list[FieldError]:
         body = f"Too long: may not be more than {chars_max} characters"
         return [FieldError(FieldErrorType.TOO_LONG, path, body)] if len(text) > chars_max else []
@@ -104,25 +104,25 @@ def max_length(chars_max: int) -> Check:
     return check
 
 
-def max_bytes(bytes_max: int) -> Check:
+def max_bytes(bytes_max: int) -> FormatCheck:
     return lambda text, path: [too_long(path, bytes_max)] if _bytes(text) > bytes_max else []
 
 
-def minimum(least: int) -> Check:
+def minimum(least: int) -> FormatCheck:
     text = f"must be greater than or equal to {least}"
     return lambda value, path: [invalid(path, value, text)] if value < least else []
 
 
-def maximum(most: int) -> Check:
+def maximum(most: int) -> FormatCheck:
     text = f"must be less than or equal to {most}"
     return lambda value, path: [invalid(path, value, text)] if value > most else []
 
 
-def enum(*values: str) -> Check:
-    return lambda value, path: [] if value in values else [not_supported(path, Json(value), values)]
+def enum(*values: str) -> FormatCheck:
+    return lambda value, path: [] if value in values else [not_supported(path, JsonText(value), values)]
 
 
-def each_key(check: Check) -> Check:
+def each_key(check: FormatCheck) -> FormatCheck:
     """Keys are told at the place of their map."""
     return lambda items, path: [error for key in sorted(items) for error in check(key, path)]
 

@@ -7,18 +7,16 @@ rest is told as well. On an update members that are as they were are not looked 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from doorman.api.machinery.conversion import CONVERSIONS, from_stored
-from doorman.api.machinery.schema import Document
 from doorman.base.errors import FieldError, duplicate, invalid, required, too_many
+from doorman.base.json_types import Document, Json
 from doorman.validation.context import Context, Validator
-from doorman.validation.resource.declared.declared_formats import Check
-
-Value = Any  # JSON
-Part = Mapping[str, Value]
+from doorman.validation.faults import Part
+from doorman.validation.resource.declared.declared_formats import FormatCheck
 
 _FLAT_REQUEST: Final = re.compile(
     r"(spec\.devices\.requests\[\d+\])\."
@@ -40,7 +38,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     immutable: bool = False
     set_once: bool = False
     """It may be set and cleared, but not changed."""
-    checks: tuple[Check, ...] = ()
+    checks: tuple[FormatCheck, ...] = ()
     of: str = ""
     """The type of the member, of its elements or of its values."""
     shape: Literal["struct", "pointer", "list", "map"] = "struct"
@@ -83,7 +81,7 @@ def type_errors(types: Types, type_name: str, new: Part, old: Part | None, path:
     return errors
 
 
-def _value_of(member: Member, part: Part) -> Value:
+def _value_of(member: Member, part: Part) -> Json:
     """None when there is none."""
     value = part.get(member.name)
     if member.of and member.shape == "struct":
@@ -94,7 +92,7 @@ def _value_of(member: Member, part: Part) -> Value:
 
 
 def _member_errors(
-    types: Types, member: Member, value: Value, was: Value, path: str, *, is_update: bool
+    types: Types, member: Member, value: Json, was: Json, path: str, *, is_update: bool
 ) -> list[FieldError]:
     if member.immutable and is_update:
         return [invalid(path, None, "field is immutable")]
@@ -110,7 +108,7 @@ def _member_errors(
     return [*errors, *_nested_errors(types, member, value, was, path)] if member.of else errors
 
 
-def _nested_errors(types: Types, member: Member, value: Value, was: Value, path: str) -> list[FieldError]:
+def _nested_errors(types: Types, member: Member, value: Json, was: Json, path: str) -> list[FieldError]:
     if member.shape in ("struct", "pointer"):
         return type_errors(types, member.of, value, was, path)
     errors: list[FieldError] = []
@@ -128,9 +126,9 @@ def _nested_errors(types: Types, member: Member, value: Value, was: Value, path:
     return errors
 
 
-def _repeated_errors(items: Sequence[Value], key: tuple[str, ...], path: str) -> list[FieldError]:
+def _repeated_errors(items: Sequence[Json], key: tuple[str, ...], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    seen: list[Value] = []
+    seen: list[Json] = []
     for index, item in enumerate(items):
         found = _key_of(item, key)
         if found in seen:
@@ -139,11 +137,11 @@ def _repeated_errors(items: Sequence[Value], key: tuple[str, ...], path: str) ->
     return errors
 
 
-def _key_of(item: Value, key: tuple[str, ...]) -> Value:
+def _key_of(item: Json, key: tuple[str, ...]) -> Json:
     return tuple(item.get(name) for name in key) if key else item
 
 
-def _by_key(items: Value, key: tuple[str, ...]) -> dict[Value, Value]:
+def _by_key(items: Json, key: tuple[str, ...]) -> dict[Json, Json]:
     return {_key_of(item, key): item for item in items or ()}
 
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from doorman.base.errors import FieldError, duplicate, invalid
+from doorman.validation.faults import Part
 from doorman.validation.resource.devices.device_names import label_key_errors
-from doorman.validation.resource.list_checks import Part, list_errors
+from doorman.validation.resource.list_checks import list_errors
 
 BINDING_CONDITIONS_MAX: Final = 4
 _READY: Final = "bindingConditions"

@@ -5,7 +5,7 @@ from typing import Final
 
 from doorman.api.machinery.quantity import canonical_quantity, parse_quantity, quantity_text, whole_value
 from doorman.base.errors import FieldError, duplicate, forbidden, invalid, required, too_many
-from doorman.validation.resource.list_checks import Part
+from doorman.validation.faults import Part
 
 VALID_VALUES_MAX: Final = 10
 _INT64_MAX: Final = 2**63 - 1

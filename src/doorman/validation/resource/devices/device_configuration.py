@@ -6,8 +6,8 @@ import msgspec
 
 from doorman.api.raw_members import text_of
 from doorman.base.errors import FieldError, invalid, required, too_long
+from doorman.validation.faults import Part
 from doorman.validation.resource.devices.device_names import driver_errors
-from doorman.validation.resource.list_checks import Part
 
 PARAMETERS_BYTES_MAX: Final = 10 * 1024
 

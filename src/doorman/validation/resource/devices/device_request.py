@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from doorman.base.errors import FieldError, Json, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, invalid, not_supported, required
+from doorman.validation.faults import Part
 from doorman.validation.resource.devices.device_configuration import configuration_errors
 from doorman.validation.resource.devices.device_names import (
     class_name_errors,
@@ -12,7 +13,7 @@ from doorman.validation.resource.devices.device_names import (
 )
 from doorman.validation.resource.devices.device_selectors import selectors_errors
 from doorman.validation.resource.devices.device_taint import device_tolerations_errors
-from doorman.validation.resource.list_checks import Part, by_name, itself, list_errors, set_errors
+from doorman.validation.resource.list_checks import by_name, itself, list_errors, set_errors
 
 REQUESTS_MAX: Final = 32
 CONSTRAINTS_MAX: Final = 32
@@ -109,7 +110,7 @@ def _mode_errors(wanted: Part, path: str) -> list[FieldError]:
         return [invalid(f"{path}.count", count, text)] if count else []
     if mode == "ExactCount":
         return [invalid(f"{path}.count", count, "must be greater than zero")] if count <= 0 else []
-    return [not_supported(f"{path}.allocationMode", Json(mode), _MODES)]
+    return [not_supported(f"{path}.allocationMode", JsonText(mode), _MODES)]
 
 
 def _constraint_errors(constraint: Part, path: str, names: RequestNames) -> list[FieldError]:

@@ -7,7 +7,8 @@ from typing import Final
 from doorman.base.errors import FieldError, forbidden, invalid, required, too_long
 from doorman.semantics.cel.cel_errors import CelError
 from doorman.semantics.cel.expression import compile_expression
-from doorman.validation.resource.list_checks import Part, list_errors
+from doorman.validation.faults import Part
+from doorman.validation.resource.list_checks import list_errors
 
 SELECTORS_MAX: Final = 32
 EXPRESSION_BYTES_MAX: Final = 10 * 1024

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from doorman.base.errors import FieldError, Json, invalid, not_supported, required
+from doorman.base.errors import FieldError, JsonText, invalid, not_supported, required
+from doorman.validation.faults import Part
 from doorman.validation.resource.devices.device_names import label_key_errors, label_value_errors
-from doorman.validation.resource.list_checks import Part
 
 EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
 OPERATORS: Final = ("Equal", "Exists")
@@ -21,7 +21,7 @@ def device_taint_errors(taint: Part, path: str, old: Part | None = None) -> list
     if not effect:
         errors.append(required(f"{path}.effect"))
     elif effect not in EFFECTS:
-        errors.append(not_supported(f"{path}.effect", Json(effect), EFFECTS))
+        errors.append(not_supported(f"{path}.effect", JsonText(effect), EFFECTS))
     return errors
 
 
@@ -35,11 +35,11 @@ def device_toleration_errors(toleration: Part, path: str) -> list[FieldError]:
     elif operator == "Equal":
         errors.extend(label_value_errors(value, f"{path}.value"))
     elif operator:
-        errors.append(not_supported(f"{path}.operator", Json(operator), OPERATORS))
+        errors.append(not_supported(f"{path}.operator", JsonText(operator), OPERATORS))
     else:
         errors.append(required(f"{path}.operator"))
     if effect and effect not in EFFECTS:
-        errors.append(not_supported(f"{path}.effect", Json(effect), EFFECTS))
+        errors.append(not_supported(f"{path}.effect", JsonText(effect), EFFECTS))
     return errors
 
 

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from doorman.base.errors import FieldError, invalid, required, too_long
+from doorman.validation.faults import Part
 from doorman.validation.resource.devices.device_binding import binding_errors
 from doorman.validation.resource.devices.device_capacity import capacity_errors
 from doorman.validation.resource.devices.device_names import (
@@ -13,7 +14,7 @@ from doorman.validation.resource.devices.device_names import (
     qualified_name_errors,
 )
 from doorman.validation.resource.devices.device_taint import device_taint_errors
-from doorman.validation.resource.list_checks import UNBOUNDED, Part, list_errors, map_errors, nothing, set_errors
+from doorman.validation.resource.list_checks import UNBOUNDED, list_errors, map_errors, nothing, set_errors
 from doorman.validation.selectors import node_selector_errors
 
 TAINTS_MAX: Final = 16

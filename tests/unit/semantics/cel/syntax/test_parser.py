@@ -7,7 +7,7 @@ from doorman.semantics.cel.syntax import syntax_tree as tree
 from doorman.semantics.cel.syntax.parser import CHAIN_MAX, DEPTH_MAX, TEXT_CHARS_MAX, parse
 
 
-def shown(node: tree.Node) -> str:
+def shown(node: tree.Expr) -> str:
     """A tree in brackets."""
     match node:
         case tree.Literal():
