@@ -4,7 +4,7 @@ Rules
 -----
 1. A rule matches by operation, group, version and resource; `*` is any. `pods` is the resource alone, `pods/*` all its
    subresources too, `*` every resource without and `*/*` with subresources.
-2. Scope `Namespaced` and `ClusterReader` tell objects in a namespace from others; `*` is both.
+2. Scope `Namespaced` and `Cluster` tell objects in a namespace from others; `*` is both.
 3. With matchPolicy Equivalent a rule may also name another version of the resource: the first one that a rule names
    is the version in which the objects are sent.
 4. The namespace selector is held against the labels of the object's namespace, or of the object if it is a namespace;

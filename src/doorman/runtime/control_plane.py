@@ -35,7 +35,14 @@ from doorman.runtime.component_statuses import RESOURCE as COMPONENTS
 from doorman.runtime.component_statuses import component_statuses
 from doorman.runtime.controller_context import ControllerContext
 from doorman.runtime.controller_manager import ControllerManager
-from doorman.runtime.controller_registry import Account, BuiltinAccount, ServiceAccountUser, enabled_controllers
+from doorman.runtime.controller_registry import (
+    Account,
+    BuiltinAccount,
+    ServiceAccountUser,
+    api_server_controllers,
+    elected_controllers,
+    enabled_controllers,
+)
 from doorman.runtime.defaults.default_objects import attempt, standard_class, until_answered
 from doorman.runtime.in_process.custom_scales import custom_scales
 from doorman.runtime.in_process.kubelet_client import KubeletClient
@@ -123,36 +130,38 @@ class ControlPlane:
             custom_scales=custom_scales(self.kinds, self.cache),
         )
         self._context = context
-        for controller, account in enabled_controllers(context):
-            if not self._elects or account is BuiltinAccount.API_SERVER:
-                self._controllers.add(controller, *self._client_of(account))
+        for controller, account in (api_server_controllers if self._elects else enabled_controllers)(context):
+            self._controllers.add(controller, *self._client_of(account))
 
     def start(self) -> None:
         """Start controllers, scheduler and simulated nodes; where others serve the same store, only those whose work
         is every API server's own: the rest act where the leases are (`lead_controllers`, `lead_scheduling`).
         """
-        if self._settings.components:
-            for resource in SCHEDULED_BY:
-                self.informers.of(resource)
         if self._settings.components and not self._elects:
             self.scheduler = self._make_scheduler()
             for resource in SCHEDULED_BY:
                 self.informers.of(resource).listen(self.scheduler.changed, "scheduler")
         self.api.custom_kinds.listen(self._controllers.follow_kind)
-        for informer in self.informers.all():
-            informer.start()
+        self._start_informers()
         for informer in self.informers.all():
             informer.announce()
         self._controllers.start()
+
+    def _start_informers(self) -> None:
+        """Those that are new: who stands by follows nothing that it does not need."""
+        for informer in self.informers.all():
+            if not informer.is_following:
+                informer.start()
 
     def lead_controllers(self, may_act: Callable[[], bool]) -> None:
         """This process holds the lease of controllers: they start, and act as long as it may."""
         assert self._context is not None, "it is prepared"
         self._may_act["controllers"] = may_act
-        for controller, account in enabled_controllers(self._context):
-            if account is not BuiltinAccount.API_SERVER:
-                self._controllers.join(controller, *self._client_of(account))
-                self._elected.append(self.runners[-1])
+        elected = list(elected_controllers(self._context))
+        self._start_informers()
+        for controller, account in elected:
+            self._controllers.join(controller, *self._client_of(account))
+            self._elected.append(self.runners[-1])
 
     def resign_controllers(self) -> None:
         """Somebody else holds the lease, or may: they stop."""
@@ -164,8 +173,9 @@ class ControlPlane:
         """The same for the scheduler."""
         self._may_act["scheduler"] = may_act
         self.scheduler = self._make_scheduler()
-        for resource in SCHEDULED_BY:
-            informer = self.informers.of(resource)
+        informers = [self.informers.of(resource) for resource in SCHEDULED_BY]
+        self._start_informers()
+        for informer in informers:
             informer.listen(self.scheduler.changed, "scheduler")
             informer.announce("scheduler")
 

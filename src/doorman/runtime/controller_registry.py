@@ -329,38 +329,22 @@ def _start_requirements(context: ControllerContext) -> StartRequirements:
     return StartRequirements(configuration, claims, context.lister(CLAIMS), volumes, context.lister(SLICES))
 
 
-SERVERS_OWN: Final[Sequence[tuple[Build, Account]]] = (
-    (
-        lambda context: CustomResourceDefinitionController(context.lister(DEFINITIONS), context.instances),
-        BuiltinAccount.API_SERVER,
+SERVERS_OWN: Final[Sequence[Build]] = (
+    lambda context: CustomResourceDefinitionController(context.lister(DEFINITIONS), context.instances),
+    lambda context: ApiServiceController(
+        builtin_kinds().group_versions(), context.lister(DEFINITIONS), context.lister(API_SERVICES)
     ),
-    (
-        lambda context: ApiServiceController(
-            builtin_kinds().group_versions(), context.lister(DEFINITIONS), context.lister(API_SERVICES)
-        ),
-        BuiltinAccount.API_SERVER,
+    lambda context: ServiceAddressController(
+        context.lister("services"),
+        context.lister(ADDRESSES),
+        orphan_seconds=ORPHAN_SECONDS if context.settings.etcd is not None else 0.0,
     ),
-    (
-        lambda context: ServiceAddressController(
-            context.lister("services"),
-            context.lister(ADDRESSES),
-            orphan_seconds=ORPHAN_SECONDS if context.settings.etcd is not None else 0.0,
-        ),
-        BuiltinAccount.API_SERVER,
+    lambda context: KubernetesServiceController(
+        {resource: context.lister(resource) for resource in API_SERVICE_RESOURCES}, context.own_service
     ),
-    (
-        lambda context: KubernetesServiceController(
-            {resource: context.lister(resource) for resource in API_SERVICE_RESOURCES}, context.own_service
-        ),
-        BuiltinAccount.API_SERVER,
-    ),
-    (
-        lambda context: FlowSchemaStatusController(context.lister(FLOW_SCHEMAS), context.lister(PRIORITY_LEVELS)),
-        BuiltinAccount.API_SERVER,
-    ),
-    (simulated_nodes, BuiltinAccount.KUBELETS),
+    lambda context: FlowSchemaStatusController(context.lister(FLOW_SCHEMAS), context.lister(PRIORITY_LEVELS)),
 )
-"""Always on: what is the API server's own work upstream, and the simulated kubelets."""
+"""Always on: what is the API server's own work upstream."""
 
 
 def account_of(name: str) -> ServiceAccountUser:
@@ -378,10 +362,20 @@ def managed_controllers(context: ControllerContext) -> Iterator[tuple[Controller
 
 def enabled_controllers(context: ControllerContext) -> Iterator[tuple[Controller, Account]]:
     """Every controller that is to run, with who it acts as, in the order in which they are started."""
+    yield from elected_controllers(context)
+    yield from api_server_controllers(context)
+
+
+def elected_controllers(context: ControllerContext) -> Iterator[tuple[Controller, Account]]:
+    """Those of one process only, where several serve one store: of who holds the lease."""
     if context.settings.components:
         yield from managed_controllers(context)
-    for build, account in SERVERS_OWN:
-        if context.settings.components or account is BuiltinAccount.API_SERVER:
-            yield build(context), account
+        yield simulated_nodes(context), BuiltinAccount.KUBELETS
+
+
+def api_server_controllers(context: ControllerContext) -> Iterator[tuple[Controller, BuiltinAccount]]:
+    """Those whose work is every API server's own."""
+    for build in SERVERS_OWN:
+        yield build(context), BuiltinAccount.API_SERVER
     if context.settings.etcd is None:  # which forgets events by itself
         yield EventTtlController(context.informers.live("events")), BuiltinAccount.API_SERVER
