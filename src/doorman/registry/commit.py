@@ -61,6 +61,7 @@ def _propose_again(_conflict: Conflict) -> None:
 class Committer:
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._is_shared = store.is_shared
 
     async def commit(
         self,
@@ -110,9 +111,10 @@ class Committer:
                 value = bounded(kind, value, is_apply=caller.is_apply)
             is_sent = True
             if proposed.shown_first is not None:
-                first = Write(proposed.key, proposed.shown_first, expected)
-                expected = (await self._stored(first, is_waited_for=False)).revision
-            event = await self._stored(Write(proposed.key, value, expected), is_waited_for=is_waited_for)
+                expected = await self._write_first(Write(proposed.key, proposed.shown_first, expected))
+            write = Write(proposed.key, value, expected)
+            is_waited_for = is_waited_for or self._is_shared
+            event = await self._store.commit(write) if is_waited_for else self._store.take(write)
         except (ApiError, Conflict) as error:
             if not (is_sent and _is_outcome_unknown(error)):
                 await _done(proposed.on_abort)
@@ -121,18 +123,17 @@ class Committer:
             await _done(proposed.after_commit)
         return CommitResult(proposed, event)
 
-    async def _stored(self, write: Write, *, is_waited_for: bool) -> StoreEvent:
-        """What others may write to, too, is always waited for."""
-        if is_waited_for or self._store.is_shared:
-            return await self._store.commit(write)
-        return self._store.take(write)
+    async def _write_first(self, write: Write) -> int:
+        """Its revision. It is waited for with what is written upon it, unless others write to the store as well."""
+        event = await self._store.commit(write) if self._is_shared else self._store.take(write)
+        return event.revision
 
     async def commit_together(self, proposals: Sequence[Proposed]) -> list[StoreEvent | None]:
         """Write what was proposed in this very turn of the loop, upon what was read in it. None: somebody else, who
         writes to the same store, was faster.
         """
         writes = [Write(proposed.key, proposed.value, proposed.expected) for proposed in proposals]
-        if not self._store.is_shared:
+        if not self._is_shared:
             return list(await self._store.commit_all(writes))
         return await asyncio.gather(*map(self._commit_or_none, writes))
 
@@ -146,7 +147,7 @@ class Committer:
         """Whether somebody else wrote the key before it was read. Returns when what was read is durable."""
         before = self._store.peek(key)
         newest = await self._store.refresh(key)
-        return self._store.is_shared and newest != before
+        return self._is_shared and newest != before
 
     def _check(self, proposed: Proposed) -> None:
         """What the store would say to it."""

@@ -313,7 +313,10 @@ class Registry:
             last = deletion.before
             check_preconditions(kind, target.name, doc, options.preconditions)
             now = self._clock.now()
-            await self._admit_delete(target, deletion, caller)
+            if not self.shortcuts.may_skip_admission(
+                kind, RequestPreview(user=caller.user, operation=Operation.DELETE)
+            ):
+                await self._admit_delete(target, deletion, caller)
             match decide_delete(kind, doc, options, now, is_shown=is_marked_first or caller.dry_run):
                 case Keep():
                     return DeleteResult(last, is_removed=False)
@@ -349,9 +352,6 @@ class Registry:
         return _Deletion(entry, before, deletion_summary_of(pod_bytes), pod_bytes)
 
     async def _admit_delete(self, target: WriteTarget, deletion: "_Deletion", caller: Caller) -> None:
-        preview = RequestPreview(user=caller.user, operation=Operation.DELETE)
-        if self.shortcuts.may_skip_admission(target.kind, preview):
-            return
         shown = deletion.before.document()
         if self.versions.is_different(target.kind, deletion.entry.revision):
             (shown,) = await self.versions.read(target.kind, [shown])

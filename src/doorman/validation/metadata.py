@@ -52,14 +52,7 @@ def validate_metadata_update(new: Document, old: Document) -> list[FieldError]:
     """What an update may not do to metadata, and the checks of labels, annotations and owners."""
     after: Mapping[str, Any] = new.get("metadata") or {}
     before: Mapping[str, Any] = old.get("metadata") or {}
-    errors: list[FieldError] = []
-    if before.get("deletionTimestamp"):
-        errors.extend(_new_finalizer_errors(after.get("finalizers") or (), before.get("finalizers") or ()))
-    errors.extend(
-        invalid(f"metadata.{field}", after.get(field), IMMUTABLE)
-        for field in _FIXED_FIELDS
-        if after.get(field) != before.get(field)
-    )
+    errors = _fixed_member_errors(after, before)
     # What is as it was has been found valid before.
     if (labels := after.get("labels")) and labels != before.get("labels"):
         errors.extend(label_errors(labels, "metadata.labels"))
@@ -67,9 +60,7 @@ def validate_metadata_update(new: Document, old: Document) -> list[FieldError]:
         errors.extend(annotation_errors(annotations, "metadata.annotations"))
     if (owners := after.get("ownerReferences")) and owners != before.get("ownerReferences"):
         errors.extend(_owner_errors(owners, "metadata.ownerReferences"))
-    if (finalizers := after.get("finalizers")) and finalizers != before.get("finalizers"):
-        for index, finalizer in enumerate(finalizers):
-            errors.extend(kube_finalizer_errors(finalizer, f"metadata.finalizers[{index}]"))
+    errors.extend(_changed_finalizer_errors(after, before))
     return errors
 
 
@@ -80,20 +71,41 @@ def common_update_errors(new: Document, old: Document) -> list[FieldError]:
     """
     after: Mapping[str, Any] = new.get("metadata") or {}
     before: Mapping[str, Any] = old.get("metadata") or {}
-    changed = {name: after[name] for name in _CHECKED if after.get(name) and after[name] != before.get(name)}
     errors: list[FieldError] = []
+    changed = {name: after[name] for name in _CHECKED if after.get(name) and after[name] != before.get(name)}
     if changed:
-        found = validate_metadata({"metadata": {"name": after.get("name", ""), **changed}}, path_segment_faults)
-        errors = _without_own_finalizers(found)
-    return [*errors, *_without_own_finalizers(validate_metadata_update(new, old))]
+        errors = validate_metadata({"metadata": {"name": after.get("name", ""), **changed}}, path_segment_faults)
+    errors += _fixed_member_errors(after, before)
+    errors += _changed_finalizer_errors(after, before)
+    return _without_own_finalizers(errors)
+
+
+def _fixed_member_errors(after: Mapping[str, Any], before: Mapping[str, Any]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if before.get("deletionTimestamp"):
+        errors.extend(_new_finalizer_errors(after.get("finalizers") or (), before.get("finalizers") or ()))
+    errors += [
+        invalid(f"metadata.{field}", after.get(field), IMMUTABLE)
+        for field in _FIXED_FIELDS
+        if after.get(field) != before.get(field)
+    ]
+    return errors
+
+
+def _changed_finalizer_errors(after: Mapping[str, Any], before: Mapping[str, Any]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if (finalizers := after.get("finalizers")) and finalizers != before.get("finalizers"):
+        for index, finalizer in enumerate(finalizers):
+            errors.extend(kube_finalizer_errors(finalizer, f"metadata.finalizers[{index}]"))
+    return errors
 
 
 def label_errors(labels: Mapping[str, str], path: str) -> list[FieldError]:
     """Labels, and whatever is shaped like them: node selectors, selectors' matchLabels."""
     errors: list[FieldError] = []
     for key, value in labels.items():
-        errors.extend(invalid(path, key, fault) for fault in qualified_name_faults(key))
-        errors.extend(invalid(path, value, fault) for fault in label_value_faults(value))
+        errors += [invalid(path, key, fault) for fault in qualified_name_faults(key)]
+        errors += [invalid(path, value, fault) for fault in label_value_faults(value)]
     return errors
 
 
@@ -102,7 +114,7 @@ def annotation_errors(annotations: Mapping[str, str], path: str) -> list[FieldEr
     characters = 0
     for key, value in annotations.items():
         characters += len(key) + len(value)
-        errors.extend(invalid(path, key, fault) for fault in qualified_name_faults(key.lower()))
+        errors += [invalid(path, key, fault) for fault in qualified_name_faults(key.lower())]
     # A character is at most four bytes, so the exact count is needed only near the limit.
     if characters * 4 > ANNOTATIONS_BYTES_MAX:
         size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
