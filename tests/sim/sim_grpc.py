@@ -208,6 +208,9 @@ class SimStream:
             self._link.expect_keepalive()
         self._link.carry(lambda: member.do(lambda: self._hear(told)) if member.is_alive else self.lose(NOBODY))
 
+    async def rest(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
     async def read(self) -> list[bytes]:
         while not self._arrived:
             self._wakes.clear()

@@ -245,6 +245,10 @@ class Watching:
     def ask_for_progress(self) -> None:
         self._stream.write(_PROGRESS_REQUEST)
 
+    async def rest(self, seconds: float) -> None:
+        """What comes meanwhile is told together."""
+        await self._stream.rest(seconds)
+
 
 _PROGRESS_REQUEST: Final = MESSAGES["WatchRequest"](
     progress_request=MESSAGES["WatchProgressRequest"]()

@@ -254,7 +254,8 @@ class EtcdReader(KeyIndexReader):
                     elif not answer.created:
                         reached = answer.header.revision
                 self._publish(events, reached)
-                await asyncio.sleep(GATHER_SECONDS)
+                if self._watching is not None:
+                    await self._watching.rest(GATHER_SECONDS)
 
     async def _is_another(self, answer: ProtoMessage) -> bool:
         """A backup was restored, or another cluster answers under this address. A member that has yet to catch up with

@@ -211,6 +211,16 @@ class GrpcStream:
         messages, self._messages = self._messages, []
         return messages
 
+    async def rest(self, seconds: float) -> None:
+        """Nothing is read for a moment: what comes in small pieces is then read together. For who has the connection
+        to himself.
+        """
+        self._connection.pause_reading()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._connection.resume_reading()
+
     def cancel(self) -> None:
         self.give_up("it was cancelled")
 
@@ -221,6 +231,10 @@ class GrpcStream:
             self.lose(why, is_unsent=False)
 
     def take(self, data: bytes) -> None:
+        if not self._pieces and len(data) >= _PREFIX_BYTES and len(data) == _PREFIX_BYTES + _length(data):
+            self._messages.append(data[_PREFIX_BYTES:])  # one whole message, as most are
+            self._wake()
+            return
         self._pieces.append(data)
         self._missing -= len(data)
         if self._missing > 0:
@@ -233,7 +247,7 @@ class GrpcStream:
                 break
             self._messages.append(data[at + _PREFIX_BYTES : at + wanted])
             at, wanted = at + wanted, _PREFIX_BYTES
-        self._pieces = [data[at:]]
+        self._pieces = [data[at:]] if at < len(data) else []
         self._missing = wanted - (len(data) - at)
         if self._messages:
             self._wake()

@@ -125,6 +125,15 @@ class Http2Connection(asyncio.Protocol):
         else:
             self._waiting = deque(one for one in self._waiting if one[1] is not stream)
 
+    def pause_reading(self) -> None:
+        """What comes is left to the kernel, to be read in one go: for moments only, as the server may ask something."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._transport is not None:
+            self._transport.resume_reading()
+
     def close(self) -> None:
         self._fail("it was closed")
 
