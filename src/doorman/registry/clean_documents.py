@@ -58,19 +58,23 @@ def kind_mismatch(kind: Kind, api_version: str, name: str) -> str:
 def clean_object(
     schema: Schema, kind: Kind, doc: Document, body: Body, validation: str, warnings: list[str]
 ) -> Document:
-    head = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
     # A decoder that knows the types tells what occurs twice as it meets it, among the unknown fields.
     problems = [] if doc is body.typed else list(body.duplicates)
     if kind.type_name:
         try:
             doc, unknown = schema.clean(doc, kind.type_name)
         except DecodeError as error:
-            raise bad_request(head + str(error)) from error
+            raise bad_request(_head(kind) + str(error)) from error
         problems += unknown
-    tell_problems(head, problems if kind.is_custom else problems[:STRICT_FAULTS_MAX], validation, warnings)
+    if problems:
+        tell_problems(_head(kind), problems if kind.is_custom else problems[:STRICT_FAULTS_MAX], validation, warnings)
     doc.pop("kind", None)
     doc.pop("apiVersion", None)
-    return to_stored(kind.conversion, doc)
+    return to_stored(kind.conversion, doc) if kind.conversion else doc
+
+
+def _head(kind: Kind) -> str:
+    return f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
 
 
 def tell_problems(head: str, problems: list[str], validation: str, warnings: list[str]) -> None:

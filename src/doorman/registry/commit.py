@@ -1,5 +1,5 @@
 """The one compare-and-swap loop: whatever is written is proposed upon what is there, and proposed again when somebody
-else was faster.
+else was faster. `swap` is the same for values that are no objects: what servers of one etcd tell each other.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from doorman.base.bounds import STORED_BYTES_MAX
 from doorman.base.errors import ApiError, stale
 from doorman.registry.caller import Caller
 from doorman.registry.object_size import bounded
-from doorman.store.store_contract import ABSENT, Conflict, Store, StoreEvent, Write
+from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, StoreEvent, Write
 
 TRIES_MAX: Final = 100
 
@@ -154,6 +154,23 @@ class Committer:
         current = self._store.peek(proposed.key)
         if (current.revision if current is not None else ABSENT) != proposed.expected:
             raise Conflict(proposed.key, proposed.expected, current)
+
+
+async def swap(
+    store: Store, key: str, entry: Entry | None, decide: Callable[[Entry | None], Awaitable[bytes | None]]
+) -> StoreEvent | None:
+    """Write what is decided upon the value at a key, which is `entry` as far as is known; decide again upon what is
+    there when somebody else was faster. None: nothing is to be written.
+    """
+    for _ in range(TRIES_MAX):
+        value = await decide(entry)
+        if value is None:
+            return None
+        try:
+            return await store.commit(Write(key, value, entry.revision if entry is not None else ABSENT))
+        except Conflict as conflict:
+            entry = conflict.current
+    raise ApiError(409, "Conflict", f"others write {key} all the time")
 
 
 def _is_outcome_unknown(error: Exception) -> bool:

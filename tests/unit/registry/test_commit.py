@@ -6,7 +6,7 @@ from doorman.api.identity import User
 from doorman.api.kinds import builtin_kinds
 from doorman.base.errors import ApiError
 from doorman.registry.caller import Caller
-from doorman.registry.commit import TRIES_MAX, CommitResult, Committer, Proposed
+from doorman.registry.commit import TRIES_MAX, CommitResult, Committer, Proposed, swap
 from doorman.store.memory_store import MemoryStore
 from doorman.store.store_contract import ABSENT, Conflict, Entry, StoreEvent, Write
 
@@ -186,3 +186,43 @@ async def test_what_is_no_longer_needed_is_given_back_when_it_is_written() -> No
     assert steps == [True]
     await Committer(MemoryStore()).commit(KIND, "a", propose, DRY)
     assert steps == [True], "a dry run gives nothing back"
+
+
+async def test_value_that_is_no_object_is_decided_upon_what_is_there() -> None:
+    store = MemoryStore()
+    seen: list[bytes | None] = []
+
+    async def decide(entry: Entry | None) -> bytes | None:
+        seen.append(entry.value if entry is not None else None)
+        if len(seen) == 1:
+            await store.commit(Write("ranges/r", b"another's", ABSENT))
+        return b"mine"
+
+    event = await swap(store, "ranges/r", None, decide)
+    assert event is not None
+    assert (seen, event.entry.value) == ([None, b"another's"], b"mine")  # type: ignore[union-attr]  # it stays
+
+
+async def test_value_that_needs_no_change_is_not_written() -> None:
+    store = MemoryStore()
+
+    async def decide(_: Entry | None) -> bytes | None:
+        return None
+
+    assert await swap(store, "ranges/r", None, decide) is None
+    assert store.revision == 0
+
+
+async def test_value_that_others_always_write_first_is_given_up() -> None:
+    store = MemoryStore()
+    tries = 0
+
+    async def decide(entry: Entry | None) -> bytes | None:
+        nonlocal tries
+        tries += 1
+        await store.commit(Write("ranges/r", b"%d" % tries, entry.revision if entry is not None else ABSENT))
+        return b"mine"
+
+    with pytest.raises(ApiError, match="all the time"):
+        await swap(store, "ranges/r", None, decide)
+    assert tries == TRIES_MAX

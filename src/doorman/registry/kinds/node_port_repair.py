@@ -11,13 +11,13 @@ from typing import Final
 from doorman.base.errors import ApiError
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.stored_object import Stored, Unreadable
+from doorman.registry.commit import swap
 from doorman.registry.kinds.service_allocators import numbers_of
 from doorman.registry.kinds.service_claims import NODE_PORTS_KEY, NodePortAllocation, bitmap_of
 from doorman.semantics.node_port_bitmap import PortBitmap, decide_repair
-from doorman.store.store_contract import Conflict, Store
+from doorman.store.store_contract import Entry, Store
 
 PERIOD_SECONDS: Final = 180.0
-TRIES_MAX: Final = 10
 
 _log: Final = logging.getLogger("doorman.registry")
 
@@ -40,27 +40,25 @@ class NodePortRepair:
 
     async def run_once(self) -> None:
         """Raises the refusal of the store."""
-        for _ in range(TRIES_MAX):
+        leaked: frozenset[int] = frozenset()
+        unused: dict[int, int] = {}
+
+        async def repaired(entry: Entry | None) -> bytes | None:
             # First the bitmap, then the services: of a claim that is in the one the service may be in the other.
-            entry = await self._store.refresh(NODE_PORTS_KEY)
+            nonlocal leaked, unused
             await self._store.catch_up()
             stored = bitmap_of(entry) if entry is not None else PortBitmap()
             repaired, unused = decide_repair(stored, self._ports_of_services(), self._unused)
-            try:
-                if entry is None or repaired != stored:
-                    await self._node_ports.put(repaired, entry)
-            except Conflict:
-                continue
-            self._tell(stored, repaired)
-            self._unused = unused
-            return
+            leaked = stored.used - repaired.used
+            return self._node_ports.kept(repaired) if entry is None or repaired != stored else None
+
+        await swap(self._store, NODE_PORTS_KEY, await self._store.refresh(NODE_PORTS_KEY), repaired)
+        for port in sorted(leaked):
+            _log.warning("the node port %d appears to have leaked: cleaning up", port)
+        self._unused = unused
 
     def _ports_of_services(self) -> set[int]:
         return {port for stored in self._services.objects.values() for port in _ports(stored)}
-
-    def _tell(self, stored: PortBitmap, repaired: PortBitmap) -> None:
-        for port in sorted(stored.used - repaired.used):
-            _log.warning("the node port %d appears to have leaked: cleaning up", port)
 
 
 def _ports(stored: Stored) -> set[int]:

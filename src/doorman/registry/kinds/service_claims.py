@@ -18,11 +18,12 @@ from doorman.base.errors import ApiError, internal
 from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
+from doorman.registry.commit import swap
 from doorman.registry.deletion import DeleteOptions, Preconditions
 from doorman.registry.write_target import WriteTarget
 from doorman.semantics.node_port_bitmap import PortBitmap, parse_bitmap
 from doorman.semantics.service_addresses import MANAGED_BY, MANAGER, address_manifest
-from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, Write
+from doorman.store.store_contract import Entry, Store
 
 NODE_PORTS_KEY: Final = "rangeallocations/servicenodeports"
 _NO_BITMAP: Final = (
@@ -62,24 +63,18 @@ class NodePortAllocation:
         """Store what is decided upon the newest bitmap. False: there is none."""
         async with self._lock:  # who waits here would only be told of a conflict there
             entry = self._store.peek(NODE_PORTS_KEY) or await self._store.refresh(NODE_PORTS_KEY)
-            while entry is not None:
-                new = decide(bitmap_of(entry))
-                if new is None:
-                    return True
-                try:
-                    await self._store.commit(Write(NODE_PORTS_KEY, self._kept(new), entry.revision))
-                except Conflict as conflict:
-                    entry = conflict.current
-                    continue
-                return True
-            return False
+            is_there = True
 
-    async def put(self, new: PortBitmap, expected: Entry | None) -> None:
-        """Raises `Conflict`."""
-        revision = expected.revision if expected is not None else ABSENT
-        await self._store.commit(Write(NODE_PORTS_KEY, self._kept(new), revision))
+            async def decided(entry: Entry | None) -> bytes | None:
+                nonlocal is_there
+                is_there = entry is not None
+                new = decide(bitmap_of(entry)) if entry is not None else None
+                return self.kept(new) if new is not None else None
 
-    def _kept(self, bitmap: PortBitmap) -> bytes:
+            await swap(self._store, NODE_PORTS_KEY, entry, decided)
+            return is_there
+
+    def kept(self, bitmap: PortBitmap) -> bytes:
         # Another uid every time: a write of which nobody knows whether it was done is told from another server's same.
         metadata = {"name": "servicenodeports", "uid": self._new_uid()}
         return to_kept_bytes({"metadata": metadata, "range": bitmap.range_text, "data": bitmap.data()})
@@ -176,6 +171,6 @@ def _without(bitmap: PortBitmap, ports: set[int]) -> PortBitmap | None:
 async def _tried(work: Awaitable[object]) -> None:
     try:
         await work
-    except (ApiError, Conflict) as error:
+    except ApiError as error:
         if not isinstance(error, ApiError) or error.reason != "NotFound":
             _log.warning("a number of a service was not given back, and will be found: %s", error)

@@ -16,13 +16,13 @@ from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.stored_object import to_kept_bytes
+from doorman.registry.commit import swap
 from doorman.runtime.defaults.default_objects import API_SERVICE, Existing, api_endpoints
-from doorman.store.store_contract import ABSENT, Conflict, Store, Write
+from doorman.store.store_contract import Conflict, Entry, Store, Write
 
 MASTER_LEASES: Final = "masterleases"
 PERIOD_SECONDS: Final = 10.0
 STOP_SECONDS_MAX: Final = 2.0
-TRIES_MAX: Final = 5
 _PARTS: Final = {"endpoints": ("subsets",), "endpointslices.discovery.k8s.io": ("endpoints", "ports")}
 
 _log: Final = logging.getLogger("doorman.runtime")
@@ -44,7 +44,7 @@ class EndpointReconciler:
             try:
                 await self._renew()
                 await self.reconcile()
-            except (ApiError, Conflict) as error:
+            except ApiError as error:
                 _log.warning("the endpoints of the service %s are not up to date: %s", API_SERVICE, error)
             await asyncio.sleep(PERIOD_SECONDS)
 
@@ -77,21 +77,17 @@ class EndpointReconciler:
 
     async def _renew(self) -> None:
         """Put the key once more: every time with another number, or nothing would be written."""
-        entry = self._store.peek(self._key)
-        for _ in range(TRIES_MAX):
+
+        async def renewed(entry: Entry | None) -> bytes:
             stored = self._leases.get(self._address) if entry is not None else None
             generation = stored.view.metadata.generation if stored is not None else 0
             doc: Document = {
                 "metadata": {"name": self._address, "generation": generation + 1},
                 "subsets": [{"addresses": [{"ip": self._address}]}],
             }
-            expected = entry.revision if entry is not None else ABSENT
-            try:
-                await self._store.commit(Write(self._key, to_kept_bytes(doc), expected))
-            except Conflict as conflict:
-                entry = conflict.current
-                continue
-            return
+            return to_kept_bytes(doc)
+
+        await swap(self._store, self._key, self._store.peek(self._key), renewed)
 
     def _addresses(self) -> list[str]:
         return sorted({one for stored in self._leases.objects.values() for one in _address_of(stored.document())})

@@ -25,7 +25,7 @@ _DIGITS: Final = re.compile(r"(\d+)", re.ASCII)
 _OLD_REGION_LABEL: Final = "failure-domain.beta.kubernetes.io/region"
 
 Zone = tuple[str, str]
-SubQueue = tuple[str, tuple[str | int, ...]]
+_NodeRank = tuple[str, tuple[str | int, ...]]
 
 
 def zone_of(labels: Mapping[str, str]) -> Zone:
@@ -39,7 +39,7 @@ class NodeOrder:
     """The owner of the order; nodes are added, removed and moved between zones one by one."""
 
     def __init__(self) -> None:
-        self._zones: dict[Zone, dict[str, SubQueue]] = {}
+        self._zones: dict[Zone, dict[str, _NodeRank]] = {}
         self._zone_of: dict[str, Zone] = {}
 
     def add(self, name: str, labels: Mapping[str, str], created: str = "") -> None:

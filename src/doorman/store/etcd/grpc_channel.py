@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from doorman.store.etcd.http2_connection import Http2Connection, Http2Stream, header_block
+from doorman.store.etcd.http2_connection import Http2Connection, Http2Stream
+from doorman.store.etcd.http2_frames import header_block
 
 CONNECT_SECONDS_MAX: Final = 10.0
 BACKOFF_SECONDS: Final = (0.1, 1.0)

@@ -13,6 +13,36 @@ from typing import Final, Protocol
 
 from hpack import Decoder, HPACKError
 
+from doorman.store.etcd.http2_frames import (
+    ACK,
+    CANCEL,
+    CONTINUATION,
+    DATA,
+    DEFAULT_FRAME_BYTES,
+    DEFAULT_WINDOW,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_MAX,
+    GOAWAY,
+    HEAD,
+    HEADERS,
+    INITIAL_WINDOW,
+    NUMBER,
+    PING,
+    PRIORITY,
+    PUSH,
+    REFUSED_STREAM,
+    RESET,
+    SETTING,
+    SETTINGS,
+    STREAM_NUMBER_MAX,
+    STREAMS_MAX,
+    TABLE_SIZE,
+    WINDOW_UPDATE,
+    frame,
+    unpadded,
+)
+
 SILENCE_SECONDS_MAX: Final = 10.0
 """After which the server is asked whether it is there, while it owes an answer. etcd ends connections of those who ask
 more often than every five seconds, or without a call under way.
@@ -24,18 +54,6 @@ CONNECTION_WINDOW_BYTES: Final = 64 << 20
 FRAME_BYTES_MAX: Final = 1 << 18
 """Of frames that are received."""
 REMEMBERED_HEADERS_MAX: Final = 256
-
-_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE, _CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
-_END_STREAM, _ACK, _END_HEADERS, _PADDED, _PRIORITY = 0x1, 0x1, 0x4, 0x8, 0x20
-_TABLE_SIZE, _PUSH, _STREAMS_MAX, _INITIAL_WINDOW, _FRAME_MAX = 1, 2, 3, 4, 5
-_REFUSED_STREAM, _CANCEL = 0x7, 0x8
-_DEFAULT_WINDOW: Final = 65_535
-_DEFAULT_FRAME_BYTES: Final = 16_384
-_STREAM_NUMBER_MAX: Final = 0x7FFF_FFFF
-_HEAD: Final = struct.Struct(">BHBBL")
-"""Of a frame: its length in two parts, what it is, flags, and the stream's number."""
-_SETTING: Final = struct.Struct(">HL")
-_NUMBER: Final = struct.Struct(">L")
 
 
 class Reader(Protocol):
@@ -81,9 +99,9 @@ class Http2Connection(asyncio.Protocol):
         self._blocked: dict[Http2Stream, None] = {}
         """For the server to take more bytes."""
         self._next_number = 1
-        self._streams_max = _STREAM_NUMBER_MAX
-        self._window = self._initial_window = _DEFAULT_WINDOW
-        self._frame_max = _DEFAULT_FRAME_BYTES
+        self._streams_max = STREAM_NUMBER_MAX
+        self._window = self._initial_window = DEFAULT_WINDOW
+        self._frame_max = DEFAULT_FRAME_BYTES
         self._untold = 0
         self._rest = b""
         self._out: list[bytes] = []
@@ -95,7 +113,7 @@ class Http2Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        return self._transport is not None and not self._is_leaving and self._next_number < _STREAM_NUMBER_MAX
+        return self._transport is not None and not self._is_leaving and self._next_number < STREAM_NUMBER_MAX
 
     def begin(self, headers: bytes, reader: Reader, message: bytes, *, ends: bool) -> Http2Stream:
         stream = Http2Stream(reader, ends=ends)
@@ -115,12 +133,12 @@ class Http2Connection(asyncio.Protocol):
     def acknowledge(self, stream: Http2Stream) -> None:
         """What the stream has brought was taken."""
         if stream.untold >= WINDOW_BYTES // 2 and stream.number in self._streams:
-            self._write(_frame(_WINDOW_UPDATE, 0, stream.number, _NUMBER.pack(stream.untold)))
+            self._write(frame(WINDOW_UPDATE, 0, stream.number, NUMBER.pack(stream.untold)))
             stream.untold = 0
 
     def cancel(self, stream: Http2Stream) -> None:
         if self._streams.get(stream.number) is stream:
-            self._write(_frame(_RESET, 0, stream.number, _NUMBER.pack(_CANCEL)))
+            self._write(frame(RESET, 0, stream.number, NUMBER.pack(CANCEL)))
             self._forget(stream)
         else:
             self._waiting = deque(one for one in self._waiting if one[1] is not stream)
@@ -141,11 +159,11 @@ class Http2Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of a stream
         self._transport = transport
-        settings = ((_TABLE_SIZE, 0), (_PUSH, 0), (_INITIAL_WINDOW, WINDOW_BYTES), (_FRAME_MAX, FRAME_BYTES_MAX))
+        settings = ((TABLE_SIZE, 0), (PUSH, 0), (INITIAL_WINDOW, WINDOW_BYTES), (FRAME_MAX, FRAME_BYTES_MAX))
         transport.write(
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-            + _frame(_SETTINGS, 0, 0, b"".join(_SETTING.pack(*one) for one in settings))
-            + _frame(_WINDOW_UPDATE, 0, 0, _NUMBER.pack(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW))
+            + frame(SETTINGS, 0, 0, b"".join(SETTING.pack(*one) for one in settings))
+            + frame(WINDOW_UPDATE, 0, 0, NUMBER.pack(CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW))
         )
         self._watchdog = self._loop.call_later(SILENCE_SECONDS_MAX, self._look)
 
@@ -155,16 +173,16 @@ class Http2Connection(asyncio.Protocol):
             data = self._rest + data
         at, size = 0, len(data)
         try:
-            while size - at >= _HEAD.size:
-                high, low, kind, flags, number = _HEAD.unpack_from(data, at)
+            while size - at >= HEAD.size:
+                high, low, kind, flags, number = HEAD.unpack_from(data, at)
                 length = (high << 16) + low
-                begins = at + _HEAD.size
-                if length > FRAME_BYTES_MAX or (not self.ready.done() and kind != _SETTINGS):
+                begins = at + HEAD.size
+                if length > FRAME_BYTES_MAX or (not self.ready.done() and kind != SETTINGS):
                     raise _Fault("it does not speak HTTP/2")
                 if begins + length > size:
                     break
                 at = begins + length
-                self._take(kind, flags, number & _STREAM_NUMBER_MAX, data[begins:at])
+                self._take(kind, flags, number & STREAM_NUMBER_MAX, data[begins:at])
                 if self._transport is None:
                     return
         except (_Fault, HPACKError, struct.error, IndexError) as error:
@@ -180,45 +198,45 @@ class Http2Connection(asyncio.Protocol):
     # Frames
 
     def _take(self, kind: int, flags: int, number: int, content: bytes) -> None:
-        if kind == _DATA:
+        if kind == DATA:
             self._take_data(flags, number, content)
-        elif kind == _HEADERS:
-            content = _unpadded(flags, content)[5 if flags & _PRIORITY else 0 :]
+        elif kind == HEADERS:
+            content = unpadded(flags, content)[5 if flags & PRIORITY else 0 :]
             self._take_headers(flags, number, content)
-        elif kind == _CONTINUATION:
+        elif kind == CONTINUATION:
             if self._headers is None or self._headers[1] != number:
                 raise _Fault("headers are continued that nobody began")
             begun, _, before = self._headers
             self._headers = None
             self._take_headers(begun | flags, number, before + content)
-        elif kind == _WINDOW_UPDATE:
-            self._take_window_update(number, _NUMBER.unpack(content)[0] & _STREAM_NUMBER_MAX)
-        elif kind == _PING and not flags & _ACK:
-            self._write(_frame(_PING, _ACK, 0, content))
-        elif kind == _SETTINGS and not flags & _ACK:
+        elif kind == WINDOW_UPDATE:
+            self._take_window_update(number, NUMBER.unpack(content)[0] & STREAM_NUMBER_MAX)
+        elif kind == PING and not flags & ACK:
+            self._write(frame(PING, ACK, 0, content))
+        elif kind == SETTINGS and not flags & ACK:
             self._take_settings(content)
-        elif kind == _RESET:
-            self._take_reset(number, _NUMBER.unpack(content)[0])
-        elif kind == _GOAWAY:
-            self._take_goaway(_NUMBER.unpack_from(content)[0] & _STREAM_NUMBER_MAX)
+        elif kind == RESET:
+            self._take_reset(number, NUMBER.unpack(content)[0])
+        elif kind == GOAWAY:
+            self._take_goaway(NUMBER.unpack_from(content)[0] & STREAM_NUMBER_MAX)
 
     def _take_data(self, flags: int, number: int, content: bytes) -> None:
         self._untold += len(content)
         if self._untold >= CONNECTION_WINDOW_BYTES // 2:
-            self._write(_frame(_WINDOW_UPDATE, 0, 0, _NUMBER.pack(self._untold)))
+            self._write(frame(WINDOW_UPDATE, 0, 0, NUMBER.pack(self._untold)))
             self._untold = 0
         stream = self._streams.get(number)
         if stream is None:
             return  # it was given up
         stream.untold += len(content)
-        stream.reader.take(_unpadded(flags, content))
-        if flags & _END_STREAM:
+        stream.reader.take(unpadded(flags, content))
+        if flags & END_STREAM:
             self._end(stream, stream.fields)
         elif stream.ends:
             self.acknowledge(stream)
 
     def _take_headers(self, flags: int, number: int, block: bytes) -> None:
-        if not flags & _END_HEADERS:
+        if not flags & END_HEADERS:
             self._headers = (flags, number, block)
             return
         fields = self._remembered.get(block)
@@ -233,7 +251,7 @@ class Http2Connection(asyncio.Protocol):
         stream = self._streams.get(number)
         if stream is None:
             return
-        if flags & _END_STREAM:
+        if flags & END_STREAM:
             self._end(stream, fields)
         else:
             stream.fields = fields
@@ -250,16 +268,16 @@ class Http2Connection(asyncio.Protocol):
                 self._pump(stream)
 
     def _take_settings(self, content: bytes) -> None:
-        for name, value in _SETTING.iter_unpack(content):
-            if name == _STREAMS_MAX:
+        for name, value in SETTING.iter_unpack(content):
+            if name == STREAMS_MAX:
                 self._streams_max = value
-            elif name == _FRAME_MAX:
+            elif name == FRAME_MAX:
                 self._frame_max = value
-            elif name == _INITIAL_WINDOW:
+            elif name == INITIAL_WINDOW:
                 for stream in self._streams.values():
                     stream.window += value - self._initial_window
                 self._initial_window = value
-        self._write(_frame(_SETTINGS, _ACK, 0, b""))
+        self._write(frame(SETTINGS, ACK, 0, b""))
         for stream in tuple(self._blocked):
             self._pump(stream)
         self._open_waiting()
@@ -270,7 +288,7 @@ class Http2Connection(asyncio.Protocol):
         stream = self._streams.get(number)
         if stream is not None:
             self._forget(stream)
-            stream.reader.lose(f"the stream was reset, code {code}", is_unsent=code == _REFUSED_STREAM)
+            stream.reader.lose(f"the stream was reset, code {code}", is_unsent=code == REFUSED_STREAM)
 
     def _take_goaway(self, last: int) -> None:
         """What the server has begun it ends; the rest, and what comes, is for another connection."""
@@ -291,7 +309,7 @@ class Http2Connection(asyncio.Protocol):
         self._next_number += 2
         stream.window = self._initial_window
         self._streams[number] = stream
-        self._write(_frame(_HEADERS, _END_HEADERS, number, headers))
+        self._write(frame(HEADERS, END_HEADERS, number, headers))
         stream.unsent += message
         self._pump(stream)
 
@@ -309,8 +327,8 @@ class Http2Connection(asyncio.Protocol):
             piece, stream.unsent = stream.unsent[:room], stream.unsent[room:]
             self._window -= len(piece)
             stream.window -= len(piece)
-            flags = _END_STREAM if stream.ends and not stream.unsent else 0
-            self._write(_frame(_DATA, flags, stream.number, piece))
+            flags = END_STREAM if stream.ends and not stream.unsent else 0
+            self._write(frame(DATA, flags, stream.number, piece))
         self._blocked.pop(stream, None)
 
     def _end(self, stream: Http2Stream, fields: Mapping[str, str]) -> None:
@@ -344,7 +362,7 @@ class Http2Connection(asyncio.Protocol):
             self._fail("keepalive watchdog timeout")
             return
         if self._streams and now - self._heard_at >= SILENCE_SECONDS_MAX:
-            self._write(_frame(_PING, 0, 0, bytes(8)))
+            self._write(frame(PING, 0, 0, bytes(8)))
             self._asked_at, wait = now, PING_SECONDS_MAX
         elif self._streams:
             wait = self._heard_at + SILENCE_SECONDS_MAX - now
@@ -369,41 +387,3 @@ class Http2Connection(asyncio.Protocol):
 
 class _Fault(Exception):
     """The server does not keep to the protocol."""
-
-
-def _frame(kind: int, flags: int, number: int, content: bytes) -> bytes:
-    length = len(content)
-    return _HEAD.pack(length >> 16, length & 0xFFFF, kind, flags, number) + content
-
-
-def _unpadded(flags: int, content: bytes) -> bytes:
-    """
-    >>> _unpadded(_PADDED, bytes((2, 7, 8, 0, 0)))
-    b'\\x07\\x08'
-    """
-    return content[1 : len(content) - content[0]] if flags & _PADDED else content
-
-
-def header_block(fields: Mapping[str, str]) -> bytes:
-    """Headers as they are sent, none of which the server is to remember.
-
-    >>> header_block({"te": "trailers"})
-    b'\\x00\\x02te\\x08trailers'
-    """
-    return b"".join(b"\0" + _text(name) + _text(value) for name, value in fields.items())
-
-
-def _text(text: str) -> bytes:
-    """
-    >>> _text("x" * 300)[:4]
-    b'\\x7f\\xad\\x01x'
-    """
-    data = text.encode()
-    if len(data) < 0x7F:
-        return bytes((len(data),)) + data
-    rest, length = len(data) - 0x7F, bytearray((0x7F,))
-    while rest >= 0x80:
-        length.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    length.append(rest)
-    return bytes(length) + data

@@ -13,9 +13,13 @@ from doorman.registry.kinds.service_claims import NODE_PORTS_KEY, NodePortAlloca
 from doorman.runtime.virtual_time import VirtualLoop
 from doorman.semantics.node_port_bitmap import PortBitmap
 from doorman.store.memory_store import MemoryStore
-from doorman.store.store_contract import Entry, StoreEvent, Write
+from doorman.store.store_contract import ABSENT, Entry, StoreEvent, Write
 
 SERVICE = "services/ns/web"
+
+
+def kept(bitmap: PortBitmap) -> bytes:
+    return NodePortAllocation(MemoryStore(), lambda: "other").kept(bitmap)
 
 
 class Cluster:
@@ -52,7 +56,7 @@ async def test_nothing_is_written_when_all_is_well() -> None:
 
 async def test_port_that_was_leaked_is_freed_at_the_third_time() -> None:
     cluster = Cluster()
-    await cluster.ports.put(PortBitmap(used=frozenset({30007})), None)
+    await cluster.store.commit(Write(NODE_PORTS_KEY, kept(PortBitmap(used=frozenset({30007}))), ABSENT))
     await cluster.repair.run_once()
     await cluster.repair.run_once()
     assert cluster.used() == {30007}, "its service may be on its way"
@@ -80,7 +84,8 @@ class OvertakenStore(MemoryStore):
             self.is_overtaken = False
             entry = self.peek(NODE_PORTS_KEY)
             assert entry is not None
-            await NodePortAllocation(self, lambda: "other").put(PortBitmap(used=bitmap_of(entry).used | {30009}), entry)
+            others = PortBitmap(used=bitmap_of(entry).used | {30009})
+            await super().commit(Write(NODE_PORTS_KEY, kept(others), entry.revision))
         return await super().commit(write)
 
 

@@ -14,7 +14,7 @@ from doorman.registry.kinds.service_claims import NODE_PORTS_KEY, NodePortAlloca
 from doorman.registry.write_target import WriteTarget
 from doorman.semantics.node_port_bitmap import PortBitmap
 from doorman.store.memory_store import MemoryStore
-from doorman.store.store_contract import StoreEvent, Write
+from doorman.store.store_contract import ABSENT, StoreEvent, Write
 
 KIND = builtin_kinds().named("ipaddresses.networking.k8s.io")
 CALLER = Caller(user=User(name="u"))
@@ -46,6 +46,10 @@ class Addresses:
         del self.docs[name]
 
 
+def kept(bitmap: PortBitmap) -> bytes:
+    return NodePortAllocation(MemoryStore(), lambda: "other").kept(bitmap)
+
+
 class OvertakenStore(MemoryStore):
     """Somebody else is faster once: another server takes a port before each of our first writes."""
 
@@ -58,7 +62,7 @@ class OvertakenStore(MemoryStore):
             port, entry = self.others.pop(), self.peek(NODE_PORTS_KEY)
             assert entry is not None
             bitmap = PortBitmap(used=bitmap_of(entry).used | {port})
-            await NodePortAllocation(self, lambda: "other").put(bitmap, entry)
+            await super().commit(Write(NODE_PORTS_KEY, kept(bitmap), entry.revision))
         return await super().commit(write)
 
 
@@ -78,7 +82,7 @@ class Server:
 @pytest.fixture
 async def server() -> Server:
     one = Server()
-    await one.ports.put(PortBitmap(used=frozenset({30001})), None)
+    await one.store.commit(Write(NODE_PORTS_KEY, kept(PortBitmap(used=frozenset({30001}))), ABSENT))
     return one
 
 

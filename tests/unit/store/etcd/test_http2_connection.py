@@ -14,8 +14,8 @@ from doorman.store.etcd.http2_connection import (
     SILENCE_SECONDS_MAX,
     WINDOW_BYTES,
     Http2Connection,
-    header_block,
 )
+from doorman.store.etcd.http2_frames import header_block
 
 DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
 ANSWERED = {":status": "200", "content-type": "application/grpc"}
