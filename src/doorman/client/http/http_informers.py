@@ -82,9 +82,9 @@ class HttpInformers:
         return list(self._informers.values())
 
     def document(self, resource: str, key: str) -> bytes | None:
-        """The newest version that is known, of kinds whose documents are kept."""
+        """The newest version that is known, of kinds whose documents are kept; empty: there is none, as far as known."""
         found = self._informers.get(resource)
-        return found.documents.get(key) if found is not None and found.documents is not None else None
+        return found.documents.get(key, b"") if found is not None and found.documents is not None else None
 
     def seen(self, written: NotedWrite) -> "asyncio.Future[None] | None":
         """Done when informers show that write; None when they do, or nobody follows that kind."""

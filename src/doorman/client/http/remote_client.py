@@ -25,7 +25,7 @@ from doorman.api.raw_members import (
 )
 from doorman.api.scheme import Scheme
 from doorman.api.well_known import JSON
-from doorman.base.errors import ApiError
+from doorman.base.errors import ApiError, not_found
 from doorman.base.json_types import Document
 from doorman.client.actions import Bind, Create, Delete, Patch, PatchType, Update
 from doorman.client.http.api_requests import TIMEOUT_SECONDS, ApiRequests
@@ -66,7 +66,9 @@ SENT_WHOLE: Final[frozenset[tuple[str, str]]] = frozenset(
 """Resource and subresource of what roles let components update, and not patch."""
 
 Known = Callable[[str, str], bytes | None]
-"""The newest version of an object that an informer has, by group resource and key: a document as bytes."""
+"""The newest version of an object that an informer has, by group resource and key: a document as bytes. Empty: it has
+none; None: nobody follows the kind.
+"""
 
 _log: Final = logging.getLogger("doorman.client")
 
@@ -157,16 +159,18 @@ class RemoteClient:
         await self._ask("POST", "create", kind, path_of(kind, action.namespace, action.name, "binding"), body=binding)
 
     async def _send_whole(self, kind: Kind, action: Patch) -> Any:  # the object as a document
+        """Upon what the informer knows. Where that will not do the object is read, by those whose role lets them."""
         conflict: ApiError | None = None
+        known = self._known_document(kind, action)
+        refusal = not_found(kind.named, action.name) if known == {} else None
         for attempt in range(CONFLICTS_MAX):
-            live = self._known_document(kind, action) if attempt == 0 else None
+            live = known if attempt == 0 else None
             try:
-                live = live or await self._ask(
-                    "GET", "get", kind, path_of(kind, action.namespace, action.name), is_told=conflict is None
-                )
+                path = path_of(kind, action.namespace, action.name)
+                live = live or await self._ask("GET", "get", kind, path, is_told=(conflict or refusal) is None)
             except ApiError as error:
-                if error.code == 403 and conflict is not None:
-                    raise conflict from error  # tried again when the informer has caught up
+                if error.code == 403 and (told := conflict or refusal) is not None:
+                    raise told from error  # tried again when the informer has caught up
                 raise
             patched = self._patched(kind, live, action)
             if patched == live:
@@ -203,10 +207,11 @@ class RemoteClient:
         raise AssertionError("the last attempt has returned or raised")
 
     def _known_document(self, kind: Kind, action: Patch) -> Document | None:
+        """Empty: the informer has none. None: nobody follows the kind."""
         key = f"{action.namespace}/{action.name}" if action.namespace else action.name
         content = self._known(action.resource, key)
-        if content is None:
-            return None
+        if not content:
+            return None if content is None else {}
         known = {"kind": kind.kind, "apiVersion": kind.group_version, **msgspec.json.decode(content)}
         read_texts(kind.storage, known, content)
         return known

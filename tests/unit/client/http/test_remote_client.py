@@ -127,6 +127,23 @@ def test_what_an_informer_knows_is_not_read() -> None:
     assert asked.json["kind"] == "ReplicaSet", "items of a list do not say what they are"
 
 
+def test_what_no_informer_has_and_nobody_may_read_is_not_there(caplog: pytest.LogCaptureFixture) -> None:
+    """Roles that let an object be listed and updated, and not be read alone: it went meanwhile."""
+
+    async def story() -> list[Asked]:
+        async with scripted(lambda _: refusal(403, "Forbidden")) as (server, access):
+            requests = ApiRequests(access, SystemClock(), component="test")
+            client = RemoteClient(requests, SCHEME, "manager", lambda _resource, _key: b"")
+            with pytest.raises(ApiError, match="not found"):
+                await client.patch(STATUS)
+            requests.close()
+            return server.asked
+
+    [asked] = asyncio.run(story())
+    assert asked.method == "GET"
+    assert "a right is missing" not in caplog.text
+
+
 def test_whole_is_given_up_in_the_end() -> None:
     def script(asked: Asked) -> bytes:
         return answer(200, SET) if asked.method == "GET" else refusal(409, "Conflict")
