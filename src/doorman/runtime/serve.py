@@ -50,6 +50,7 @@ def serve(settings: Settings, announce: Announce, initial: Sequence[Entry] = ())
 
     `initial` is what an empty store begins with: a cluster that is taken up.
     """
+    _check_temporary_files()
     _allow_many_files()
     keep_memory()
     listener = listen(settings.bind_address, settings.secure_port)
@@ -60,6 +61,14 @@ def serve(settings: Settings, announce: Announce, initial: Sequence[Entry] = ())
             _run(settings, _serve(settings, announce, Path(scratch), front, port, initial))
     finally:
         front.end()
+
+
+def _check_temporary_files() -> None:
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError as error:
+        hint = "name a directory that can be written to: TMPDIR=/path doorman up"
+        raise Unusable("there is no directory for temporary files", hint) from error
 
 
 def _run(settings: Settings, work: Coroutine[object, object, None]) -> None:

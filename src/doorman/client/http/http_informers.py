@@ -82,7 +82,7 @@ class HttpInformers:
         return list(self._informers.values())
 
     def document(self, resource: str, key: str) -> bytes | None:
-        """The newest version that is known, of kinds whose documents are kept; empty: there is none, as far as known."""
+        """The newest version that is known, of kinds whose documents are kept; empty: none is."""
         found = self._informers.get(resource)
         return found.documents.get(key, b"") if found is not None and found.documents is not None else None
 
