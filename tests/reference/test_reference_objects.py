@@ -37,8 +37,13 @@ def faults(both: Both, maker: int, path: str, body: dict[str, Any]) -> list[Any]
     if status not in (201, 409):  # some are there from the beginning
         return [(path, "cannot be made", made)]
     at = place_of(path, body)
-    note = {"metadata": {"annotations": {"example.com/changed-by": "the other"}}}
     found = differences(both, at, "made")
+    status, _ = both.ask(maker, "GET", f"{at}/scale")
+    if status == 200:
+        status, scaled = both.ask(maker, "PATCH", f"{at}/scale", {"spec": {"replicas": 2}})
+        if status != 200:
+            found.append((at, "cannot be scaled", scaled))
+    note = {"metadata": {"annotations": {"example.com/changed-by": "the other"}}}
     status, changed = both.ask(other, "PATCH", at, note)
     if status != 200:
         found.append((at, "cannot be changed", changed))

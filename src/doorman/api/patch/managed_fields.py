@@ -74,7 +74,7 @@ def entries_of(doc: Document) -> list[ManagedEntry]:
             api_version=raw.get("apiVersion", ""),
             subresource=raw.get("subresource", ""),
         )
-        found.append(ManagedEntry(manager=manager, time=raw.get("time", ""), fields=raw.get("fieldsV1") or None))
+        found.append(ManagedEntry(manager=manager, time=raw.get("time") or "", fields=raw.get("fieldsV1") or None))
     return found
 
 
@@ -188,7 +188,7 @@ class ManagedFields:
             left = without_below(entry.fields, found.removed)
             entry.fields = union(left, found.changed) if entry is own else difference(left, found.changed)
         if written.changed is not None:
-            own.time = to_time(now)
+            own.time = time_of(manager, now)
             own.fields = ordered(own.fields)
         set_entries(new, entries)
 
@@ -221,12 +221,18 @@ def _with_few_updates(entries: list[ManagedEntry]) -> list[ManagedEntry]:
     return [*rest, ManagedEntry(manager=manager, time=last.time, fields=fields)]
 
 
+def time_of(manager: Manager, now: Instant) -> str:
+    """When fields came to be a manager's. Of what is written through a scale upstream does not say."""
+    return "" if manager.subresource == "scale" else to_time(now)
+
+
 def _written(entry: ManagedEntry) -> dict[str, Any]:  # one element of managedFields
+    """An entry that does not say when has no time: an empty one no other server could read."""
     out: dict[str, Any] = {
         "manager": entry.manager.name,
         "operation": entry.manager.operation,
         "apiVersion": entry.manager.api_version,
-        "time": entry.time,
+        **({"time": entry.time} if entry.time else {}),
         "fieldsType": "FieldsV1",
         "fieldsV1": entry.fields,
     }

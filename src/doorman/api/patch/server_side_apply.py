@@ -26,7 +26,15 @@ from doorman.api.patch.field_set import (
     with_named_fields,
     without_below,
 )
-from doorman.api.patch.managed_fields import Differences, ManagedEntry, Manager, entries_of, recorded, set_entries
+from doorman.api.patch.managed_fields import (
+    Differences,
+    ManagedEntry,
+    Manager,
+    entries_of,
+    recorded,
+    set_entries,
+    time_of,
+)
 from doorman.api.patch.typed_config import to_typed
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause
@@ -91,7 +99,7 @@ class Applier:
             entry.fields = without_below(entry.fields, differences.in_version(entry.manager.api_version).removed)
         changes = differences.own
         is_same = own is not None and own.fields == wanted and changes.changed is None and changes.removed is None
-        time = own.time if is_same and own is not None else to_time(now)
+        time = own.time if is_same and own is not None else time_of(manager, now)
         merged["metadata"] = dict(merged["metadata"])
         set_entries(merged, [*others, ManagedEntry(manager=manager, time=time, fields=wanted)])
         return merged

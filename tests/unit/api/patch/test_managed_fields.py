@@ -68,6 +68,16 @@ def test_subresource_is_an_entry_of_its_own() -> None:
     assert [(entry.manager.name, entry.manager.subresource) for entry in entries] == [("me", ""), ("me", "status")]
 
 
+def test_what_is_written_through_a_scale_does_not_say_when() -> None:
+    """As upstream. Whoever writes the object afterwards leaves the entry as it is: an empty time nobody could read."""
+    scaled = changed(created(node("k")), node("k", a="b"), "autoscaler", subresource="scale")
+    entries = {entry["manager"]: entry for entry in scaled["metadata"]["managedFields"]}
+    assert ("time" in entries["autoscaler"], "time" in entries["me"]) == (False, True)
+    after = changed(scaled, {**node("k", "l", a="b")}, "other")
+    entries = {entry["manager"]: entry for entry in after["metadata"]["managedFields"]}
+    assert ("time" in entries["autoscaler"], "time" in entries["other"]) == (False, True)
+
+
 def test_entries_can_be_cleared_and_stay_cleared() -> None:
     before = created(node("k"))
     asked = node("k", "l")
