@@ -33,8 +33,8 @@ ALL_OF_THE_KIT = (
 
 
 def to_json(body: Any) -> bytes:
-    """Without white space: a patch is refused where parameters of a device have some."""
-    return json.dumps(body, separators=(",", ":")).encode()
+    """Without white space: a patch is refused where parameters of a device have some. Bytes are sent as they are."""
+    return body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
 
 
 class KubeApiserver:
@@ -86,9 +86,10 @@ class KubeApiserver:
         self.process.terminate()
         self.process.wait(60)
 
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def ask(self, method: str, path: str, body: Any = None, media_type: str = "") -> tuple[int, Any]:
         data = None if body is None else to_json(body)
-        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": TYPES.get(method, "application/json")}
+        media_type = media_type or TYPES.get(method, "application/json")
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": media_type}
         request = urllib.request.Request(self.address + path, data=data, method=method, headers=headers)
         context = ssl._create_unverified_context()
         try:
@@ -106,12 +107,12 @@ class Both:
         self.reference = reference
         self.doorman = doorman
 
-    def ask(self, number: int, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def ask(self, number: int, method: str, path: str, body: Any = None, media_type: str = "") -> tuple[int, Any]:
         """0: Doorman, 1: the reference."""
         if number:
-            return self.reference.ask(method, path, body)
+            return self.reference.ask(method, path, body, media_type)
         data = None if body is None else to_json(body)
-        headers = {"Content-Type": TYPES.get(method, "application/json")}
+        headers = {"Content-Type": media_type or TYPES.get(method, "application/json")}
         status, _, answer = fetch(self.doorman, method, path, body=data, headers=headers)
         return status, json.loads(answer)
 
