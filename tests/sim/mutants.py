@@ -218,7 +218,7 @@ MUTANTS: dict[str, Patch] = {
     "refused-by-a-write-that-was-lost": replacing(SqliteStore, "refresh", _dirty),
     "writer-takes-any-file": replacing(writer_process, "outline", lambda _real: _AnyOutline),
     "writer-looks-at-the-end-alone": replacing(writer_process, "outline", lambda _real: _End),
-    "refusal-that-waits-for-nothing": replacing(Committer, "_was_behind", lambda _real: _never_behind),
+    "refusal-that-waits-for-nothing": replacing(Committer, "_was_stale", lambda _real: _never_stale),
 }
 
 
@@ -241,7 +241,7 @@ class _End:
         return isinstance(other, database.Outline) and other.revision != self.revision
 
 
-async def _never_behind(_self: Committer, _key: str) -> bool:
+async def _never_stale(_self: Committer, _key: str) -> bool:
     return False
 
 
@@ -267,7 +267,13 @@ def main() -> int:
     parser.add_argument("--search", action="store_true")
     parser.add_argument("--first", type=int, default=1, help="the first seed of a search")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--plant", action="store_true", help="only see whether what they replace is there")
     options = parser.parse_args()
+    if options.plant:
+        for name in options.names:
+            with ExitStack() as stack:
+                (MUTANTS | ETCD_MUTANTS)[name](stack)
+        return 0
     known: dict[str, int] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     more = list(range(options.first, options.first + STEPS_MAX // SEED_STEPS))
     began, alive = time.monotonic(), []

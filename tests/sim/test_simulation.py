@@ -73,3 +73,10 @@ def test_second_run_in_a_process_is_like_the_first() -> None:
 @pytest.mark.parametrize("file", SEEDS, ids=lambda file: file.stem)
 def test_what_once_failed_holds(file: Path) -> None:
     simulated("--replay", str(file))
+
+
+def test_mutants_can_be_planted() -> None:
+    """What each is put in the place of is there; whether it is found takes minutes to tell."""
+    mutants = Path(__file__).parent / "mutants.py"
+    done = subprocess.run([sys.executable, str(mutants), "--plant"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-6000:]
