@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
+from doorman.store.etcd.etcd_client import EtcdClient, EtcdError, ProtoMessage
 from doorman.store.etcd.etcd_messages import DELETE
 from faults.fault_clients import GONE, Acknowledged, Key, Segment, Told
 from faults.fault_world import scheduled_by
@@ -167,21 +167,23 @@ async def _read(urls: Sequence[str], toleration_seconds: Sequence[int]) -> Histo
     newest = (await client.range(b"/registry", limit=1)).header.revision
     seen = 0
     while seen < newest:
-        answers = client.watch(b"/registry/", b"/registry0", seen + 1, lambda _: None)
+        batches = client.watch(b"/registry/", b"/registry0", seen + 1, lambda _: None)
         with contextlib.suppress(EtcdError):
-            async with contextlib.aclosing(answers):
-                async for answer in answers:
-                    for event in answer.events:
-                        kv = event.kv
-                        if kv.mod_revision > newest:
-                            break
-                        is_new = kv.create_revision == kv.mod_revision
-                        history.take(
-                            kv.mod_revision, kv.key.decode(), is_new, kv.value if event.type != DELETE else None
-                        )
-                    if answer.events and not answer.fragment:
-                        seen = answer.events[-1].kv.mod_revision
+            async with contextlib.aclosing(batches):
+                async for answers in batches:
+                    for answer in answers:
+                        for event in answer.events:
+                            _take(history, event, newest)
+                        if answer.events and not answer.fragment:
+                            seen = answer.events[-1].kv.mod_revision
                     if seen >= newest:
                         break
     await client.close()
     return history
+
+
+def _take(history: History, event: ProtoMessage, newest: int) -> None:
+    kv = event.kv
+    if kv.mod_revision <= newest:
+        is_new = kv.create_revision == kv.mod_revision
+        history.take(kv.mod_revision, kv.key.decode(), is_new, kv.value if event.type != DELETE else None)
