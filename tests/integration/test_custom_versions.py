@@ -68,6 +68,20 @@ async def test_webhook_converts_what_is_read_and_written(tmp_path: Path) -> None
         assert [len(one["objects"]) for one in converter.reviews[before:]] == [2], "one review for the whole list"
 
 
+async def test_last_words_of_an_object_are_in_the_version_of_the_request(tmp_path: Path) -> None:
+    """It goes with its last finalizer, through a version that is not the stored one."""
+    async with converting(tmp_path) as (api, _):
+        held = knob("v2", first="a", last="b")
+        held["metadata"]["finalizers"] = ["example.com/held"]
+        assert (await api.call("POST", path("v2"), held))[0] == 201
+        _, marked = await api.call("DELETE", path("v2", "k"))
+        assert (marked["apiVersion"], marked["spec"]) == ("example.com/v2", {"first": "a", "last": "b"})
+        status, last = await api.call("PATCH", path("v2", "k"), {"metadata": {"finalizers": None}}, headers=MERGE)
+        assert (status, last["apiVersion"], last["spec"]) == (200, "example.com/v2", {"first": "a", "last": "b"})
+        assert "$version" not in last
+        assert (await api.call("GET", path("v2", "k")))[0] == 404
+
+
 async def test_webhook_converts_for_watchers_and_appliers(tmp_path: Path) -> None:
     async with converting(tmp_path) as (api, _):
         status, made = await api.call(

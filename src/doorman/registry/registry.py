@@ -239,7 +239,7 @@ class Registry:
             except Unchanged:
                 return UpdateResult(self.cache.stored(entry))
             if is_finally_gone(kind, proposed.doc) and not caller.dry_run:
-                last = proposed.doc
+                last = await self.versions.to_write(kind, proposed.doc)
                 return Proposed(entry.key, None, entry.revision, after_commit=self._release(kind, old))
             value, is_bounded = proposed.value, proposed.is_bounded
             if kind.stored_version:
