@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
 
 import h2.config
 import h2.connection
 import h2.events
 import pytest
 
-from doorman.store.etcd.grpc_channel import GrpcChannel, GrpcError
+from doorman.store.etcd.grpc_channel import GrpcChannel, GrpcError, GrpcStream
 from support.etcd import free_ports
 
 OK = [("grpc-status", "0")]
@@ -253,3 +254,32 @@ async def test_stream_that_ends_says_why() -> None:
         with pytest.raises(GrpcError, match="etcdserver: no leader") as caught:
             await stream.read()
     assert caught.value.code == "UNAVAILABLE"
+
+
+class Paused:
+    """A connection that notes whether it is read."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def begin(self, *_: Any, **__: Any) -> None:
+        self.calls.append("begin")
+
+    def pause_reading(self) -> None:
+        self.calls.append("pause")
+
+    def resume_reading(self) -> None:
+        self.calls.append("resume")
+
+
+async def test_connection_is_read_again_after_a_rest_also_when_it_is_cut_short() -> None:
+    connection = Paused()
+    stream = GrpcStream(cast(Any, connection), {}, b"")
+    await stream.rest(0)
+    assert connection.calls == ["begin", "pause", "resume"]
+    resting = asyncio.create_task(stream.rest(60))
+    await asyncio.sleep(0)
+    assert connection.calls[3:] == ["pause"]
+    resting.cancel()
+    await asyncio.gather(resting, return_exceptions=True)
+    assert connection.calls[3:] == ["pause", "resume"]
