@@ -304,11 +304,12 @@ class Registry:
         check_deletable(target.kind, target.name)
         if options.dry_run and not caller.dry_run:
             caller = msgspec.structs.replace(caller, dry_run=True)
+        key = target.store_key
         last: Stored
 
         async def propose() -> Proposed | DeleteResult:
             nonlocal last
-            deletion = self._deletion_of(target)
+            deletion = self._deletion_of(target, key)
             kind, entry, doc = target.kind, deletion.entry, deletion.doc
             last = deletion.before
             check_preconditions(kind, target.name, doc, options.preconditions)
@@ -330,7 +331,7 @@ class Registry:
                 case Mark(marked):
                     return Proposed(entry.key, deletion.marked(kind, marked), entry.revision)
 
-        result = await self._committer.commit(target.kind, target.name, propose, caller, key=target.store_key)
+        result = await self._committer.commit(target.kind, target.name, propose, caller, key=key)
         if isinstance(result, DeleteResult):
             return result
         if result.proposed.value is None:
@@ -338,9 +339,9 @@ class Registry:
             return DeleteResult(last if event is None else last.at_revision(event.revision), is_removed=True)
         return DeleteResult(self._stored_by(result, target), is_removed=False)
 
-    def _deletion_of(self, target: WriteTarget) -> "_Deletion":
+    def _deletion_of(self, target: WriteTarget, key: str) -> "_Deletion":
         kind = target.kind
-        entry = self._store.peek(target.store_key)
+        entry = self._store.peek(key)
         if entry is None:
             raise not_found(kind.named, target.name)
         before = self.cache.stored(entry)

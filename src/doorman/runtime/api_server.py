@@ -35,6 +35,7 @@ from doorman.runtime.access.credentials import Credentials
 from doorman.runtime.defaults.default_objects import api_service, bootstrap, until_answered
 from doorman.runtime.defaults.default_roles import ensure_roles
 from doorman.runtime.defaults.role_table import node_rules
+from doorman.runtime.in_process.component_requests import ComponentRequests
 from doorman.runtime.in_process.loopback_client import LoopbackClient
 from doorman.runtime.presence.advertised_address import advertised_address
 from doorman.runtime.presence.endpoint_reconciler import MASTER_LEASES, EndpointReconciler
@@ -128,8 +129,8 @@ class ApiServer:
     def client_as(self, name: str, manager: str, *groups: str) -> LoopbackClient:
         """A client in process that acts as a user."""
         user = User(name=name, groups=(*groups, *account_groups(name), AUTHENTICATED))
-        counts, clock = self.request_metrics, self._clock
-        return LoopbackClient(self.registry, self._pods, self.authorizer, self._guard, counts, clock, user, manager)
+        requests = ComponentRequests(user, self.authorizer, self._rbac, self.request_metrics, self._clock)
+        return LoopbackClient(self.registry, self._pods, requests, self._guard, self._clock, user, manager)
 
     def system_client(self) -> LoopbackClient:
         """As the API server itself."""

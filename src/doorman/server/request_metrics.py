@@ -35,7 +35,7 @@ KNOWN_MAX: Final = 4096
 Key = tuple[str, str, str, str, str, str, str]
 
 
-class _Series:
+class RequestSeries:
     """Requests of one key that were answered with one code."""
 
     __slots__ = ("buckets", "code", "count", "is_timed", "key", "seconds")
@@ -48,12 +48,18 @@ class _Series:
         self.buckets = [0] * (len(BUCKETS) + 1)
         self.seconds = 0.0
 
+    def observe(self, seconds: float, times: int = 1) -> None:
+        self.count += times
+        if self.is_timed:
+            self.buckets[bisect_left(BUCKETS, seconds)] += times
+            self.seconds += seconds * times
+
 
 class RequestMetrics:
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
-        self._series: dict[tuple[Key, int, bool], _Series] = {}
-        self._known: dict[tuple[object, ...], _Series] = {}
+        self._series: dict[tuple[Key, int, bool], RequestSeries] = {}
+        self._known: dict[tuple[object, ...], RequestSeries] = {}
         """The same by what a request is, for as long as no kind comes or goes: every request asks."""
         self._edition = -1
 
@@ -68,6 +74,10 @@ class RequestMetrics:
         times: int = 1,
     ) -> None:
         """Requests were answered. Watches are counted when they begin; how long they last says nothing."""
+        self.series(info, code, is_dry=is_dry, is_apply=is_apply).observe(seconds, times)
+
+    def series(self, info: RequestInfo, code: int, *, is_dry: bool = False, is_apply: bool = False) -> RequestSeries:
+        """Where requests are counted that ask the same and get the same answer."""
         if self._edition != self._kinds.edition:
             self._edition = self._kinds.edition
             self._known.clear()
@@ -80,16 +90,13 @@ class RequestMetrics:
             series = self._find(info, code, is_dry=is_dry, is_apply=is_apply)
             if len(self._known) < KNOWN_MAX:
                 self._known[known] = series
-        series.count += times
-        if series.is_timed:
-            series.buckets[bisect_left(BUCKETS, seconds)] += times
-            series.seconds += seconds * times
+        return series
 
-    def _find(self, info: RequestInfo, code: int, *, is_dry: bool, is_apply: bool) -> _Series:
+    def _find(self, info: RequestInfo, code: int, *, is_dry: bool, is_apply: bool) -> RequestSeries:
         key, is_timed = self._key(info, is_dry=is_dry, is_apply=is_apply), info.verb != "watch"
         found = self._series.get((key, code, is_timed))
         if found is None:
-            found = self._series[key, code, is_timed] = _Series(key, code, is_timed=is_timed)
+            found = self._series[key, code, is_timed] = RequestSeries(key, code, is_timed=is_timed)
         return found
 
     def collect(self) -> Iterable[Metric]:
@@ -129,15 +136,15 @@ class RequestMetrics:
         family.samples = _samples(family.name, self._timed())  # type: ignore[assignment]  # made as they are written
         return family
 
-    def _timed(self) -> dict[Key, list[_Series]]:
-        out: dict[Key, list[_Series]] = {}
+    def _timed(self) -> dict[Key, list[RequestSeries]]:
+        out: dict[Key, list[RequestSeries]] = {}
         for series in self._series.values():
             if series.is_timed:
                 out.setdefault(series.key, []).append(series)
         return out
 
 
-def _samples(name: str, timed: dict[Key, list[_Series]]) -> Iterator[Sample]:
+def _samples(name: str, timed: dict[Key, list[RequestSeries]]) -> Iterator[Sample]:
     for key, several in timed.items():
         labels = {**dict(zip(_LABELS, key, strict=True)), "component": "apiserver"}
         counts = accumulate(map(sum, zip(*(series.buckets for series in several), strict=True)))

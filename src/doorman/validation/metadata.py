@@ -84,11 +84,12 @@ def _fixed_member_errors(after: Mapping[str, Any], before: Mapping[str, Any]) ->
     errors: list[FieldError] = []
     if before.get("deletionTimestamp"):
         errors.extend(_new_finalizer_errors(after.get("finalizers") or (), before.get("finalizers") or ()))
-    errors += [
-        invalid(f"metadata.{field}", after.get(field), IMMUTABLE)
-        for field in _FIXED_FIELDS
-        if after.get(field) != before.get(field)
-    ]
+    if list(map(after.get, _FIXED_FIELDS)) != list(map(before.get, _FIXED_FIELDS)):
+        errors += [
+            invalid(f"metadata.{field}", after.get(field), IMMUTABLE)
+            for field in _FIXED_FIELDS
+            if after.get(field) != before.get(field)
+        ]
     return errors
 
 

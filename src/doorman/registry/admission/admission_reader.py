@@ -33,7 +33,7 @@ class AdmissionReader:
         """Another one whenever `get` would give something else."""
         self._documents: dict[str, tuple[int, Document]] = {}
         self._usage_totals = UsageTotals(reader)
-        self._lists: dict[tuple[str, str], tuple[int, list[Document]]] = {}
+        self._lists: dict[tuple[str, str], tuple[Collection, int, list[Document]]] = {}
         self._converted: dict[tuple[int, str, str], Document] = {}
         """What webhooks made of custom objects."""
 
@@ -72,16 +72,16 @@ class AdmissionReader:
         return self._reader.collection(self._reader.kinds.named(resource))
 
     def list(self, resource: str, namespace: str = "") -> Iterable[Mapping[str, Any]]:  # documents
+        known = self._lists.get((resource, namespace))
+        if known is not None and known[0].last_change == known[1]:
+            return known[2]
         kind = self._reader.kinds.named(resource)
         collection = self._reader.collection(kind)
-        known = self._lists.get((resource, namespace))
-        if known is not None and known[0] == collection.last_change:
-            return known[1]
         selection = Selection(storage=kind.storage, namespace=namespace)
         docs = [stored.document() for stored in collection.select(selection)]
         if len(self._lists) >= LOOKED_UP_MAX:
             self._lists.clear()
-        self._lists[resource, namespace] = (collection.last_change, docs)
+        self._lists[resource, namespace] = (collection, collection.last_change, docs)
         return docs
 
     def total(self, resource: str, namespace: str, name: str, weigh: Weigh) -> Amounts:

@@ -204,13 +204,17 @@ def _entries_of(metadata: Document) -> list[bytes]:
 
 def _tail_of(doc: Document) -> bytes:
     """What follows metadata."""
-    tail = {name: value for name, value in doc.items() if name not in ("metadata", "kind", "apiVersion")}
+    tail = dict(doc)
+    for name in ("metadata", "kind", "apiVersion"):
+        tail.pop(name, None)
     return b"," + _encode(tail)[1:]
 
 
 def _shape_of(doc: Document) -> Hashable:
     """The names of all members, and of theirs. Lists are not looked into: an event has none."""
-    return tuple([(name, _shape_of(value)) if isinstance(value, dict) else name for name, value in doc.items()])
+    if dict not in map(type, doc.values()):
+        return tuple(doc)
+    return tuple([(name, _shape_of(value)) if type(value) is dict else name for name, value in doc.items()])
 
 
 def _claim_key(kind: Kind, namespace: str, doc: Document, user: User, manager: str) -> Hashable | None:

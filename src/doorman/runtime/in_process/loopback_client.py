@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Self, TypeVar
 
@@ -27,17 +26,13 @@ from doorman.registry.patch_transforms import ApplyPlan, PatchBody, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
 from doorman.registry.write_target import WriteTarget
-from doorman.server.auth.authorization import Authorizer, refusal
+from doorman.runtime.in_process.component_requests import ComponentRequests, GrantedRequest, request_info
 from doorman.server.auth.escalation import EscalationGuard
-from doorman.server.request import RequestInfo
-from doorman.server.request_metrics import RequestMetrics
 
 T = TypeVar("T")
 
 LED_SECONDS_MAX: Final = 5.0
 """How much longer a lease lasts than its holder may begin to write under it."""
-
-_log: Final = logging.getLogger("doorman.runtime")
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
@@ -50,18 +45,16 @@ class LoopbackClient:
         self,
         registry: Registry,
         pods: PodOperations,
-        authorizer: Authorizer,
+        requests: ComponentRequests,
         guard: EscalationGuard,
-        requests: RequestMetrics,
         clock: Clock,
         user: User,
         manager: str,
     ) -> None:
         self._registry = registry
         self._pods = pods
-        self._authorizer = authorizer
-        self._guard = guard
         self._requests = requests
+        self._guard = guard
         self._clock = clock
         self._caller = Caller(user=user, manager=manager)
         self._may_act: Callable[[], bool] | None = None
@@ -72,16 +65,8 @@ class LoopbackClient:
         other._may_act = may_act
         return other
 
-    async def _counted(self, info: RequestInfo, code: int, work: Awaitable[T]) -> T:
-        """What components ask is counted as all requests are, whoever makes them."""
-        began = self._clock.now()
-        try:
-            result = await (work if self._may_act is None else self._while_it_leads(work))
-        except ApiError as error:
-            self._requests.observe(info, error.code, self._clock.now() - began)
-            raise
-        self._requests.observe(info, code, self._clock.now() - began)
-        return result
+    async def _request(self, granted: GrantedRequest, work: Awaitable[T]) -> T:
+        return await self._requests.counted(granted, work if self._may_act is None else self._while_it_leads(work))
 
     async def _while_it_leads(self, work: Awaitable[T]) -> T:
         """For as long only as nobody else can have taken the lease: what is written later, by a store that did not
@@ -100,13 +85,12 @@ class LoopbackClient:
     def count_renewals(self, times: int, seconds: float) -> None:
         """Leases that were renewed together are requests of their nodes, each."""
         kind = self._registry.kinds.named(LEASES)
-        info = self._info("update", kind, NODE_LEASE_NAMESPACE, "-", "")
-        self._requests.observe(info, 200, seconds, times=times)
+        self._requests.count(request_info("update", kind, NODE_LEASE_NAMESPACE, "-", ""), seconds, times)
 
     async def create(self, action: Create) -> Stored:
         kind = self._registry.kinds.named(action.resource)
-        info = self._authorize("create", kind, action.namespace)
-        return await self._counted(info, 201, self._create(kind, action))
+        granted = self._authorize("create", kind, action.namespace)
+        return await self._request(granted, self._create(kind, action))
 
     async def _create(self, kind: Kind, action: Create) -> Stored:
         if action.is_given_away:
@@ -127,8 +111,8 @@ class LoopbackClient:
 
     async def update(self, action: Update) -> Stored:
         kind = self._registry.kinds.named(action.resource)
-        info = self._authorize("update", kind, action.namespace, action.name, action.subresource)
-        return await self._counted(info, 200, self._update(kind, action))
+        granted = self._authorize("update", kind, action.namespace, action.name, action.subresource)
+        return await self._request(granted, self._update(kind, action))
 
     async def _update(self, kind: Kind, action: Update) -> Stored:
         doc = clean_object(self._registry.schema, kind, action.body, Body(action.body), "Ignore", [])
@@ -139,8 +123,8 @@ class LoopbackClient:
 
     async def patch(self, action: Patch) -> Stored:
         kind = self._registry.kinds.named(action.resource)
-        info = self._authorize("patch", kind, action.namespace, action.name, action.subresource)
-        return await self._counted(info, 200, self._patch(kind, action))
+        granted = self._authorize("patch", kind, action.namespace, action.name, action.subresource)
+        return await self._request(granted, self._patch(kind, action))
 
     async def _patch(self, kind: Kind, action: Patch) -> Stored:
         if action.subresource == "scale":
@@ -176,7 +160,7 @@ class LoopbackClient:
     async def apply(self, kind: Kind, namespace: str, doc: Document, now: Instant) -> Stored:
         """Server-side apply that takes fields over from other managers; what is not there is created."""
         name = doc["metadata"]["name"]
-        info = self._authorize("patch", kind, namespace, name)
+        granted = self._authorize("patch", kind, namespace, name)
         patch = PatchBody(type=str(PatchType.APPLY), body=Body(doc))
         plan = self._apply_plan(kind, patch, self._caller.manager, name, validation="Strict")
 
@@ -190,7 +174,7 @@ class LoopbackClient:
         caller = msgspec.structs.replace(self._caller, is_apply=True)
         transform = self._guard.on(kind, namespace, merged, caller.user)
         work = self._registry.update(WriteTarget(kind, namespace, name), transform, caller, create=created)
-        return (await self._counted(info, 200, work)).stored
+        return (await self._request(granted, work)).stored
 
     def _apply_plan(
         self,
@@ -216,13 +200,13 @@ class LoopbackClient:
 
     async def evict(self, namespace: str, name: str) -> None:
         """As `kubectl drain` asks for it: a budget may refuse with 429."""
-        info = self._authorize("create", self._registry.kinds.named("pods"), namespace, name, "eviction")
+        granted = self._authorize("create", self._registry.kinds.named("pods"), namespace, name, "eviction")
         eviction: Document = {"metadata": {"name": name, "namespace": namespace}}
-        await self._counted(info, 201, self._pods.evict(namespace, name, eviction, self._caller))
+        await self._request(granted, self._pods.evict(namespace, name, eviction, self._caller))
 
     async def delete(self, action: Delete) -> None:
         kind = self._registry.kinds.named(action.resource)
-        info = self._authorize("delete", kind, action.namespace, action.name)
+        granted = self._authorize("delete", kind, action.namespace, action.name)
         preconditions = Preconditions(uid=action.uid or None, resource_version=action.resource_version or None)
         options = DeleteOptions(
             grace_period_seconds=action.grace_seconds,
@@ -231,45 +215,23 @@ class LoopbackClient:
         )
         target = WriteTarget(kind, action.namespace, action.name)
         work = self._registry.delete(target, options, self._caller, is_marked_first=False)
-        await self._counted(info, 200, work)
+        await self._request(granted, work)
 
     async def bind(self, action: Bind) -> None:
-        info = self._authorize("create", self._registry.kinds.named("pods"), action.namespace, action.name, "binding")
+        granted = self._authorize(
+            "create", self._registry.kinds.named("pods"), action.namespace, action.name, "binding"
+        )
         binding: dict[str, Any] = {
             "metadata": {"name": action.name, "namespace": action.namespace, "uid": action.uid},
             "target": {"kind": "Node", "name": action.node},
         }
         work = self._pods.bind(action.namespace, action.name, binding, self._caller)
-        await self._counted(info, 201, work)
+        await self._request(granted, work)
 
-    def _authorize(self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> RequestInfo:
+    def _authorize(
+        self, verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = ""
+    ) -> GrantedRequest:
         """What is asked, if it may be."""
         if self._may_act is not None and not self._may_act():
             raise ApiError(500, "", "leader election lost")
-        user = self._caller.user
-        info = self._info(verb, kind, namespace, name, subresource)
-        decision = self._authorizer.decide(user, info)
-        if not decision.is_allowed and verb == "patch":
-            # Our components send patches where upstream's send whole objects; the roles are upstream's.
-            decision = self._authorizer.decide(user, msgspec.structs.replace(info, verb="update"))
-        if not decision.is_allowed:
-            error = refusal(user, info, decision.reason)
-            # Somebody has changed the default roles, or a controller does what its role does not foresee.
-            _log.warning("a component may not do what it must: %s", error.message)
-            self._requests.observe(info, error.code, 0.0)
-            raise error
-        return info
-
-    @staticmethod
-    def _info(verb: str, kind: Kind, namespace: str, name: str, subresource: str) -> RequestInfo:
-        return RequestInfo(
-            is_resource=True,
-            verb=verb,
-            path="",
-            group=kind.group,
-            version=kind.version,
-            namespace=namespace,
-            resource=kind.resource,
-            subresource=subresource,
-            name=name,
-        )
+        return self._requests.authorize(verb, kind, namespace, name, subresource)

@@ -82,6 +82,8 @@ class RbacAuthorizer:
         self._by_subject: Mapping[str, Sequence[Grant]] | None = None
         self._rights: dict[tuple[str, tuple[str, ...]], _Rights] = {}
         self._remembered = 0
+        self.edition = 0
+        """Another number whenever a role or a binding has changed."""
         self._streams: dict[str, Stream] = {}
         for storage in (ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
             self._follow(storage)
@@ -179,6 +181,7 @@ class RbacAuthorizer:
             if stream.is_closed:
                 self._follow(storage)
             stream.take()
+        self.edition += 1
         self._by_subject = None
         self._rights.clear()
         self._remembered = 0
