@@ -26,12 +26,12 @@ from doorman.attached.serving_port import (
     ConfigurationPage,
     Health,
     MetricsPage,
-    MetricsSource,
     ServingPort,
 )
 from doorman.base.clock import Clock, SystemClock
 from doorman.base.errors import ApiError
 from doorman.base.generated_names import NameGenerator
+from doorman.base.histograms import MetricsSource
 from doorman.base.loop_faults import tell_in_one_line
 from doorman.base.reader_faults import ReaderFaults
 from doorman.client.actions import ObjectReference, RecordEvent
@@ -96,7 +96,8 @@ class ComponentParts:
 
 
 Make = Callable[[ComponentParts], Component]
-Announce = Callable[[str], None]
+WriteLine = Callable[[str], None]
+"""Shows a line to whoever started the component."""
 
 
 class PortTaken(Exception):
@@ -104,7 +105,7 @@ class PortTaken(Exception):
 
 
 async def run_component(
-    settings: ComponentSettings, clients: Callable[[ApiRequests], RemoteClient], make: Make, announce: Announce
+    settings: ComponentSettings, clients: Callable[[ApiRequests], RemoteClient], make: Make, announce: WriteLine
 ) -> int:
     """Run until SIGTERM or SIGINT; the exit code. `clients` makes the client of who holds the lease."""
     loop = asyncio.get_running_loop()
@@ -139,7 +140,7 @@ async def run_component(
         around.requests.close()
 
 
-async def check_access(settings: ComponentSettings, make: Make, say: Announce) -> int:
+async def check_access(settings: ComponentSettings, make: Make, say: WriteLine) -> int:
     """Tell which rights are missing; the exit code. Nothing is started."""
     around = ComponentParts(settings)
     is_missing = False
@@ -164,7 +165,7 @@ async def _work(
     around: ComponentParts,
     component: Component,
     elector: LeaderElector | None,
-    announce: Announce,
+    announce: WriteLine,
 ) -> None:
     """Return when the lease is lost."""
     component.informers.start()

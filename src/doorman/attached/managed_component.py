@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from doorman.api.scheme import builtin_scheme
 from doorman.attached.component_process import ComponentParts
-from doorman.attached.serving_port import Check, MetricsSource
+from doorman.attached.serving_port import Check
+from doorman.base.histograms import MetricsSource
 from doorman.client.http.http_informers import HttpInformers
 from doorman.client.http.unseen_writes import RemoteExecutor
 from doorman.client.recorder import REMOTE_QUEUE_EVENTS_MAX

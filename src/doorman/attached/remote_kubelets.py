@@ -21,7 +21,7 @@ EVENTS_REMEMBERED_MAX: Final = 10_000
 
 _log: Final = logging.getLogger("doorman.nodes")
 
-ClientOf = Callable[[str], RemoteClient]
+RemoteClientOf = Callable[[str], RemoteClient]
 """The client that acts as a node."""
 
 
@@ -30,12 +30,12 @@ def node_headers(node: str) -> dict[str, str]:
     return {"Impersonate-User": f"{NODE_USER_PREFIX}{node}", "Impersonate-Group": NODES_GROUP}
 
 
-def impersonating(base: RemoteClient, requests: ApiRequests) -> ClientOf:
+def impersonating(base: RemoteClient, requests: ApiRequests) -> RemoteClientOf:
     return lambda node: base.with_requests(requests.variant(headers=node_headers(node)))
 
 
 class RemoteKubelets:
-    def __init__(self, client_of: ClientOf, informers: HttpInformers) -> None:
+    def __init__(self, client_of: RemoteClientOf, informers: HttpInformers) -> None:
         self._client_of = client_of
         self._informers = informers
         self._events: OrderedDict[str, str] = OrderedDict()

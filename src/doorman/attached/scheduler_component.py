@@ -19,8 +19,9 @@ from doorman.attached.access.access_check import (
 )
 from doorman.attached.component_process import ComponentParts
 from doorman.attached.component_settings import ElectionSettings
-from doorman.attached.serving_port import Check, Configuration, MetricsSource
+from doorman.attached.serving_port import Check, Configuration
 from doorman.base.gates import FeatureGates
+from doorman.base.histograms import MetricsSource
 from doorman.base.json_types import Document
 from doorman.client.http.api_requests import ApiRequests
 from doorman.client.http.http_informers import HttpInformers

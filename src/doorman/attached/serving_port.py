@@ -14,6 +14,7 @@ from prometheus_client.exposition import generate_latest
 
 from doorman.api.well_known import JSON
 from doorman.attached.access.delegated_access import Asker, DelegatedAccess
+from doorman.base.histograms import MetricsSource
 from doorman.base.reader_faults import ReaderFaults
 
 HEAD_BYTES_MAX: Final = 1 << 15
@@ -26,7 +27,6 @@ _WORDS: Final = {200: "OK", 401: "Unauthorized", 403: "Forbidden", 404: "Not Fou
 disable_created_metrics()  # type: ignore[no-untyped-call]  # it says nothing of types
 
 Check = Callable[[], bool]
-MetricsSource = Callable[[], Iterable[Metric]]
 Configuration = Mapping[str, Any]
 """By group of the configuration's kind, as JSON."""
 Page = tuple[int, str, bytes]

@@ -1,8 +1,18 @@
-"""A histogram that costs little to feed: for measures that are taken thousands of times a second."""
+"""A histogram that costs little to feed: for measures that are taken thousands of times a second.
+
+And what those who show histograms and other metrics read them from.
+"""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:  # what measures need not load what shows
+    from prometheus_client.core import Metric
+
+MetricsSource: TypeAlias = "Callable[[], Iterable[Metric]]"
+"""Metrics as they are now."""
 
 
 class Histogram:

@@ -58,7 +58,7 @@ class Keep(msgspec.Struct, frozen=True):
     """It is already on its way; nothing changes."""
 
 
-Outcome = Remove | Mark | Keep
+DeletionDecision = Remove | Mark | Keep
 
 
 _SYSTEM_CLASSES: Final = frozenset({"system-node-critical", "system-cluster-critical"})
@@ -102,7 +102,9 @@ def _precondition_failed(kind: Kind, name: str, label: str, expected: str, found
     return conflict(GroupResource(kind.group, kind.kind), name, text)
 
 
-def decide_delete(kind: Kind, doc: Document, options: DeleteOptions, now: Instant, *, is_shown: bool = True) -> Outcome:
+def decide_delete(
+    kind: Kind, doc: Document, options: DeleteOptions, now: Instant, *, is_shown: bool = True
+) -> DeletionDecision:
     """`is_shown`: somebody wants to see what a pod is like that goes at once."""
     finalizers = _finalizers_after(kind, doc, options)
     grace = pod_grace_seconds(doc, options) if kind.storage == "pods" else 0
@@ -135,7 +137,7 @@ def pod_grace_seconds(doc: Document, options: DeleteOptions) -> int:
 
 def _delete_again(
     doc: Document, options: DeleteOptions, finalizers: list[str], now: Instant, *, is_shown: bool
-) -> Outcome:
+) -> DeletionDecision:
     """A pod that is already terminating: only a shorter grace changes anything."""
     metadata = doc["metadata"]
     current = int(metadata.get("deletionGracePeriodSeconds", 0))
@@ -158,7 +160,7 @@ def _delete_again(
     return Remove(changed) if is_removed else Mark(changed)
 
 
-def _delete_namespace(doc: Document, finalizers: list[str], now: Instant) -> Outcome:
+def _delete_namespace(doc: Document, finalizers: list[str], now: Instant) -> DeletionDecision:
     if "deletionTimestamp" in doc["metadata"]:
         if not finalizers and not doc.get("spec", {}).get("finalizers"):
             return Remove()

@@ -19,6 +19,7 @@ from doorman.api.views.view_types import VIEWS
 from doorman.api.well_known import API_SERVER_USER, LEASES, NODE_USER_PREFIX, NODES_GROUP, SERVICES
 from doorman.base.clock import Clock
 from doorman.base.generated_names import NameGenerator
+from doorman.base.histograms import MetricsSource
 from doorman.base.json_types import Document
 from doorman.base.reader_faults import ReaderFaults
 from doorman.client.webhooks.webhook_client import WebhookCaller
@@ -60,7 +61,7 @@ from doorman.server.auth_services import AuthServices
 from doorman.server.flowcontrol.flow_control import FlowControl
 from doorman.server.handlers import Compute
 from doorman.server.health_checks import HealthCheck, HealthChecks
-from doorman.server.metrics import Metrics, MetricsSource, flow_source, reader_source, storage_source
+from doorman.server.metrics import Metrics, flow_source, reader_source, storage_source
 from doorman.server.pipeline import Pipeline, PlainHandler
 from doorman.server.request_metrics import RequestMetrics
 from doorman.server.subresources.certificate_requests import CertificateRequests

@@ -4,7 +4,7 @@ Requests are counted as they come (`request_metrics.py`); everything else is ask
 kinds are asked for in many ways there are tens of thousands of lines: they are written some at a time.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -14,6 +14,7 @@ from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
 from doorman.api.kinds import Kinds
+from doorman.base.histograms import MetricsSource
 from doorman.base.reader_faults import ReaderFaults
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.server.flowcontrol.flow_control import FlowControl
@@ -26,8 +27,6 @@ _QUOTE: Final = r"\""
 
 # Series of when others began: upstream has none.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # it says nothing of types
-
-MetricsSource = Callable[[], Iterable[Metric]]
 
 
 class Metrics:

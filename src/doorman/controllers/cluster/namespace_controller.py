@@ -28,7 +28,7 @@ WORKERS: Final = 16
 LOOK_AGAIN_SECONDS_MIN: Final = 0.1
 LOOK_AGAIN_SECONDS_MAX: Final = 5.0
 
-Contents = Mapping[str, Sequence[Object]]
+NamespaceContents = Mapping[str, Sequence[Object]]
 """By group resource: what is left in one namespace."""
 
 
@@ -50,7 +50,7 @@ def namespace_keys(change: ObjectChange) -> Iterable[str]:
 SOURCES: Final = (Source("namespaces", namespace_keys),)
 
 
-def decide_conditions(contents: Contents, before: Namespace, now: Instant) -> list[dict[str, Any]]:
+def decide_conditions(contents: NamespaceContents, before: Namespace, now: Instant) -> list[dict[str, Any]]:
     """The conditions that say what is left, as far as they changed."""
     holds_up = decide_what_holds_up(contents)
     left = {resource: len(objects) for resource, objects in holds_up.items() if objects}
@@ -100,7 +100,7 @@ def decide_conditions(contents: Contents, before: Namespace, now: Instant) -> li
     return changed
 
 
-def decide_what_holds_up(contents: Contents) -> Contents:
+def decide_what_holds_up(contents: NamespaceContents) -> NamespaceContents:
     """Pods as long as there are any, for nothing else is touched before; then what does not go at once."""
     if contents.get("pods"):
         return {"pods": contents["pods"]}
@@ -122,7 +122,7 @@ def decide_finalize(namespace: Namespace) -> Action:
     return Update(resource="namespaces", name=namespace.metadata.name, subresource="finalize", body=body)
 
 
-def decide_next(contents: Contents) -> Iterable[tuple[str, Object]]:
+def decide_next(contents: NamespaceContents) -> Iterable[tuple[str, Object]]:
     """What must be deleted now: pods as long as there are any, then everything else."""
     pods = contents.get("pods")
     if pods:

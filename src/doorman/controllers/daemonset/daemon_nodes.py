@@ -36,8 +36,9 @@ from doorman.api.views.apps import DaemonSet, Template, template_spec
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import PodSpec
 from doorman.api.well_known import TEMPLATE_GENERATION_ANNOTATION
+from doorman.base.json_types import Document
 from doorman.controllers.pods.controller_revisions import HASH_LABEL
-from doorman.controllers.pods.pod_control import Body, pod_body
+from doorman.controllers.pods.pod_control import pod_body
 from doorman.controllers.pods.pod_state import toleration_body
 from doorman.semantics.pods.node_selectors import selects_node
 from doorman.semantics.taints.condition_taints import LEGACY_CONDITION
@@ -104,7 +105,7 @@ def daemon_pod(
     *,
     owner: Mapping[str, Any],  # an owner reference as JSON
     reports_out_of_disk: bool = False,
-) -> Body:
+) -> Document:
     """Rules 1, 5 and 6."""
     template = daemon_set.spec.template
     labels = {HASH_LABEL: hash_}
@@ -120,9 +121,9 @@ def reports_out_of_disk(node: Node) -> bool:
     return node.status.condition(LEGACY_CONDITION) is not None
 
 
-def _pinned(template: Template, node_name: str) -> Body:
-    affinity: Body = dict((template.get("spec") or {}).get("affinity") or {})
-    node_affinity: Body = dict(affinity.get("nodeAffinity") or {})
+def _pinned(template: Template, node_name: str) -> Document:
+    affinity: Document = dict((template.get("spec") or {}).get("affinity") or {})
+    node_affinity: Document = dict(affinity.get("nodeAffinity") or {})
     field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
     node_affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     affinity["nodeAffinity"] = node_affinity

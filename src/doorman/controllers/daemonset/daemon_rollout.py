@@ -39,7 +39,7 @@ FAILED_PAUSE_SECONDS_MAX: Final = 900.0
 PodsByNode = Mapping[str, Sequence[Pod]]
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True):
+class TemplateIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """How pods of the present template are told from older ones."""
 
     hash: str
@@ -96,8 +96,9 @@ class FailedPods:
             del self._entries[key]
 
 
-def template_of(daemon_set: DaemonSet, hash_: str) -> Template:
-    return Template(hash=hash_, generation=daemon_set.metadata.annotations.get(TEMPLATE_GENERATION_ANNOTATION, ""))
+def template_of(daemon_set: DaemonSet, hash_: str) -> TemplateIdentity:
+    generation = daemon_set.metadata.annotations.get(TEMPLATE_GENERATION_ANNOTATION, "")
+    return TemplateIdentity(hash=hash_, generation=generation)
 
 
 def group_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
@@ -128,7 +129,7 @@ def decide_keeping(
     grouped: PodsByNode,
     coming: frozenset[str],
     placements: Placements,
-    template: Template,
+    template: TemplateIdentity,
     failed: FailedPods,
     now: Instant,
 ) -> DaemonPodPlan:
@@ -166,7 +167,7 @@ def decide_replacing(
     grouped: PodsByNode,
     coming: frozenset[str],
     placements: Placements,
-    template: Template,
+    template: TemplateIdentity,
     now: Instant,
 ) -> DaemonPodPlan:
     """Rules 4 to 6."""
@@ -183,7 +184,7 @@ def decide_status(
     nodes: Sequence[Node],
     grouped: PodsByNode,
     placements: Placements,
-    template: Template,
+    template: TemplateIdentity,
     now: Instant,
 ) -> DaemonSetStatus:
     desired = current = misscheduled = ready = available = updated = 0
@@ -238,7 +239,7 @@ def _running(
 
 
 def _surplus_with_surge(
-    daemon_set: DaemonSet, running: Sequence[Pod], template: Template, now: Instant
+    daemon_set: DaemonSet, running: Sequence[Pod], template: TemplateIdentity, now: Instant
 ) -> Iterable[Pod]:
     new = [pod for pod in running if template.is_new(pod)]
     old = [pod for pod in running if not template.is_new(pod)]
@@ -253,7 +254,7 @@ def _replace_in_place(
     names: Iterable[str],
     grouped: PodsByNode,
     coming: frozenset[str],
-    template: Template,
+    template: TemplateIdentity,
     unavailable_max: int,
     now: Instant,
 ) -> DaemonPodPlan:
@@ -284,7 +285,7 @@ def _replace_with_surge(
     desired: frozenset[str],
     grouped: PodsByNode,
     coming: frozenset[str],
-    template: Template,
+    template: TemplateIdentity,
     surge_max: int,
     now: Instant,
 ) -> DaemonPodPlan:
@@ -318,7 +319,7 @@ def _replace_with_surge(
     return plan
 
 
-def _pair(pods: Iterable[Pod], template: Template) -> tuple[Pod | None, Pod | None] | None:
+def _pair(pods: Iterable[Pod], template: TemplateIdentity) -> tuple[Pod | None, Pod | None] | None:
     """The one new and the one old pod of a node; None when there are more."""
     new: Pod | None = None
     old: Pod | None = None

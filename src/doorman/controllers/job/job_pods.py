@@ -22,8 +22,9 @@ import msgspec
 from doorman.api.views.batch import Job, OnExitCodes, PodFailureRule
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.client.actions import Patch
-from doorman.controllers.pods.pod_control import Body, pod_body
+from doorman.controllers.pods.pod_control import pod_body
 from doorman.controllers.pods.pod_state import is_active
 
 TRACKING: Final = "batch.kubernetes.io/job-tracking"
@@ -171,7 +172,7 @@ def job_pod(
     *,
     owner: Mapping[str, Any],  # an owner reference as JSON
     annotations: Mapping[str, str] | None = None,
-) -> Body:
+) -> Document:
     meta = job.metadata
     labels = {
         "batch.kubernetes.io/controller-uid": meta.uid,
@@ -198,7 +199,7 @@ def job_pod(
     )
 
 
-def _with_index(container: Mapping[str, Any]) -> Body:
+def _with_index(container: Mapping[str, Any]) -> Document:
     name = "JOB_COMPLETION_INDEX"
     env: Sequence[Mapping[str, Any]] = container.get("env") or []
     if any(one.get("name") == name for one in env):

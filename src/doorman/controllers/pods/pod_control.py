@@ -19,6 +19,7 @@ from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, Create, Delete, ObjectReference, RecordEvent
 from doorman.client.controller_contract import DONE, NO_RETRY, Result
 from doorman.client.informer_cache import ListerOf
@@ -33,8 +34,6 @@ KEYS: Final = ("create", "delete", "late")
 """`late/<key of an owner>`: those of its pods that were asked for should be there by now."""
 ASKED_FOR: Final = "asked for"
 """In place of the time of a deletion that was asked for and is not seen yet."""
-
-Body = dict[str, Any]  # a pod as JSON
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +55,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     owner: Owner
     at: Instant
     uid: str = ""
-    body: Body | None = None
+    body: Document | None = None
     looks: int = 0
     """How often its key has come up: first it is made, later it is looked for."""
 
@@ -96,7 +95,7 @@ class PodControl:
         self._failures: dict[str, list[PodControlFailure]] = {}
         self._counters: dict[str, int] = {}
 
-    def creating(self, owner_key: str, now: Instant) -> list[Body]:
+    def creating(self, owner_key: str, now: Instant) -> list[Document]:
         """Bodies of pods asked for and not yet seen."""
         self._settle(owner_key, now)
         keys = sorted(self._by_owner.get(owner_key, ()))
@@ -127,7 +126,7 @@ class PodControl:
         pace = self._paces.get(owner_key)
         return pace.paused_until if pace is not None else 0.0
 
-    def create(self, owner: Owner, bodies: list[Body], now: Instant) -> list[tuple[str, Instant]]:
+    def create(self, owner: Owner, bodies: list[Document], now: Instant) -> list[tuple[str, Instant]]:
         """Ask for the next batch of these pods; gives the keys to wake. What is left over is for a later reconcile."""
         if not bodies:
             pace = self._paces.get(owner.key)
@@ -241,7 +240,7 @@ class PodControl:
     def failure_events(self, owner: Owner, failures: list[PodControlFailure]) -> list[Action]:
         return [self._event(owner, failure.reason, failure.message, kind="Warning") for failure in failures]
 
-    def _ask(self, owner: Owner, body: Body, now: Instant) -> str:
+    def _ask(self, owner: Owner, body: Document, now: Instant) -> str:
         meta = body["metadata"]
         name = meta.get("name") or self._new_name(owner, meta["generateName"])
         key = f"{owner.meta.namespace}/{name}"
@@ -312,10 +311,10 @@ def pod_body(
     annotations: Mapping[str, str] | None = None,
     finalizers: tuple[str, ...] = (),
     spec: Mapping[str, Any] | None = None,
-) -> Body:
+) -> Document:
     """A pod made of a template: its labels, annotations, finalizers and spec, and what is laid over them."""
     of_template = template.get("metadata") or {}
-    meta: Body = {"ownerReferences": [dict(owner)]}
+    meta: Document = {"ownerReferences": [dict(owner)]}
     if generate_name:
         meta["generateName"] = generate_name
     if name:

@@ -27,11 +27,12 @@ from doorman.api.views.pods import Pod
 from doorman.api.well_known import POD_DELETION_COST_ANNOTATION
 from doorman.base.clock import Instant
 from doorman.base.instants import from_time, to_time
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, Patch
 from doorman.client.controller_contract import Result
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.pods.controller_refs import Candidates, Claimant, decide_claim
-from doorman.controllers.pods.pod_control import Body, Owner, PodControl, PodControlFailure, pod_body
+from doorman.controllers.pods.pod_control import Owner, PodControl, PodControlFailure, pod_body
 from doorman.controllers.pods.pod_state import (
     is_active,
     is_available,
@@ -211,7 +212,7 @@ class ReplicaEngine:
         return counts
 
 
-def _bodies(owner: Replicated, number: int) -> list[Body]:
+def _bodies(owner: Replicated, number: int) -> list[Document]:
     """Of so many new pods, which share it."""
     if number == 0:
         return []

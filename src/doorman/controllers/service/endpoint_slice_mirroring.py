@@ -13,12 +13,13 @@ Keys: Endpoints, `namespace/name`.
 
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.api.views.services import Endpoints, EndpointSlice, Service
 from doorman.api.well_known import LAST_APPLIED
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, Create, Delete, Update
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
@@ -31,8 +32,6 @@ SKIP: Final = "endpointslice.kubernetes.io/skip-mirror"
 LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
 ENDPOINTS_MAX: Final = 1000
 WORKERS: Final = 5
-
-Json = dict[str, Any]  # a JSON object
 
 
 def own_keys(change: ObjectChange) -> Iterable[str]:
@@ -55,11 +54,11 @@ def decide_mirrored(endpoints: Endpoints | None, service: Service | None) -> boo
     return meta.labels.get(SKIP) != "true" and LEADER not in meta.annotations and not meta.deletion_timestamp
 
 
-def decide_slices(subsets: Iterable[Json]) -> list[Json]:
+def decide_slices(subsets: Iterable[Document]) -> list[Document]:
     """Address type, endpoints and ports of each slice there is to be."""
-    found: list[Json] = []
+    found: list[Document] = []
     for subset in subsets:
-        by_type: dict[str, list[Json]] = {}
+        by_type: dict[str, list[Document]] = {}
         for member, is_ready in (("addresses", True), ("notReadyAddresses", False)):
             for address in subset.get(member) or ():
                 kind = "IPv6" if ip_address(address["ip"]).version == 6 else "IPv4"
@@ -95,7 +94,7 @@ class EndpointSliceMirroringController:
         endpoints = self._endpoints.get(key)
         existing = list(self._own(key))
         is_mirrored = decide_mirrored(endpoints, self._services.get(key))
-        wanted: list[Json] = []
+        wanted: list[Document] = []
         if is_mirrored and endpoints is not None:
             head = _metadata(endpoints)
             wanted = [{"metadata": dict(head), **one} for one in decide_slices(endpoints.subsets or ())]
@@ -114,7 +113,7 @@ class EndpointSliceMirroringController:
                 yield found
 
 
-def _actions(key: str, existing: list[EndpointSlice], wanted: list[Json]) -> list[Action]:
+def _actions(key: str, existing: list[EndpointSlice], wanted: list[Document]) -> list[Action]:
     """Slices whose family of addresses fits are used again: that cannot be changed."""
     namespace, _, name = key.partition("/")
     actions: list[Action] = []
@@ -135,13 +134,13 @@ def _actions(key: str, existing: list[EndpointSlice], wanted: list[Json]) -> lis
     return actions
 
 
-def _is_same(found: EndpointSlice, body: Json) -> bool:
+def _is_same(found: EndpointSlice, body: Document) -> bool:
     meta, wanted = found.metadata, body["metadata"]
     there = (found.endpoints or [], found.ports or [], meta.labels, meta.annotations)
     return there == (body["endpoints"], body["ports"], wanted["labels"], wanted["annotations"])
 
 
-def _metadata(endpoints: Endpoints) -> Json:
+def _metadata(endpoints: Endpoints) -> Document:
     meta = endpoints.metadata
     owner = {"apiVersion": "v1", "kind": "Endpoints", "name": meta.name, "uid": meta.uid}
     notes = {key: value for key, value in meta.annotations.items() if key not in (TRIGGER, LAST_APPLIED)}
@@ -153,14 +152,18 @@ def _metadata(endpoints: Endpoints) -> Json:
     }
 
 
-def _endpoint(address: Json, *, is_ready: bool) -> Json:
-    out: Json = {"addresses": [address["ip"]], "conditions": {"ready": is_ready}}
+def _endpoint(address: Document, *, is_ready: bool) -> Document:
+    out: Document = {"addresses": [address["ip"]], "conditions": {"ready": is_ready}}
     for name in ("hostname", "nodeName", "targetRef"):
         if address.get(name):
             out[name] = address[name]
     return out
 
 
-def _port(port: Json) -> Json:
-    out: Json = {"name": port.get("name") or "", "port": port.get("port"), "protocol": port.get("protocol") or "TCP"}
+def _port(port: Document) -> Document:
+    out: Document = {
+        "name": port.get("name") or "",
+        "port": port.get("port"),
+        "protocol": port.get("protocol") or "TCP",
+    }
     return {**out, "appProtocol": port["appProtocol"]} if port.get("appProtocol") else out

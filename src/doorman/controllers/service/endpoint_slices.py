@@ -8,7 +8,7 @@ Keys: services, `namespace/name`.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.object_indexes import BY_NAMESPACE
@@ -17,6 +17,7 @@ from doorman.api.views.services import EndpointSlice, Service, selecting_in
 from doorman.api.well_known import ZONE_LABEL
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, Create, Delete, Update
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
@@ -41,8 +42,7 @@ MANAGER: Final = "endpointslice-controller.k8s.io"
 ENDPOINTS_MAX: Final = 100
 WORKERS: Final = 5
 
-Json = dict[str, Any]  # a JSON object
-Contents = tuple[list[Json], list[Json]]
+SliceContents = tuple[list[Document], list[Document]]
 """Endpoints and ports of a slice."""
 
 
@@ -54,9 +54,7 @@ def slice_keys(change: ObjectChange) -> Iterable[str]:
     return (f"{meta.namespace}/{meta.labels.get(SERVICE_NAME, '')}",)
 
 
-def decide_contents(
-    service: Service, pods: Iterable[Pod], nodes: ListerOf[Node]
-) -> list[tuple[list[Json], list[Json]]]:
+def decide_contents(service: Service, pods: Iterable[Pod], nodes: ListerOf[Node]) -> list[SliceContents]:
     """Of each slice there is to be."""
     contents = []
     for ports, reached in sorted(by_ports(service, pods).items()):
@@ -130,10 +128,12 @@ def _labels(service: Service) -> dict[str, str]:
     return {**service.metadata.labels, **headless, SERVICE_NAME: service.metadata.name, MANAGED_BY: MANAGER}
 
 
-def _body(service: Service, labels: dict[str, str], endpoints: list[Json], ports: list[Json], now: Instant) -> Json:
+def _body(
+    service: Service, labels: dict[str, str], endpoints: list[Document], ports: list[Document], now: Instant
+) -> Document:
     meta = service.metadata
     owner = {"apiVersion": "v1", "kind": "Service", "name": meta.name, "uid": meta.uid}
-    metadata: Json = {
+    metadata: Document = {
         "namespace": meta.namespace,
         "labels": labels,
         "annotations": {TRIGGER: to_time(now)},
@@ -142,10 +142,10 @@ def _body(service: Service, labels: dict[str, str], endpoints: list[Json], ports
     return {"metadata": metadata, "addressType": "IPv4", "endpoints": endpoints, "ports": ports}
 
 
-def _endpoint(service: Service, pod: Pod, nodes: ListerOf[Node]) -> Json:
+def _endpoint(service: Service, pod: Pod, nodes: ListerOf[Node]) -> Document:
     ready, going = is_ready(pod), bool(pod.metadata.deletion_timestamp)
     is_asked = service.spec.publish_not_ready_addresses or (ready and not going)
-    out: Json = {
+    out: Document = {
         "addresses": [pod.status.pod_ip],
         "conditions": {"ready": is_asked, "serving": ready, "terminating": going},
         "targetRef": reference_to(pod.metadata),
@@ -158,9 +158,9 @@ def _endpoint(service: Service, pod: Pod, nodes: ListerOf[Node]) -> Json:
     return out
 
 
-def _ports(ports: Ports) -> list[Json]:
+def _ports(ports: Ports) -> list[Document]:
     found = []
     for name, number, protocol, app_protocol in ports:
-        shown: Json = {"name": name, "port": number, "protocol": protocol}
+        shown: Document = {"name": name, "port": number, "protocol": protocol}
         found.append({**shown, "appProtocol": app_protocol} if app_protocol else shown)
     return found

@@ -20,9 +20,10 @@ import msgspec
 from doorman.api.views.apps import ControllerRevision, StatefulSet, StatefulSetStatus, Template
 from doorman.api.views.pods import Pod
 from doorman.base.clock import Instant
+from doorman.base.json_types import Document
 from doorman.controllers.pods.controller_revisions import HASH_LABEL
 from doorman.controllers.pods.int_or_percent import scaled
-from doorman.controllers.pods.pod_control import Body, pod_body
+from doorman.controllers.pods.pod_control import pod_body
 from doorman.controllers.pods.pod_state import is_available, is_ready
 from doorman.controllers.statefulset.statefulset_claims import claim_name
 
@@ -123,12 +124,12 @@ def stateful_pod(
     *,
     current_count: int,
     owner: Mapping[str, Any],  # an owner reference as JSON
-) -> Body:
+) -> Document:
     """Its identity: name, labels, host name, and claims of its own. `current_count` pods have the current revision."""
     revision, template = _version_for(stateful_set, ordinal, versions, current_count)
     name = f"{stateful_set.metadata.name}-{ordinal}"
     labels = {HASH_LABEL: revision, NAME_LABEL: name, INDEX_LABEL: str(ordinal)}
-    spec: Body = {"hostname": name}
+    spec: Document = {"hostname": name}
     if stateful_set.spec.service_name:
         spec["subdomain"] = stateful_set.spec.service_name
     claims = [(one.get("metadata") or {}).get("name", "") for one in stateful_set.spec.volume_claim_templates]
@@ -139,7 +140,7 @@ def stateful_pod(
     return pod_body(template, owner=owner, name=name, labels=labels, spec=spec)
 
 
-def claim_bodies(stateful_set: StatefulSet, ordinal: int) -> list[Body]:
+def claim_bodies(stateful_set: StatefulSet, ordinal: int) -> list[Document]:
     """The volume claims of one pod."""
     meta = stateful_set.metadata
     selector = stateful_set.spec.selector

@@ -11,7 +11,7 @@ Keys: `claim/<namespace>/<name>` and `volume/<name>`.
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.storage.csi import ATTACHMENTS, BY_ATTACHED_VOLUME, VolumeAttachment, attached_volume_of
@@ -27,6 +27,7 @@ from doorman.api.volume_annotations import NO_PROVISIONER, PROVISIONED_BY, SELEC
 from doorman.api.well_known import ZONE_LABEL
 from doorman.base.clock import Instant
 from doorman.base.durations import parse_duration
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, Create, Delete
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Source
 from doorman.client.informer_cache import ListerOf
@@ -47,8 +48,6 @@ PROVISION_DELAY: Final = "doorman.dev/provision-delay"
 PROVISION_FAILURE: Final = "doorman.dev/provision-failure"
 RETRY_SECONDS: Final = 15.0
 """After a failure of a claim that no pod waits for."""
-
-Json = dict[str, Any]  # a part of a manifest
 
 
 def claim_keys(change: ObjectChange) -> Iterable[str]:
@@ -91,10 +90,10 @@ def decide_zone(claim: PersistentVolumeClaim, storage_class: StorageClass, nodes
     return zones[zlib.crc32(claim.metadata.key.encode()) % len(zones)] if zones else ""
 
 
-def volume_manifest(claim: PersistentVolumeClaim, storage_class: StorageClass, zone: str) -> Json:
+def volume_manifest(claim: PersistentVolumeClaim, storage_class: StorageClass, zone: str) -> Document:
     meta = claim.metadata
     name = volume_name(claim)
-    spec: Json = {
+    spec: Document = {
         "capacity": {STORAGE: claim.spec.resources.requests.get(STORAGE, "1Gi")},
         "accessModes": list(claim.spec.access_modes),
         "claimRef": {

@@ -1,6 +1,6 @@
 """What controllers of volumes write: patches of claims and volumes, and events about them."""
 
-from typing import Any, Final
+from typing import Final
 
 from doorman.api.views.meta import ObjectMeta
 from doorman.api.views.storage.persistent_volumes import (
@@ -11,13 +11,12 @@ from doorman.api.views.storage.persistent_volumes import (
     PersistentVolumeClaim,
 )
 from doorman.api.volume_annotations import BIND_COMPLETED, BOUND_BY_CONTROLLER
+from doorman.base.json_types import Document
 from doorman.client.actions import Action, ObjectReference, Patch, RecordEvent
 from doorman.semantics.volumes.volume_matching import is_bound_to
 
 BINDER: Final = "persistentvolume-controller"
 """The source of events."""
-
-Json = dict[str, Any]  # a part of a patch
 
 
 def claim_event(
@@ -45,13 +44,13 @@ def _event(kind: str, meta: ObjectMeta, reason: str, message: str, *, warns: boo
     return RecordEvent(regarding=regarding, type=type_, reason=reason, message=message, component=component)
 
 
-def patch_claim(claim: PersistentVolumeClaim, body: Json, *, subresource: str = "") -> Patch:
+def patch_claim(claim: PersistentVolumeClaim, body: Document, *, subresource: str = "") -> Patch:
     meta = claim.metadata
     body = {**body, "metadata": {**body.get("metadata", {}), "uid": meta.uid}}
     return Patch(resource=CLAIMS, namespace=meta.namespace, name=meta.name, subresource=subresource, body=body)
 
 
-def patch_volume(volume: PersistentVolume, body: Json, *, subresource: str = "") -> Patch:
+def patch_volume(volume: PersistentVolume, body: Document, *, subresource: str = "") -> Patch:
     meta = volume.metadata
     body = {**body, "metadata": {**body.get("metadata", {}), "uid": meta.uid}}
     return Patch(resource=VOLUMES, name=meta.name, subresource=subresource, body=body)
@@ -88,7 +87,7 @@ def _bind_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> list
     if reference is not None and reference.uid == claim.metadata.uid:
         return []
     meta = claim.metadata
-    written: Json = {"resourceVersion": volume.metadata.resource_version}
+    written: Document = {"resourceVersion": volume.metadata.resource_version}
     if not is_bound_to(volume, claim):
         written["annotations"] = {BOUND_BY_CONTROLLER: "yes"}
     claim_ref = {
@@ -99,7 +98,7 @@ def _bind_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> list
 
 
 def _bind_claim(claim: PersistentVolumeClaim, volume: PersistentVolume) -> list[Action]:
-    body: Json = {}
+    body: Document = {}
     annotations = {}
     if claim.spec.volume_name != volume.metadata.name:
         body["spec"] = {"volumeName": volume.metadata.name}
@@ -113,7 +112,7 @@ def _bind_claim(claim: PersistentVolumeClaim, volume: PersistentVolume) -> list[
 
 def _report_claim(claim: PersistentVolumeClaim, volume: PersistentVolume) -> list[Action]:
     """The capacity is told once: what becomes of it later is the resizer's to say."""
-    status: Json = {}
+    status: Document = {}
     if claim.status.phase != "Bound":
         status["phase"] = "Bound"
         if claim.status.capacity.get(STORAGE) != volume.spec.capacity.get(STORAGE):

@@ -1,7 +1,7 @@
 """The roles and bindings every cluster starts with, from a compact table (`role_table.py`)."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -12,16 +12,13 @@ from doorman.base.json_types import Document
 from doorman.client.actions import Create, Patch, PatchType
 from doorman.client.client import Client
 from doorman.controllers.cluster.clusterrole_aggregation import decide_rules, rule_documents
-from doorman.runtime.defaults.default_objects import attempt
+from doorman.runtime.defaults.default_objects import Existing, attempt
 from doorman.runtime.defaults.role_table import parse_rule, role_table
 from doorman.server.auth.rbac_rules import missing_rights
 
 BOOTSTRAPPING: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 AUTOUPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
 CONTROLLER_PREFIX: Final = "system:controller:"
-
-Existing = Callable[[str, str, str], Document | None]
-"""The stored document of a resource, namespace and name."""
 
 
 class Default(msgspec.Struct, frozen=True):

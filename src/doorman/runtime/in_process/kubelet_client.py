@@ -17,12 +17,12 @@ from doorman.runtime.in_process.loopback_client import LoopbackClient
 GONE_MIN: Final = 64
 """Fewer nodes that are gone are not worth looking for."""
 
-ClientOf = Callable[[str], LoopbackClient]
+LoopbackClientOf = Callable[[str], LoopbackClient]
 """The client that acts as `system:node:<name>`."""
 
 
 class KubeletClient:
-    def __init__(self, cache: WatchCache, client_of: ClientOf, renewals: LeaseRenewals) -> None:
+    def __init__(self, cache: WatchCache, client_of: LoopbackClientOf, renewals: LeaseRenewals) -> None:
         self._cache = cache
         self._renewals = renewals
         self._client_of = client_of

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from doorman.base.histograms import Histogram
+from doorman.base.histograms import Histogram, MetricsSource
 from doorman.client.controller_runner import ControllerRunner
 from doorman.runtime.scheduling.scheduler_runner import SchedulerRunner
 from doorman.scheduler.scheduler_metrics import SchedulerMetrics
@@ -13,7 +13,7 @@ from doorman.scheduler.scheduler_metrics import SchedulerMetrics
 T = TypeVar("T")
 
 
-def controller_source(runners: Sequence[ControllerRunner]) -> Callable[[], Iterable[Metric]]:
+def controller_source(runners: Sequence[ControllerRunner]) -> MetricsSource:
     """The metrics of controllers that have some, and the queues of all."""
 
     def collect() -> Iterable[Metric]:
@@ -55,7 +55,7 @@ def _queues(runners: Sequence[ControllerRunner]) -> list[Metric]:
     return [depth, adds, retries, waited, worked, unfinished, longest]
 
 
-def scheduler_source(find: Callable[[], SchedulerRunner | None]) -> Callable[[], Iterable[Metric]]:
+def scheduler_source(find: Callable[[], SchedulerRunner | None]) -> MetricsSource:
     """kube-scheduler's metrics."""
 
     def collect() -> Iterable[Metric]:

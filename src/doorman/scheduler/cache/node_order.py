@@ -24,11 +24,12 @@ REGION_LABEL: Final = "topology.kubernetes.io/region"
 _DIGITS: Final = re.compile(r"(\d+)", re.ASCII)
 _OLD_REGION_LABEL: Final = "failure-domain.beta.kubernetes.io/region"
 
-Zone = tuple[str, str]
+ZoneKey = tuple[str, str]
+"""Region and zone."""
 _NodeRank = tuple[str, tuple[str | int, ...]]
 
 
-def zone_of(labels: Mapping[str, str]) -> Zone:
+def zone_of(labels: Mapping[str, str]) -> ZoneKey:
     """Region and zone; labels of before 1.17 are still understood, and win as they do upstream."""
     zone = labels.get(BETA_ZONE_LABEL, labels.get(ZONE_LABEL, ""))
     region = labels.get(_OLD_REGION_LABEL, labels.get(REGION_LABEL, ""))
@@ -39,8 +40,8 @@ class NodeOrder:
     """The owner of the order; nodes are added, removed and moved between zones one by one."""
 
     def __init__(self) -> None:
-        self._zones: dict[Zone, dict[str, _NodeRank]] = {}
-        self._zone_of: dict[str, Zone] = {}
+        self._zones: dict[ZoneKey, dict[str, _NodeRank]] = {}
+        self._zone_of: dict[str, ZoneKey] = {}
 
     def add(self, name: str, labels: Mapping[str, str], created: str = "") -> None:
         """`created` is the node's creationTimestamp; those without one come in the order they are added."""

@@ -19,7 +19,7 @@ Rules
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -30,11 +30,10 @@ from doorman.api.views.resource.resource_claims import (
     DeviceRequest,
     ExactDeviceRequest,
 )
+from doorman.base.json_types import Document
 
 NAME: Final = "<extended-resources>"
 """Of the claim while it exists in memory only; no claim can have it."""
-
-Json = dict[str, Any]  # a part of a manifest
 
 
 class ExtendedRequests(msgspec.Struct, frozen=True):
@@ -67,7 +66,7 @@ def extended_requests(spec: PodSpec, classes: Mapping[str, str]) -> ExtendedRequ
     return ExtendedRequests(tuple(requests), tuple(mappings))
 
 
-def claim_manifest(pod: Pod, requests: Iterable[DeviceRequest]) -> Json:
+def claim_manifest(pod: Pod, requests: Iterable[DeviceRequest]) -> Document:
     """The claim that is made for the pod's extended resources."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.metadata.name, "uid": pod.metadata.uid, "controller": True}
     return {
@@ -81,7 +80,7 @@ def claim_manifest(pod: Pod, requests: Iterable[DeviceRequest]) -> Json:
     }
 
 
-def _manifest(request: DeviceRequest) -> Json:
+def _manifest(request: DeviceRequest) -> Document:
     assert request.exactly is not None, "extended resources are asked for by number"
     exactly = {
         "deviceClassName": request.exactly.device_class_name,

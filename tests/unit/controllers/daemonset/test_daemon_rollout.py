@@ -11,7 +11,7 @@ from doorman.api.views.pods import Pod
 from doorman.controllers.daemonset.daemon_nodes import Placements
 from doorman.controllers.daemonset.daemon_rollout import (
     FailedPods,
-    Template,
+    TemplateIdentity,
     allowances,
     decide_keeping,
     decide_replacing,
@@ -20,7 +20,7 @@ from doorman.controllers.daemonset.daemon_rollout import (
 )
 from support.objects import node, pod
 
-NEW = Template(hash="new")
+NEW = TemplateIdentity(hash="new")
 
 
 def daemon_set(max_unavailable: int | str = 1, max_surge: int | str = 0, **more: Any) -> DaemonSet:
@@ -184,7 +184,7 @@ def test_replacing(the_set: DaemonSet, pods: list[Pod], expected: tuple[list[str
 )
 def test_pod_is_new_by_its_hash_or_its_generation(labels: dict[str, str], expected: bool) -> None:
     one = msgspec.convert(pod("p", metadata={"labels": labels}), Pod)
-    assert Template(hash="new", generation="3").is_new(one) is expected
+    assert TemplateIdentity(hash="new", generation="3").is_new(one) is expected
 
 
 @pytest.mark.parametrize(

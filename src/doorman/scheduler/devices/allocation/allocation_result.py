@@ -2,21 +2,19 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from doorman.api.views.nodes import Node
 from doorman.api.views.pods import NodeSelector, NodeSelectorRequirement
 from doorman.api.views.resource.resource_claims import AllocatedDevice
+from doorman.base.json_types import Document
 from doorman.scheduler.devices.device_requests import ChosenDevice, NodeAllocation
 
-Json = dict[str, Any]  # a part of a manifest
 
-
-def allocation_document(allocation: NodeAllocation, node: Node) -> Json:
+def allocation_document(allocation: NodeAllocation, node: Node) -> Document:
     """`status.allocation`. The request's tolerations go with each device: whoever evicts reads them there."""
-    document: Json = {
+    document: Document = {
         "devices": {"results": [_result(allocation, number) for number in range(len(allocation.devices))]}
     }
     config = _config(allocation)
@@ -28,15 +26,15 @@ def allocation_document(allocation: NodeAllocation, node: Node) -> Json:
     return document
 
 
-def allocated_devices(document: Json) -> tuple[AllocatedDevice, ...]:
+def allocated_devices(document: Document) -> tuple[AllocatedDevice, ...]:
     """The results of such a document, as a view shows them."""
     return msgspec.convert(document["devices"]["results"], tuple[AllocatedDevice, ...])
 
 
-def node_selector_or_none(devices: Sequence[ChosenDevice], node_name: str) -> Json | None:
+def node_selector_or_none(devices: Sequence[ChosenDevice], node_name: str) -> Document | None:
     """Where else the claim could be used: nowhere, on nodes that all its devices' selectors mean, or everywhere."""
-    fields: list[Json] = []
-    expressions: list[Json] = []
+    fields: list[Document] = []
+    expressions: list[Document] = []
     for chosen in devices:
         spec, device = chosen.device.published_in.spec, chosen.device.device
         own = device if spec.per_device_node_selection else spec
@@ -47,7 +45,7 @@ def node_selector_or_none(devices: Sequence[ChosenDevice], node_name: str) -> Js
             _gather(own.node_selector, fields, expressions)
     if not fields and not expressions:
         return None
-    term: Json = {}
+    term: Document = {}
     if expressions:
         term["matchExpressions"] = expressions
     if fields:
@@ -55,7 +53,7 @@ def node_selector_or_none(devices: Sequence[ChosenDevice], node_name: str) -> Js
     return {"nodeSelectorTerms": [term]}
 
 
-def _gather(selector: NodeSelector, fields: list[Json], expressions: list[Json]) -> None:
+def _gather(selector: NodeSelector, fields: list[Document], expressions: list[Document]) -> None:
     for term in selector.node_selector_terms[:1]:
         for requirements, gathered in ((term.match_fields, fields), (term.match_expressions, expressions)):
             for requirement in requirements:
@@ -64,18 +62,18 @@ def _gather(selector: NodeSelector, fields: list[Json], expressions: list[Json])
                     gathered.append(document)
 
 
-def _requirement(requirement: NodeSelectorRequirement) -> Json:
-    document: Json = {"key": requirement.key, "operator": requirement.operator}
+def _requirement(requirement: NodeSelectorRequirement) -> Document:
+    document: Document = {"key": requirement.key, "operator": requirement.operator}
     if requirement.values:
         document["values"] = list(requirement.values)
     return document
 
 
-def _result(allocation: NodeAllocation, number: int) -> Json:
+def _result(allocation: NodeAllocation, number: int) -> Document:
     chosen = allocation.devices[number]
     wanted = chosen.request.wanted
     driver, pool, name = chosen.device.id
-    document: Json = {"request": chosen.request.reference, "driver": driver, "pool": pool, "device": name}
+    document: Document = {"request": chosen.request.reference, "driver": driver, "pool": pool, "device": name}
     if wanted.admin_access:
         document["adminAccess"] = True
     if wanted.tolerations:
@@ -94,10 +92,10 @@ def _result(allocation: NodeAllocation, number: int) -> Json:
     return document
 
 
-def _config(allocation: NodeAllocation) -> list[Json]:
+def _config(allocation: NodeAllocation) -> list[Document]:
     """Of the classes, each once with the requests it is for, then the claim's own; no names mean all requests."""
-    found: list[Json] = []
-    of_class: dict[str, list[Json]] = {}
+    found: list[Document] = []
+    of_class: dict[str, list[Document]] = {}
     for request in allocation.alternatives:
         known = of_class.get(request.device_class.metadata.name)
         if known is None:
@@ -122,5 +120,5 @@ def _config(allocation: NodeAllocation) -> list[Json]:
     return found
 
 
-def _without_empty(document: Json) -> Json:
+def _without_empty(document: Document) -> Document:
     return {key: value for key, value in document.items() if value not in ("", None)}
