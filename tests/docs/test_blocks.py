@@ -3,14 +3,13 @@
 import doctest
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from docs.pages import GENERATED, PAGES, ROOT, Block, Section, name_of, sections
+from docs.plugin_runs import run_pytest
 
 NOT_RUN: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "not_run.json").read_text())
 """By page and first line: why it cannot be run by a test."""
@@ -87,8 +86,7 @@ def test_python_runs(text: str, tmp_path: Path) -> None:
     """A module of tests as it is; statements as the body of one, for they speak of the fixture."""
     (tmp_path / "manifests").symlink_to(ROOT / "examples" / "pytest-project" / "manifests")
     (tmp_path / "test_page.py").write_text(text if "def test_" in text else _as_test(text))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "doorman.testing.pytest_plugin"]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    ran = run_pytest(tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 

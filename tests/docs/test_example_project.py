@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from docs.plugin_runs import run_pytest
+
 PROJECT = Path(__file__).parents[2] / "examples" / "pytest-project"
 
 
 @pytest.mark.slow
 def test_example_project_passes_with_the_plugin() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "doorman.testing.pytest_plugin"]
-    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=120)
+    ran = run_pytest(PROJECT)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
