@@ -8,7 +8,7 @@ import msgspec
 from doorman.api.kinds import Kinds
 from doorman.api.views.coordination import Lease
 from doorman.api.views.meta import Object
-from doorman.api.well_known import LEASES
+from doorman.api.well_known import EVENTS, LEASES
 from doorman.base.clock import Instant
 from doorman.base.json_types import Document
 from doorman.client.informer_cache import ListerOf
@@ -74,12 +74,15 @@ class ControllerContext(msgspec.Struct, frozen=True, kw_only=True):
         return UnwrittenLeases(self.lister(LEASES), self.lister("nodes"), period_seconds, self.now)
 
     def contents(self) -> Mapping[str, ListerOf[Any]]:
-        """Listers of every namespaced kind that is stored."""
+        """Listers of every namespaced kind that is stored. Events, of which there are more than of anything else, nobody
+        follows: they are looked for when a namespace goes.
+        """
         rows = [row for row in self.kinds.rows if row.namespaced and row.group_resource == row.storage]
         names = [row.storage for row in rows if "delete" in row.verbs and row.storage not in _NO_CONTENT]
-        return {name: self.lister(name) for name in dict.fromkeys(names)}
+        informers = self.informers
+        return {name: (informers.live if name == EVENTS else informers.lister)(name) for name in dict.fromkeys(names)}
 
     def collectable(self) -> Mapping[str, ListerOf[Any]]:
         """Listers of every kind that may own or be owned."""
-        names = [row.storage for row in self.kinds.rows if "delete" in row.verbs and row.storage != "events"]
+        names = [row.storage for row in self.kinds.rows if "delete" in row.verbs and row.storage != EVENTS]
         return {name: self.lister(name) for name in dict.fromkeys(names)}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence, Sized
 from typing import Any
 
 from doorman.api.kinds import Kinds
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.client.controller_contract import ObjectChange
 from doorman.client.informer_cache import InformerCache
 from doorman.client.informers import INFORMER_READER, NOTHING_NEEDED, Listener
@@ -180,6 +181,9 @@ class LiveLister:
         return [key for key, stored in self._collection.objects.items() if stored.revision <= revision]
 
     def by(self, index: str, value: str) -> Sequence[Any]:
+        if index == BY_NAMESPACE:
+            in_namespace = Selection(storage=self._collection.storage, namespace=value)
+            return [stored.view for stored in self._collection.select(in_namespace)]
         indexer = COMMON_INDEXERS[index]
         return [view for view in self.list() if value in indexer(view)]
 

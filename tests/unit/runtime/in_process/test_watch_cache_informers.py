@@ -1,13 +1,17 @@
-"""What an informer tells of when several changes have gathered."""
+"""What an informer tells of when several changes have gathered, and what is read without one."""
 
 import msgspec
 import pytest
 
 from doorman.api.views.meta import Object
+from doorman.api.views.object_indexes import BY_NAMESPACE
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, StreamEvent
-from doorman.runtime.in_process.watch_cache_informers import newest_of
-from doorman.store.store_contract import Entry
+from doorman.registry.cache.watch_cache import WatchCache
+from doorman.runtime.in_process.watch_cache_informers import LiveLister, newest_of
+from doorman.store.memory_store import MemoryStore
+from doorman.store.store_contract import ABSENT, Entry, Write
+from support.cluster import Story, run_story
 
 decode = msgspec.json.Decoder(Object).decode
 
@@ -36,3 +40,25 @@ def test_newest_version_of_each_object_is_told(gathered: str, told: str) -> None
     events = [event(word) for word in gathered.split()]
     expected = [one for one, word in zip(events, gathered.split(), strict=True) if word in told.split()]
     assert newest_of(events) == expected
+
+
+def test_live_lister_gives_what_is_in_a_namespace_in_order() -> None:
+    store = MemoryStore()
+    cache = WatchCache(store, {})
+    for key in ("a/2", "b/1", "a/1", "aa/1"):
+        namespace, _, name = key.partition("/")
+        value = b'"name":"%s","namespace":"%s"}}' % (name.encode(), namespace.encode())
+        store.take(Write(f"events/{key}", value, ABSENT))
+    lister = LiveLister(cache, cache.collection("events"))
+    found = [(one.metadata.namespace, one.metadata.name) for one in lister.by(BY_NAMESPACE, "a")]
+    assert found == [("a", "1"), ("a", "2")]
+    assert lister.by(BY_NAMESPACE, "c") == []
+
+
+def test_nobody_follows_events() -> None:
+    async def story(cluster: Story) -> None:
+        await cluster.given_pod("p")
+        assert cluster.cluster.cache.collection("events").objects
+        assert cluster.cluster.cache.collection("events").stream_count == 0
+
+    run_story(story)
