@@ -122,6 +122,19 @@ def _deleted(index: int, seconds: int | None) -> Step:
     return step
 
 
+def _evicted(index: int, uid: str, seconds: int | None, condition: dict[str, Any]) -> Step:
+    async def step(api: Api, names: list[str]) -> Any:
+        why = {"metadata": {"uid": uid} if uid else {}, "status": {"conditions": [condition]}}
+        await api.admin.delete(
+            Delete(
+                resource="pods", namespace="default", name=_name(names, index), grace_seconds=seconds, uid=uid,
+                status_patch=why,
+            )
+        )  # fmt: skip
+
+    return step
+
+
 def _renewed() -> Step:
     async def step(api: Api, names: list[str]) -> Any:
         kubelets = KubeletClient(api.cluster.cache, api.cluster.api.kubelet_client, api.cluster.registry.lease_renewals)
@@ -236,6 +249,18 @@ _STEPS = st.lists(
         ),
         st.builds(_bound, st.integers(0, 1), st.sampled_from(NODES)),
         st.builds(_deleted, st.integers(0, 1), st.sampled_from([None, 0, 5])),
+        st.builds(
+            _evicted,
+            st.integers(0, 1),
+            st.sampled_from(["", "", "other"]),
+            st.sampled_from([None, 0, 5]),
+            st.sampled_from(
+                [
+                    {"type": "DisruptionTarget", "status": "True", "reason": "A"},
+                    {"type": "DisruptionTarget", "status": "nonsense", "reason": "A"},
+                ]
+            ),
+        ),
         st.builds(_renewed),
         st.builds(_told, st.sampled_from(["a", "bb"])),
     ),

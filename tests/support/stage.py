@@ -234,6 +234,8 @@ class Stage:
                     body.setdefault("metadata", {}).setdefault("namespace", action.namespace)
                 self.create(action.resource, body)
             case Delete():
+                if (patch := action.patch_before()) is not None:
+                    self._patch(patch)
                 self._delete(action)
             case Patch():
                 self._patch(action)

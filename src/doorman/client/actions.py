@@ -66,6 +66,21 @@ class Delete(Action, frozen=True, kw_only=True):
     """Delete only this very object, not a namesake."""
     resource_version: str = ""
     propagation: str = ""
+    status_patch: dict[str, Any] | None = None
+    """A strategic patch that is written just before, and says why it goes. Both are waited for together."""
+
+    def patch_before(self) -> Patch | None:
+        """The same as an action."""
+        if self.status_patch is None:
+            return None
+        return Patch(
+            resource=self.resource,
+            namespace=self.namespace,
+            name=self.name,
+            subresource="status",
+            body=self.status_patch,
+            is_waited_for=False,
+        )
 
 
 class Bind(Action, frozen=True, kw_only=True):

@@ -3,16 +3,20 @@ else was faster. `swap` is the same for values that are no objects: what servers
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from doorman.api.kinds import Kind
 from doorman.base.bounds import STORED_BYTES_MAX
 from doorman.base.errors import ApiError, stale
+from doorman.registry.cache.object_reader import object_key
+from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
+from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
 from doorman.registry.object_size import bounded
+from doorman.registry.write_target import WriteTarget
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store, StoreEvent, Write
 
 TRIES_MAX: Final = 100
@@ -37,7 +41,7 @@ class Proposed(msgspec.Struct, frozen=True, gc=False):
     after_commit: FollowUp | None = None
     """Gives back what the object had and has no longer."""
     shown_first: bytes | None = None
-    """Of an object that goes: how watchers see it before that."""
+    """Of an object that is deleted: how watchers see it before that."""
 
 
 class CommitResult(msgspec.Struct, frozen=True, gc=False):
@@ -171,6 +175,21 @@ async def swap(
         except Conflict as conflict:
             entry = conflict.current
     raise ApiError(409, "Conflict", f"others write {key} all the time")
+
+
+def written_object(
+    cache: WatchCache,
+    result: CommitResult,
+    target: WriteTarget,
+    last: Mapping[str, Any] | None = None,  # a document
+) -> Stored:
+    """The object as it is now; of a dry run, as it would be; of one that has gone, as it last was."""
+    proposed, event = result.proposed, result.event
+    if event is not None and event.entry is not None:
+        return cache.stored(event.entry)
+    value = proposed.value if proposed.value is not None else to_kept_bytes(dict(last or {}))
+    revision = event.revision if event is not None else max(proposed.expected, 0)
+    return unstored(value, object_key(target.kind, target.namespace, target.name), revision)
 
 
 def _is_outcome_unknown(error: Exception) -> bool:

@@ -7,17 +7,15 @@ write may take a shortcut is decided in one place (`fastpath/shortcuts.py`).
 
 import copy
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from doorman.admission.chain import Chain
-from doorman.admission.plugin_contract import Operation, RequestPreview
 from doorman.admission.webhooks.webhook_dispatch import Post, Webhooks
 from doorman.api.kinds import Kind, Kinds
 from doorman.api.machinery.schema import Schema
-from doorman.api.raw_members import to_written
-from doorman.api.well_known import PODS, SERVICES
+from doorman.api.well_known import SERVICES
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError, already_exists, name_not_generated, not_found
 from doorman.base.generated_names import NameGenerator
@@ -28,27 +26,17 @@ from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.admission.admission_versions import EquivalentResourceMapper
 from doorman.registry.cache.collection import Collection
 from doorman.registry.cache.compaction import Compaction
-from doorman.registry.cache.object_reader import ObjectReader, object_key
-from doorman.registry.cache.stored_object import Stored, Unreadable, to_kept_bytes, unstored
+from doorman.registry.cache.object_reader import ObjectReader
+from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import WatchCache
 from doorman.registry.caller import Caller
-from doorman.registry.commit import CommitResult, Committer, FollowUp, Proposed
+from doorman.registry.commit import Committer, Proposed, written_object
 from doorman.registry.custom.custom_versions import CustomVersions
-from doorman.registry.deletion import (
-    DeleteOptions,
-    Keep,
-    Mark,
-    Remove,
-    check_deletable,
-    check_options,
-    check_preconditions,
-    decide_delete,
-    is_finally_gone,
-)
+from doorman.registry.deleter import Deleter, DeleteResult
+from doorman.registry.deletion import DeleteOptions, is_finally_gone
 from doorman.registry.fastpath.create_cache import CreateCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
 from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
-from doorman.registry.fastpath.pod_bytes import apply_deletion_summary, deletion_summary_of
 from doorman.registry.fastpath.short_patches import ShortPatches
 from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
@@ -56,7 +44,7 @@ from doorman.registry.kinds.service_allocators import RANGES, ServiceAllocators
 from doorman.registry.kinds.service_claims import ServiceClaims
 from doorman.registry.proposal import NewObject, Proposer
 from doorman.registry.strategies import strategy_of
-from doorman.registry.strategy import KindAllocator
+from doorman.registry.strategy import KindAllocator, release_of
 from doorman.registry.write_target import WriteTarget
 from doorman.store.store_contract import ABSENT, Conflict, Entry, Store
 
@@ -66,31 +54,6 @@ NAME_TRIES_MAX: Final = 8
 class UpdateResult(msgspec.Struct, frozen=True):
     stored: Stored
     is_created: bool = False
-
-
-class DeleteResult(msgspec.Struct, frozen=True):
-    """`is_removed` tells a removal from a mark (a grace period or finalizers keep the object)."""
-
-    stored: Stored
-    is_removed: bool
-
-
-class _Deletion(msgspec.Struct, frozen=True, gc=False):
-    """An object that is to be deleted."""
-
-    entry: Entry
-    before: Stored
-    doc: Document
-    """As much of it as a deletion looks at."""
-    pod_bytes: ObjectBytes | None = None
-    """Of a pod: the rest is not read."""
-
-    def marked(self, kind: Kind, marked: Document) -> bytes:
-        """The kept bytes of what became of the document."""
-        if self.pod_bytes is None:
-            return to_kept_bytes(to_written(kind.storage, marked))
-        apply_deletion_summary(self.pod_bytes, marked)
-        return self.pod_bytes.kept()
 
 
 class Registry:
@@ -128,6 +91,18 @@ class Registry:
         phases = AdmissionPhases(admission, webhooks, self.cluster, EquivalentResourceMapper(kinds, self.versions))
         self.proposer = Proposer(self.cluster, phases, rules, create_cache, self._allocators, clock)
         self.short_patches = ShortPatches(store, cache, self._committer, self.shortcuts, rules.managed.walker, clock)
+        self._deleter = Deleter(
+            store,
+            cache,
+            committer=self._committer,
+            reader=self.reader,
+            versions=self.versions,
+            proposer=self.proposer,
+            shortcuts=self.shortcuts,
+            short_patches=self.short_patches,
+            allocators=self._allocators,
+            clock=clock,
+        )
         self.lease_renewals = LeaseRenewals(self.reader, self._committer, self.shortcuts)
 
     def share_numbers(self, claims: ServiceClaims) -> None:
@@ -201,7 +176,7 @@ class Registry:
         result = await self._committer.commit(
             kind, name, propose, caller, on_conflict=on_conflict, is_waited_for=is_waited_for
         )
-        return self._stored_by(result, WriteTarget(kind, namespace, name))
+        return written_object(self.cache, result, WriteTarget(kind, namespace, name))
 
     async def update(
         self,
@@ -240,22 +215,19 @@ class Registry:
                 return UpdateResult(self.cache.stored(entry))
             if is_finally_gone(kind, proposed.doc) and not caller.dry_run:
                 last = await self.versions.to_write(kind, proposed.doc)
-                return Proposed(entry.key, None, entry.revision, after_commit=self._release(kind, old))
+                return Proposed(entry.key, None, entry.revision, after_commit=release_of(self._allocators, kind, old))
             value, is_bounded = proposed.value, proposed.is_bounded
             if kind.stored_version:
                 value, is_bounded = await self._in_stored_version(kind, proposed.doc), False
             return Proposed(entry.key, value, entry.revision, proposed.on_abort, is_bounded, proposed.after_commit)
 
         result = await self._committer.commit(kind, target.name, propose, caller, key=target.store_key)
-        return result if isinstance(result, UpdateResult) else UpdateResult(self._stored_by(result, target, last))
+        if isinstance(result, UpdateResult):
+            return result
+        return UpdateResult(written_object(self.cache, result, target, last))
 
     async def _in_stored_version(self, kind: Kind, doc: Document) -> bytes:
         return to_kept_bytes(await self.versions.to_write(kind, doc))
-
-    def _release(self, kind: Kind, doc: Document) -> FollowUp | None:
-        """What follows when an object is gone: what it was given is given back."""
-        allocator = self._allocators.get(kind.storage)
-        return allocator.release(doc) if allocator is not None else None
 
     async def _transformed(
         self, entry: Entry, target: WriteTarget, transform: Transform, weight_bytes: int
@@ -292,106 +264,23 @@ class Registry:
             return Proposed(entry.key, pod_bytes.kept(), entry.revision)
 
         result = await self._committer.commit(target.kind, target.name, propose, caller, key=target.store_key)
-        return self._stored_by(result, target)
+        return written_object(self.cache, result, target)
 
-    async def delete(
+    def delete(
         self, target: WriteTarget, options: DeleteOptions, caller: Caller, *, is_marked_first: bool = True
-    ) -> DeleteResult:
-        """`is_marked_first`: watchers see a pod that goes at once marked, and then gone, as upstream. Components in
-        process remove thousands of pods that are marked already, and save that.
-        """
-        check_options(options)
-        check_deletable(target.kind, target.name)
-        if options.dry_run and not caller.dry_run:
-            caller = msgspec.structs.replace(caller, dry_run=True)
-        key = target.store_key
-        last: Stored
+    ) -> Awaitable[DeleteResult]:
+        """See `Deleter.delete`."""
+        return self._deleter.delete(target, options, caller, is_marked_first=is_marked_first)
 
-        async def propose() -> Proposed | DeleteResult:
-            nonlocal last
-            deletion = self._deletion_of(target, key)
-            kind, entry, doc = target.kind, deletion.entry, deletion.doc
-            last = deletion.before
-            check_preconditions(kind, target.name, doc, options.preconditions)
-            now = self._clock.now()
-            if not self.shortcuts.may_skip_admission(
-                kind, RequestPreview(user=caller.user, operation=Operation.DELETE)
-            ):
-                await self._admit_delete(target, deletion, caller)
-            match decide_delete(kind, doc, options, now, is_shown=is_marked_first or caller.dry_run):
-                case Keep():
-                    return DeleteResult(last, is_removed=False)
-                case Remove(marked):
-                    shown = deletion.marked(kind, marked) if marked is not None else None
-                    if shown is not None:
-                        last = unstored(shown, object_key(kind, target.namespace, target.name), entry.revision)
-                    return Proposed(
-                        entry.key, None, entry.revision, after_commit=self._release(kind, doc), shown_first=shown
-                    )
-                case Mark(marked):
-                    return Proposed(entry.key, deletion.marked(kind, marked), entry.revision)
-
-        result = await self._committer.commit(target.kind, target.name, propose, caller, key=key)
-        if isinstance(result, DeleteResult):
-            return result
-        if result.proposed.value is None:
-            event = result.event
-            return DeleteResult(last if event is None else last.at_revision(event.revision), is_removed=True)
-        return DeleteResult(self._stored_by(result, target), is_removed=False)
-
-    def _deletion_of(self, target: WriteTarget, key: str) -> "_Deletion":
-        kind = target.kind
-        entry = self._store.peek(key)
-        if entry is None:
-            raise not_found(kind.named, target.name)
-        before = self.cache.stored(entry)
-        if self.cache.is_aside(entry.key) and not _is_readable(before):
-            before = _stand_in(target, entry.revision)
-        if kind.storage != PODS:
-            return _Deletion(entry, before, self.reader.document_of(before, kind))
-        pod_bytes = object_bytes_of(before)
-        return _Deletion(entry, before, deletion_summary_of(pod_bytes), pod_bytes)
-
-    async def _admit_delete(self, target: WriteTarget, deletion: "_Deletion", caller: Caller) -> None:
-        shown = deletion.before.document()
-        if self.versions.is_different(target.kind, deletion.entry.revision):
-            (shown,) = await self.versions.read(target.kind, [shown])
-        await self.proposer.admit_delete(target, shown, caller)
-
-    def _stored_by(
-        self,
-        result: CommitResult,
-        target: WriteTarget,
-        last: Mapping[str, Any] | None = None,  # a document
-    ) -> Stored:
-        """The object as it is now; of a dry run, as it would be; of one that has gone, as it last was."""
-        proposed, event = result.proposed, result.event
-        if event is not None and event.entry is not None:
-            return self.cache.stored(event.entry)
-        value = proposed.value if proposed.value is not None else to_kept_bytes(dict(last or {}))
-        revision = event.revision if event is not None else max(proposed.expected, 0)
-        return unstored(value, object_key(target.kind, target.namespace, target.name), revision)
+    def delete_reported(
+        self, target: WriteTarget, report: Document, options: DeleteOptions, caller: Caller
+    ) -> Awaitable[DeleteResult | None]:
+        """See `Deleter.delete_reported`."""
+        return self._deleter.delete_reported(target, report, options, caller)
 
     def _exists(self, kind: Kind, name: str, current: Entry | None) -> ApiError:
         prefix = ""
         stored = self.cache.stored(current) if current is not None else None
-        if stored is not None and _is_readable(stored) and "deletionTimestamp" in stored.document()["metadata"]:
+        if stored is not None and stored.is_readable() and "deletionTimestamp" in stored.document()["metadata"]:
             prefix = "object is being deleted: "
         return already_exists(kind.named, name, prefix=prefix)
-
-
-def _is_readable(stored: Stored) -> bool:
-    try:
-        stored.check()
-    except Unreadable:
-        return False
-    return True
-
-
-def _stand_in(target: WriteTarget, revision: int) -> Stored:
-    """In the place of an object that cannot be read, for whoever deletes it: it has a name, and nothing holds it."""
-    metadata: Document = {"name": target.name, "uid": ""}
-    if target.namespace:
-        metadata["namespace"] = target.namespace
-    key = object_key(target.kind, target.namespace, target.name)
-    return unstored(to_kept_bytes({"metadata": metadata}), key, revision)

@@ -88,6 +88,12 @@ class KindAllocator(Protocol):
         ...
 
 
+def release_of(allocators: Mapping[str, KindAllocator], kind: Kind, doc: Document) -> FollowUp | None:
+    """What follows when an object is gone: what it was given is given back."""
+    allocator = allocators.get(kind.storage)
+    return allocator.release(doc) if allocator is not None else None
+
+
 def prepare_create(kind: Kind, doc: Document, now: Instant) -> None:  # noqa: ARG001  the shape of Prepare
     if kind.has_status:
         doc.pop("status", None)

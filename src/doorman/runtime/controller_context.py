@@ -74,8 +74,8 @@ class ControllerContext(msgspec.Struct, frozen=True, kw_only=True):
         return UnwrittenLeases(self.lister(LEASES), self.lister("nodes"), period_seconds, self.now)
 
     def contents(self) -> Mapping[str, ListerOf[Any]]:
-        """Listers of every namespaced kind that is stored. Events, of which there are more than of anything else, nobody
-        follows: they are looked for when a namespace goes.
+        """Listers of every namespaced kind that is stored. Events, of which there are more than of anything else, are
+        followed by nobody: they are looked for when a namespace goes.
         """
         rows = [row for row in self.kinds.rows if row.namespaced and row.group_resource == row.storage]
         names = [row.storage for row in rows if "delete" in row.verbs and row.storage not in _NO_CONTENT]

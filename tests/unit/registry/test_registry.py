@@ -7,7 +7,7 @@ import pytest
 from doorman.api.identity import User
 from doorman.base.errors import ApiError
 from doorman.registry.caller import Caller
-from doorman.registry.deletion import DeleteOptions, Preconditions
+from doorman.registry.deletion import DeleteOptions
 from doorman.registry.registry import NAME_TRIES_MAX
 from doorman.registry.write_target import WriteTarget
 from support.api import Api, running_api
@@ -142,20 +142,3 @@ async def test_object_with_finalizers_is_marked_and_goes_with_the_last_of_them()
         last = await desk.registry.update(WriteTarget(desk.kind, "default", "a"), released, CALLER)
         assert last.stored.document()["metadata"]["name"] == "a"
         assert desk.names() == []
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "code"),
-    [
-        pytest.param("nope", DeleteOptions(), 404, id="not-there"),
-        pytest.param("a", DeleteOptions(preconditions=Preconditions(uid="other")), 409, id="another-object"),
-    ],
-)
-async def test_delete_that_is_refused(name: str, options: DeleteOptions, code: int) -> None:
-    async with running_api() as api:
-        desk = Desk(api)
-        await desk.create(config("a"))
-        with pytest.raises(ApiError) as caught:
-            await desk.registry.delete(WriteTarget(desk.kind, "default", name), options, CALLER)
-        assert caught.value.code == code
-        assert desk.names() == ["a"]

@@ -134,6 +134,8 @@ class RemoteClient:
 
     async def delete(self, action: Delete) -> None:
         kind = self._kind(action.resource)
+        if (patch := action.patch_before()) is not None:
+            await self.patch(patch)
         preconditions = {
             name: value for name, value in (("uid", action.uid), ("resourceVersion", action.resource_version)) if value
         }

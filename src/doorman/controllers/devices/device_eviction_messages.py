@@ -9,7 +9,7 @@ from doorman.api.views.resource.devices import RESOURCE_VERSION, DeviceTaintRule
 from doorman.api.well_known import DISRUPTION_TARGET
 from doorman.base.clock import Instant
 from doorman.base.instants import to_time
-from doorman.client.actions import ObjectReference, Patch, RecordEvent
+from doorman.client.actions import ObjectReference, RecordEvent
 from doorman.semantics.devices.device_taints import ClaimEviction
 
 NAME: Final = "device-taint-eviction-controller"
@@ -34,14 +34,6 @@ def decide_condition_patch(pod: Pod, now: Instant) -> dict[str, Any] | None:
         "lastTransitionTime": before.last_transition_time if before is not None and is_true else to_time(now),
     }
     return {"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}}
-
-
-def status_patch(pod: Pod, body: dict[str, Any]) -> Patch:  # a strategic patch
-    meta = pod.metadata
-    # The deletion that follows waits for it: two writes, one turn of the disk.
-    return Patch(
-        resource="pods", namespace=meta.namespace, name=meta.name, subresource="status", body=body, is_waited_for=False
-    )
 
 
 def detail_message(pod: Pod, eviction: ClaimEviction) -> str:

@@ -46,7 +46,6 @@ from doorman.controllers.devices.device_eviction_messages import (
     detail_event,
     eviction_event,
     no_selector_event,
-    status_patch,
 )
 from doorman.controllers.devices.device_rule_counts import rule_counts
 from doorman.controllers.devices.device_rule_status import STATUS_PERIOD_SECONDS, decide_report, next_report
@@ -297,11 +296,8 @@ class DeviceTaintEvictionController:
         if pod.metadata.deletion_timestamp:
             return Result(wakes=((f"gone/{own}", now),))
         actions: list[Action] = [eviction_event(pod, "Marking for deletion"), detail_event(pod, eviction)]
-        body = decide_condition_patch(pod, now)
-        if body is not None:
-            actions.append(status_patch(pod, body))
-        meta = pod.metadata
-        actions.append(Delete(resource="pods", namespace=meta.namespace, name=meta.name, uid=uid))
+        meta, why = pod.metadata, decide_condition_patch(pod, now)
+        actions.append(Delete(resource="pods", namespace=meta.namespace, name=meta.name, uid=uid, status_patch=why))
         return Result(actions=actions, retry=RETRY)
 
     def _gone(self, own: str, plan: "_Plan") -> None:

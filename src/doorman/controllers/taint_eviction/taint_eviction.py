@@ -27,7 +27,7 @@ from doorman.api.views.pod_indexes import BY_NODE
 from doorman.api.views.pods import Pod
 from doorman.api.views.policy import PodDisruptionBudget
 from doorman.base.clock import Instant
-from doorman.client.actions import Action, Delete, Patch
+from doorman.client.actions import Action, Delete
 from doorman.client.controller_contract import DONE, ObjectChange, Result, Retry, Source
 from doorman.client.informer_cache import ListerOf
 from doorman.controllers.taint_eviction.eviction_budget import BudgetGate
@@ -367,14 +367,8 @@ class TaintEvictionController:
             self._pending.pop(pod_key, None)
             return actions
         namespace, name = pod.metadata.namespace, pod.metadata.name
-        body = decide_condition_patch(pod, now)
-        if body is not None:
-            # The deletion that follows waits for it: two writes, one turn of the disk.
-            patch = Patch(
-                resource="pods", namespace=namespace, name=name, subresource="status", body=body, is_waited_for=False
-            )
-            actions.append(patch)
-        actions.append(Delete(resource="pods", namespace=namespace, name=name))
+        why = decide_condition_patch(pod, now)
+        actions.append(Delete(resource="pods", namespace=namespace, name=name, status_patch=why))
         return actions
 
     def _cancel_with_event(self, pod_key: str, actions: list[Action]) -> None:

@@ -90,6 +90,13 @@ class Stored:
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 raise Unreadable(self.key, error) from error
 
+    def is_readable(self) -> bool:
+        try:
+            self.check()
+        except Unreadable:
+            return False
+        return True
+
     def view_after(self, before: "Stored", views: PodViews) -> Pod:
         """The view of a pod whose version before this one is known."""
         base = before.base or before

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from doorman.admission.plugin_contract import Operation, RequestPreview
+from doorman.api.kinds import Kind
 from doorman.api.patch.field_paths import FieldWalker
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.well_known import PODS
@@ -24,7 +25,6 @@ from doorman.registry.patch_transforms import APPLY_PATCH, STRATEGIC_PATCH
 from doorman.registry.write_target import WriteTarget
 from doorman.store.store_contract import Store
 
-PreviewOf = Callable[[Stored], RequestPreview]
 ChangeBytes = Callable[[Stored, ObjectBytes], bool | None]
 """Changes the bytes. Whether they are changed; None when it takes the long way to say."""
 
@@ -67,22 +67,29 @@ class ShortPatches:
             return await self._claim(target, claim_patch, caller, is_waited_for) if claim_patch else None
         return None
 
+    def report(
+        self, kind: Kind, before: Stored, pod_bytes: ObjectBytes, patch: StatusPatch, caller: Caller
+    ) -> bool | None:
+        """Put what is reported of a pod into its bytes. Whether that changes them; None when it takes the long way."""
+        pod = before.view
+        preview = RequestPreview(
+            user=caller.user,
+            operation=Operation.UPDATE,
+            subresource="status",
+            node=pod.spec.node_name,
+            names_claims=patch.names_claims,
+        )
+        if not self._shortcuts.may_skip_admission(kind, preview):
+            return None
+        return self._statuses.write(pod_bytes, pod, patch, caller.manager, self._clock.now())
+
     async def _pod_status(
         self, target: WriteTarget, patch: StatusPatch, caller: Caller, is_waited_for: bool
     ) -> Stored | None:
-        def preview(before: Stored) -> RequestPreview:
-            return RequestPreview(
-                user=caller.user,
-                operation=Operation.UPDATE,
-                subresource="status",
-                node=before.view.spec.node_name,
-                names_claims=patch.names_claims,
-            )
-
         def change(before: Stored, pod_bytes: ObjectBytes) -> bool | None:
-            return self._statuses.write(pod_bytes, before.view, patch, caller.manager, self._clock.now())
+            return self.report(target.kind, before, pod_bytes, patch, caller)
 
-        return await self._write(target, preview, change, caller, is_waited_for=is_waited_for)
+        return await self._write(target, change, caller, is_waited_for=is_waited_for)
 
     async def _claim(
         self, target: WriteTarget, patch: ClaimPatch, caller: Caller, is_waited_for: bool
@@ -95,12 +102,14 @@ class ShortPatches:
         )
 
         def change(_: Stored, claim_bytes: ObjectBytes) -> bool | None:
+            if not self._shortcuts.may_skip_admission(target.kind, asked):
+                return None
             return self._claims.write(claim_bytes, patch, caller.manager, self._clock.now())
 
-        return await self._write(target, lambda _: asked, change, caller, is_waited_for=is_waited_for)
+        return await self._write(target, change, caller, is_waited_for=is_waited_for)
 
     async def _write(
-        self, target: WriteTarget, preview: PreviewOf, change: ChangeBytes, caller: Caller, *, is_waited_for: bool
+        self, target: WriteTarget, change: ChangeBytes, caller: Caller, *, is_waited_for: bool
     ) -> Stored | None:
         kind, key = target.kind, target.store_key
 
@@ -109,8 +118,6 @@ class ShortPatches:
             if entry is None:
                 return None
             before = self._cache.stored(entry)
-            if not self._shortcuts.may_skip_admission(kind, preview(before)):
-                return None
             object_bytes = object_bytes_of(before)
             is_changed = change(before, object_bytes)
             if not is_changed:

@@ -207,6 +207,13 @@ class LoopbackClient:
     async def delete(self, action: Delete) -> None:
         kind = self._registry.kinds.named(action.resource)
         granted = self._authorize("delete", kind, action.namespace, action.name)
+        work = self._delete(kind, action)
+        if action.status_patch is not None:
+            patched = self._authorize("patch", kind, action.namespace, action.name, "status")
+            work = self._requests.counted(patched, work)
+        await self._request(granted, work)
+
+    async def _delete(self, kind: Kind, action: Delete) -> None:
         preconditions = Preconditions(uid=action.uid or None, resource_version=action.resource_version or None)
         options = DeleteOptions(
             grace_period_seconds=action.grace_seconds,
@@ -214,8 +221,12 @@ class LoopbackClient:
             propagation_policy=action.propagation or None,
         )
         target = WriteTarget(kind, action.namespace, action.name)
-        work = self._registry.delete(target, options, self._caller, is_marked_first=False)
-        await self._request(granted, work)
+        patch = action.patch_before()
+        if patch is not None:
+            if await self._registry.delete_reported(target, patch.body, options, self._caller) is not None:
+                return
+            await self._patch(kind, patch)
+        await self._registry.delete(target, options, self._caller, is_marked_first=False)
 
     async def bind(self, action: Bind) -> None:
         granted = self._authorize(

@@ -64,13 +64,14 @@ def test_deletion_carries_the_uid_and_comes_after_event_and_condition() -> None:
     desk = Desk()
     assert ("evict/default/p/uid-p", AT) in desk.tainted().wakes
     result = desk.controller.reconcile("evict/default/p/uid-p", AT)
-    event, detail, patch, delete = result.actions
+    event, detail, delete = result.actions
     assert isinstance(event, RecordEvent)
     assert event.message == "Marking for deletion"
     assert isinstance(detail, RecordEvent)
-    assert isinstance(patch, Patch)
     assert isinstance(delete, Delete)
     assert (delete.uid, delete.grace_seconds) == ("uid-p", None)
+    assert delete.status_patch is not None
+    assert [one["type"] for one in delete.status_patch["status"]["conditions"]] == ["DisruptionTarget"]
     assert result.retry.attempts_max > 10**9
 
 

@@ -11,7 +11,7 @@ from doorman.api.views.policy import PodDisruptionBudget
 from doorman.base.clock import VIRTUAL_START
 from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
-from doorman.client.actions import Create, Delete, Patch
+from doorman.client.actions import Create, Delete
 from doorman.client.controller_contract import ObjectChange
 from doorman.controllers.cluster.disruption import DisruptionController, WorkloadScales
 from doorman.controllers.taint_eviction.eviction_timers import decide_persistent_eviction
@@ -301,7 +301,7 @@ def test_eviction_of_a_pod_that_was_going_already_is_counted_at_once_and_over() 
     assert controller._pending == {}
 
 
-def test_eviction_actions_are_event_detail_condition_delete() -> None:
+def test_eviction_actions_are_event_detail_and_delete_with_condition() -> None:
     stage, _ = stage_with(node("n1"))
     stage.create("pods", pod("p", "n1", status={"conditions": [{"type": "Ready", "status": "True"}]}))
     stage.settle()
@@ -311,7 +311,6 @@ def test_eviction_actions_are_event_detail_condition_delete() -> None:
     assert names == [
         ("RecordEvent", "TaintManagerEviction"),
         ("RecordEvent", "TaintEvictionDetail"),
-        ("Patch", ""),
         ("Delete", ""),
     ]
     marking = stage.events[0][1]
@@ -323,8 +322,9 @@ def test_eviction_actions_are_event_detail_condition_delete() -> None:
     }
     assert marking.type == "Normal"
     assert marking.component == "taint-eviction-controller"
-    patch = stage.done(Patch)[0][1]
-    assert patch.subresource == "status"
+    delete = stage.done(Delete)[0][1]
+    patch = delete.patch_before()
+    assert (patch.resource, patch.namespace, patch.name, patch.subresource) == ("pods", "default", "p", "status")
     assert not patch.is_waited_for, "the deletion waits for both"
     uid = patch.body["metadata"]["uid"]
     assert patch.body == {
@@ -344,7 +344,6 @@ def test_eviction_actions_are_event_detail_condition_delete() -> None:
             ],
         },
     }
-    delete = stage.done(Delete)[0][1]
     assert (delete.grace_seconds, delete.uid, delete.propagation) == (None, "", "")
     document = stage.get("pods", "default/p")
     assert document is not None
@@ -360,7 +359,6 @@ def test_failing_delete_is_tried_five_times_ten_milliseconds_apart_and_told_once
     stage.advance(10)
     assert [round(at, 3) for at, _ in deletions(stage)] == [0.0, 0.01, 0.02, 0.03, 0.04]
     assert told(stage) == [(0.0, MARKING)]
-    assert len(stage.done(Patch)) == 1
     stage.failures.clear()
     stage.patch("nodes", "n1", taints("a:NoExecute b:NoExecute"))
     stage.advance(1)
@@ -368,14 +366,17 @@ def test_failing_delete_is_tried_five_times_ten_milliseconds_apart_and_told_once
     assert controller._deletions._value.get() == 1
 
 
-def test_failing_patch_is_tried_again_until_it_works() -> None:
+def test_failing_delete_is_tried_again_until_it_works() -> None:
     stage, controller = stage_with(node("n1"))
     stage.create("pods", pod("p", "n1"))
     stage.settle()
-    stage.fail(Patch, 2, ApiError(409, "Conflict", "no"))
+    stage.fail(Delete, 2, ApiError(409, "Conflict", "no"))
     stage.patch("nodes", "n1", taints("a:NoExecute"))
     stage.advance(1)
-    assert deletions(stage) == [(0.02, "p")]
+    assert [round(at, 3) for at, _ in deletions(stage)] == [0.0, 0.01, 0.02]
+    document = stage.get("pods", "default/p")
+    assert document is not None
+    assert [one["type"] for one in document["status"]["conditions"]] == ["DisruptionTarget"]
     assert controller._deletions._value.get() == 1
     assert controller._pending == {}
 
