@@ -101,13 +101,9 @@ class StoreSuite:
             store.events_after(start + 1)
         assert len(store.events_after(revision - 2)) == 2
 
-
-class LocalStoreSuite(StoreSuite):
-    """What is true besides where nobody else writes."""
-
     async def test_write_that_is_taken_is_there_for_the_next_one_which_waits_for_both(self, store: Store) -> None:
         before = store.revision
-        first = store.take(Write("pods/a", b"1", ABSENT))
+        first = await store.take(Write("pods/a", b"1", ABSENT))
         assert store.peek("pods/a") == first.entry
         second = await store.commit(Write("pods/a", b"2", first.revision))
         assert [event.revision for event in store.events_after(before)] == [first.revision, second.revision]
@@ -116,8 +112,12 @@ class LocalStoreSuite(StoreSuite):
     async def test_taken_write_conflicts_as_any_other(self, store: Store) -> None:
         first = await store.commit(Write("pods/a", b"1", ABSENT))
         with pytest.raises(Conflict):
-            store.take(Write("pods/a", b"2", ABSENT))
+            await store.take(Write("pods/a", b"2", ABSENT))
         assert store.revision == first.revision
+
+
+class LocalStoreSuite(StoreSuite):
+    """What is true besides where nobody else writes."""
 
     async def test_one_conflict_of_writes_committed_together_stops_all(self, store: Store) -> None:
         first = await store.commit(Write("pods/a", b"1", ABSENT))

@@ -115,10 +115,9 @@ class Committer:
                 value = bounded(kind, value, is_apply=caller.is_apply)
             is_sent = True
             if proposed.shown_first is not None:
-                expected = await self._write_first(Write(proposed.key, proposed.shown_first, expected))
+                expected = (await self._store.take(Write(proposed.key, proposed.shown_first, expected))).revision
             write = Write(proposed.key, value, expected)
-            is_waited_for = is_waited_for or self._is_shared
-            event = await self._store.commit(write) if is_waited_for else self._store.take(write)
+            event = await (self._store.commit if is_waited_for else self._store.take)(write)
         except (ApiError, Conflict) as error:
             if not (is_sent and _is_outcome_unknown(error)):
                 await _done(proposed.on_abort)
@@ -126,11 +125,6 @@ class Committer:
         if proposed.after_commit is not None:
             await _done(proposed.after_commit)
         return CommitResult(proposed, event)
-
-    async def _write_first(self, write: Write) -> int:
-        """Its revision. It is waited for with what is written upon it, unless others write to the store as well."""
-        event = await self._store.commit(write) if self._is_shared else self._store.take(write)
-        return event.revision
 
     async def commit_together(self, proposals: Sequence[Proposed]) -> list[StoreEvent | None]:
         """Write what was proposed in this very turn of the loop, upon what was read in it. None: somebody else, who

@@ -11,12 +11,12 @@ class MemoryStore(KeyIndexReader):
         super().__init__(index or KeyIndex())
 
     async def commit(self, write: Write) -> StoreEvent:
-        return self.take(write)
-
-    def take(self, write: Write) -> StoreEvent:
         event = self._index.append(write)
         self._index.publish((event,))
         return event
+
+    async def take(self, write: Write) -> StoreEvent:
+        return await self.commit(write)
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[StoreEvent]:
         events = self._index.append_all(writes)

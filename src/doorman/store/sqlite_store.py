@@ -110,11 +110,14 @@ class SqliteStore(KeyIndexReader):
         return self._failure is None
 
     async def commit(self, write: Write) -> StoreEvent:
-        event = self.take(write)
+        event = self._taken(write)
         await self._until_durable(self._gathering)
         return event
 
-    def take(self, write: Write) -> StoreEvent:
+    async def take(self, write: Write) -> StoreEvent:
+        return self._taken(write)
+
+    def _taken(self, write: Write) -> StoreEvent:
         if self._failure is not None:
             raise Failed(f"the store has failed: {self._failure}")
         event = self._index.append(write)

@@ -104,7 +104,7 @@ class Store(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """Whether others write to the same place: what is published here may be behind, and `take` is not for it."""
+        """Whether others write to the same place: what is published here may be behind."""
         ...
 
     async def catch_up(self) -> None:
@@ -142,8 +142,10 @@ class Store(Protocol):
 
     async def commit(self, write: Write) -> StoreEvent: ...
 
-    def take(self, write: Write) -> StoreEvent:
-        """The same without waiting. Writes become durable in their order: who commits a later one waits for both."""
+    async def take(self, write: Write) -> StoreEvent:
+        """The same for who writes again at once, and waits for that: it has its place in the order, and need not be
+        durable or published yet. Writes become so in their order, so who commits a later one waits for both.
+        """
         ...
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[StoreEvent]:

@@ -59,8 +59,8 @@ async def test_group_is_written_as_it_leaves_its_keys(tmp_path: Path) -> None:
     begun = await store.commit_all([Write(key, b"0", ABSENT) for key in ("changed", "gone", "back")])
     revision = {event.key: event.revision for event in begun}
 
-    def take(key: str, value: bytes | None) -> None:
-        event = store.take(Write(key, value, revision.get(key, ABSENT)))
+    async def take(key: str, value: bytes | None) -> None:
+        event = await store.take(Write(key, value, revision.get(key, ABSENT)))
         revision[key] = event.revision if value is not None else ABSENT
 
     for key, values in {
@@ -72,7 +72,7 @@ async def test_group_is_written_as_it_leaves_its_keys(tmp_path: Path) -> None:
         "odd": (b"1", None, b"2"),
     }.items():
         for value in values:
-            take(key, value)
+            await take(key, value)
     last = await store.commit(Write("last", b"", ABSENT))
     before = [(entry.key, entry.value, entry.revision, entry.created) for entry in store.entries()]
     await store.close()
@@ -95,7 +95,7 @@ async def test_taken_write_is_refused_by_a_store_that_has_failed(tmp_path: Path)
     with pytest.raises(Failed):
         await store.commit(Write("a", b"1", ABSENT))
     with pytest.raises(Failed):
-        store.take(Write("b", b"1", ABSENT))
+        await store.take(Write("b", b"1", ABSENT))
     await store.close()
 
 
@@ -227,7 +227,7 @@ async def test_store_whose_writer_dies_acknowledges_nothing_more(tmp_path: Path)
 
 async def test_refreshed_key_is_durable(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
-    first = store.take(Write("a", b"1", ABSENT))
+    first = await store.take(Write("a", b"1", ABSENT))
     assert store.revision < first.revision
     assert await store.refresh("a") == first.entry
     assert store.revision == first.revision
@@ -240,7 +240,7 @@ async def test_key_that_will_never_be_durable_is_not_refreshed(tmp_path: Path) -
     store._writer._process.kill()
     await store._writer._lost.wait()
     store._failure = None
-    store.take(Write("a", b"1", ABSENT))
+    await store.take(Write("a", b"1", ABSENT))
     store._written("the process that writes has ended")
     with pytest.raises(Failed):
         await store.refresh("a")

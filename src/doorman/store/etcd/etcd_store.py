@@ -1,7 +1,7 @@
 """The store contract on an etcd cluster, which others may serve at the same time.
 
 A write is one transaction of one key; its answer waits until the watch has brought it, so whoever wrote reads what he
-wrote. What others write arrives the same way.
+wrote. What others write arrives the same way. One that the same writer follows up at once does not wait (`take`).
 
     commit ─► If mod_revision = expected Then put Else get ─► etcd ─► watch ─► KeyIndex.follow ─► readers
 """
@@ -65,6 +65,15 @@ class EtcdStore(EtcdReader):
         return store
 
     async def commit(self, write: Write) -> StoreEvent:
+        event = await self.take(write)
+        await self._seen(event.revision, SEEN_SECONDS_MAX)
+        published = self._index.newest.get(event.key)
+        if published is None or published.revision != event.revision:
+            return event
+        return StoreEvent(event.revision, event.key, published, event.previous)
+
+    async def take(self, write: Write) -> StoreEvent:
+        """Readers need not see it yet."""
         key = write.key
         if write.value is None and write.expected == ABSENT:
             raise Conflict(key, ABSENT, None)
@@ -82,13 +91,7 @@ class EtcdStore(EtcdReader):
             done.set_result(None)
         entry = Entry(key, write.value, revision, created or revision) if write.value is not None else None
         self._note(key, revision, entry)
-        await self._seen(revision, SEEN_SECONDS_MAX)
-        published = self._index.newest.get(key)
-        is_newest = published is not None and published.revision == revision
-        return StoreEvent(revision, key, published if is_newest else entry, before)
-
-    def take(self, write: Write) -> StoreEvent:  # noqa: ARG002  the contract gives it
-        raise AssertionError("what others may write as well is waited for")
+        return StoreEvent(revision, key, entry, before)
 
     async def commit_all(self, writes: Sequence[Write]) -> Sequence[StoreEvent]:
         found = await asyncio.gather(*(self.commit(write) for write in writes), return_exceptions=True)

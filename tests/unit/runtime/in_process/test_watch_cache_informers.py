@@ -42,13 +42,13 @@ def test_newest_version_of_each_object_is_told(gathered: str, told: str) -> None
     assert newest_of(events) == expected
 
 
-def test_live_lister_gives_what_is_in_a_namespace_in_order() -> None:
+async def test_live_lister_gives_what_is_in_a_namespace_in_order() -> None:
     store = MemoryStore()
     cache = WatchCache(store, {})
     for key in ("a/2", "b/1", "a/1", "aa/1"):
         namespace, _, name = key.partition("/")
         value = b'"name":"%s","namespace":"%s"}}' % (name.encode(), namespace.encode())
-        store.take(Write(f"events/{key}", value, ABSENT))
+        await store.commit(Write(f"events/{key}", value, ABSENT))
     lister = LiveLister(cache, cache.collection("events"))
     found = [(one.metadata.namespace, one.metadata.name) for one in lister.by(BY_NAMESPACE, "a")]
     assert found == [("a", "1"), ("a", "2")]
