@@ -72,11 +72,12 @@ def common_update_errors(new: Document, old: Document) -> list[FieldError]:
     after: Mapping[str, Any] = new.get("metadata") or {}
     before: Mapping[str, Any] = old.get("metadata") or {}
     errors: list[FieldError] = []
-    changed = {name: after[name] for name in _CHECKED if after.get(name) and after[name] != before.get(name)}
+    changed = {name: found for name in _CHECKED if (found := after.get(name)) and found != before.get(name)}
     if changed:
         errors = validate_metadata({"metadata": {"name": after.get("name", ""), **changed}}, path_segment_faults)
     errors += _fixed_member_errors(after, before)
-    errors += _changed_finalizer_errors(after, before)
+    if "finalizers" in changed:
+        errors += _changed_finalizer_errors(after, before)
     return _without_own_finalizers(errors)
 
 
@@ -84,13 +85,17 @@ def _fixed_member_errors(after: Mapping[str, Any], before: Mapping[str, Any]) ->
     errors: list[FieldError] = []
     if before.get("deletionTimestamp"):
         errors.extend(_new_finalizer_errors(after.get("finalizers") or (), before.get("finalizers") or ()))
-    if list(map(after.get, _FIXED_FIELDS)) != list(map(before.get, _FIXED_FIELDS)):
+    if _fixed_members(after) != _fixed_members(before):
         errors += [
             invalid(f"metadata.{field}", after.get(field), IMMUTABLE)
             for field in _FIXED_FIELDS
             if after.get(field) != before.get(field)
         ]
     return errors
+
+
+def _fixed_members(metadata: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(map(metadata.get, _FIXED_FIELDS))
 
 
 def _changed_finalizer_errors(after: Mapping[str, Any], before: Mapping[str, Any]) -> list[FieldError]:

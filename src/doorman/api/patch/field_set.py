@@ -27,11 +27,12 @@ def union(one: FieldSet | None, other: FieldSet | None) -> FieldSet | None:
         return other
     if other is None:
         return one
-    children = {name: child for name, child in one.items() if name != SELF}
+    if not one or not other:
+        return _node(True, {**one, **other})
+    children = {SELF: {}, **one} if SELF in other else dict(one)
     for name, child in other.items():
-        if name != SELF:
-            children[name] = union(children.get(name), child) if name in children else child
-    return _node(is_member(one) or is_member(other), children)
+        children[name] = union(children[name], child) if name in children else child
+    return children
 
 
 def difference(one: FieldSet | None, other: FieldSet | None) -> FieldSet | None:
@@ -128,7 +129,7 @@ def ordered(node: FieldSet | None) -> FieldSet | None:
     if not node:
         return node
     names = sorted(node) if len(node) <= ORDERED_MAX else node
-    return {name: ordered(node[name]) for name in names}
+    return {name: ordered(child) if (child := node[name]) else child for name in names}
 
 
 def _node(member: bool, children: FieldSet) -> FieldSet | None:

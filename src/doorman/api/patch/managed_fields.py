@@ -166,8 +166,7 @@ class ManagedFields:
             # Nobody tracks this object, or the writer asked for that.
             new["metadata"].pop("managedFields", None)
             return
-        shown = (from_stored(kind.conversion, without_own_texts(kind.storage, doc)) for doc in (new, old))
-        after, before = map(_tracked, shown)
+        after, before = _tracked(kind, new), _tracked(kind, old)
         try:
             differences = Differences(self.walker, self._kinds, kind, after, before)
         except KeylessError:
@@ -198,11 +197,13 @@ def _order(entry: ManagedEntry) -> tuple[bool, str, str, str, str]:
     return manager.operation != "Apply", entry.time, manager.name, manager.api_version, manager.subresource
 
 
-def _tracked(doc: Document) -> Document:
-    metadata = {
-        name: value for name, value in doc["metadata"].items() if name not in ("managedFields", "resourceVersion")
-    }
-    return {**doc, "metadata": metadata}
+def _tracked(kind: Kind, doc: Document) -> Document:
+    """As the kind shows it, without what nobody is said to own."""
+    shown = from_stored(kind.conversion, without_own_texts(kind.storage, doc))
+    metadata = dict(shown["metadata"])
+    metadata.pop("managedFields", None)
+    metadata.pop("resourceVersion", None)
+    return {**shown, "metadata": metadata}
 
 
 def _with_few_updates(entries: list[ManagedEntry]) -> list[ManagedEntry]:
