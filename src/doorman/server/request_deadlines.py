@@ -1,8 +1,7 @@
 """How long a request may take: a minute, or what it says with `?timeout=`; then it is answered 504 and left.
 
-A timer for each request would cost more than most requests wait. Those that say nothing have the same length, so their
-deadlines come in the order in which they began, and one timer is enough for all of them; in a quiet server it is
-set once a minute. What a request had written when it was left may still become durable, as upstream.
+A timer for each request would cost more than most requests wait; those that say nothing share one (`CommonDelay`). What
+a request had written when it was left may still become durable, as upstream.
 """
 
 import asyncio
@@ -10,6 +9,7 @@ from typing import Final
 
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError, bad_request, timeout
+from doorman.base.timers import CommonDelay
 
 REQUEST_SECONDS_MAX: Final = 60.0
 """kube-apiserver's --request-timeout."""
@@ -18,26 +18,30 @@ REQUEST_SECONDS_MAX: Final = 60.0
 class Deadline:
     """Of one request, in the task that handles it. Whoever had it begun calls `end`, however the request ends."""
 
-    __slots__ = ("_deadlines", "_handle", "_is_expired", "_task", "due")
+    __slots__ = ("_common", "_handle", "_is_expired", "_number", "_task")
 
-    def __init__(self, deadlines: "Deadlines", task: "asyncio.Task[object]", due: float) -> None:
-        self._deadlines = deadlines
+    def __init__(self, task: "asyncio.Task[object]") -> None:
         self._task = task
         self._handle: asyncio.TimerHandle | None = None
+        self._common: CommonDelay | None = None
+        self._number = 0
         self._is_expired = False
-        self.due = due
 
     def expire_in(self, seconds: float) -> None:
-        self._handle = asyncio.get_running_loop().call_later(seconds, self.expire)
+        self._handle = asyncio.get_running_loop().call_later(seconds, self._expire)
 
-    def expire(self) -> None:
+    def expire_with(self, common: CommonDelay) -> None:
+        self._common, self._number = common, common.call(self._expire)
+
+    def _expire(self) -> None:
         self._is_expired = True
         self._task.cancel()
 
     def end(self) -> None:
         if self._handle is not None:
             self._handle.cancel()
-        self._deadlines.forget(self)
+        if self._common is not None:
+            self._common.cancel(self._number)
 
     def timeout_error(self) -> ApiError | None:
         """Why the task was cancelled, if it was for the time: the task goes on from there."""
@@ -51,39 +55,19 @@ class Deadline:
 class Deadlines:
     def __init__(self, seconds_max: float = REQUEST_SECONDS_MAX) -> None:
         self._seconds_max = seconds_max
-        self._open: dict[int, Deadline] = {}
-        """Those that said nothing, the first due first."""
-        self._timer: asyncio.TimerHandle | None = None
+        self._common = CommonDelay(seconds_max)
 
-    def begin(self, query: str) -> Deadline:
+    def begin(self, query: str = "") -> Deadline:
         """For the task that runs. `query` is its `?timeout=`, or empty. Raises the 400 of one that cannot be read."""
         seconds = parse_timeout(query) if query else None
-        loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None, "requests are handled in tasks"
+        deadline = Deadline(task)
         if seconds is not None and 0 < seconds < self._seconds_max:
-            deadline = Deadline(self, task, loop.time() + seconds)
             deadline.expire_in(seconds)
-            return deadline
-        deadline = Deadline(self, task, loop.time() + self._seconds_max)
-        self._open[id(deadline)] = deadline
-        if self._timer is None:
-            self._timer = loop.call_later(self._seconds_max, self._expire)
+        else:
+            deadline.expire_with(self._common)
         return deadline
-
-    def forget(self, deadline: Deadline) -> None:
-        self._open.pop(id(deadline), None)
-
-    def _expire(self) -> None:
-        self._timer = None
-        loop = asyncio.get_running_loop()
-        while self._open:
-            key, first = next(iter(self._open.items()))
-            if first.due > loop.time():
-                self._timer = loop.call_at(first.due, self._expire)
-                return
-            del self._open[key]
-            first.expire()
 
 
 def parse_timeout(query: str) -> float:

@@ -28,6 +28,7 @@ from doorman.registry.registry import Registry
 from doorman.registry.write_target import WriteTarget
 from doorman.runtime.in_process.component_requests import ComponentRequests, GrantedRequest, request_info
 from doorman.server.auth.escalation import EscalationGuard
+from doorman.server.request_deadlines import Deadlines
 
 T = TypeVar("T")
 
@@ -58,6 +59,7 @@ class LoopbackClient:
         self._clock = clock
         self._caller = Caller(user=user, manager=manager)
         self._may_act: Callable[[], bool] | None = None
+        self._led = Deadlines(LED_SECONDS_MAX)
 
     def only_while(self, may_act: Callable[[], bool] | None) -> Self:
         """A copy, which writes only as long as whoever acts may: it holds a lease, or did before it slept."""
@@ -72,11 +74,15 @@ class LoopbackClient:
         """For as long only as nobody else can have taken the lease: what is written later, by a store that did not
         answer before, would be written beside another's writes.
         """
+        deadline = self._led.begin()
         try:
-            async with asyncio.timeout(LED_SECONDS_MAX):
-                return await work
-        except TimeoutError:
+            return await work
+        except asyncio.CancelledError:
+            if deadline.timeout_error() is None:
+                raise
             raise timeout("request did not complete within the allotted timeout") from None
+        finally:
+            deadline.end()
 
     @property
     def user(self) -> User:

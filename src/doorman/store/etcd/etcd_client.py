@@ -166,9 +166,8 @@ class EtcdClient:
             stream = await channel.stream("/etcdserverpb.Watch/Watch", metadata, first, CALL_SECONDS_MAX)
             self._watches[stream] = number
             opened(Watching(stream))
-            read = MESSAGES["WatchResponse"].FromString
             while True:
-                yield [read(message) for message in await stream.read()]
+                yield read_together(await stream.read())
         except GrpcError as error:
             self._move_on(number)
             raise _error_of(error) from error
@@ -236,6 +235,18 @@ class EtcdClient:
                 stream.give_up("the member does not answer")
 
 
+def read_together(messages: Sequence[bytes]) -> list[ProtoMessage]:
+    """Answers of a watch, those that only tell of events as one: protobuf's messages are merged by being written one
+    after the other. The last stands by itself, since it says how far the watch is.
+    """
+    *before, last = messages
+    if len(before) > 1:
+        merged = _read_watch(b"".join(before))
+        if not (merged.created or merged.canceled or merged.fragment):
+            return [merged, _read_watch(last)]
+    return [_read_watch(message) for message in messages]
+
+
 class Watching:
     """An open watch, to be asked how far it is."""
 
@@ -250,6 +261,7 @@ class Watching:
         await self._stream.rest(seconds)
 
 
+_read_watch: Final = MESSAGES["WatchResponse"].FromString
 _PROGRESS_REQUEST: Final = MESSAGES["WatchRequest"](
     progress_request=MESSAGES["WatchProgressRequest"]()
 ).SerializeToString()

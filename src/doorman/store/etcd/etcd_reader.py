@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, Protocol
 
 from doorman.base.errors import ApiError, timeout, too_many_requests
+from doorman.base.timers import CommonDelay
 from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError, ProtoMessage, Watching
 from doorman.store.etcd.etcd_messages import DELETE
 from doorman.store.key_index import KeyIndex, KeyIndexReader
@@ -60,6 +61,7 @@ class EtcdReader(KeyIndexReader):
         """What transactions have told of keys and the watch has not."""
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         """For revisions that the watch has not brought."""
+        self._progress_delay = CommonDelay(PROGRESS_SECONDS)
         self._unknown: set[bytes] = set()
         """Keys below the prefix that are of no kind known here."""
         self._cluster_id = 0
@@ -132,7 +134,7 @@ class EtcdReader(KeyIndexReader):
         watch is asked how far it is.
         """
         ends = asyncio.get_running_loop().time() + CATCH_UP_SECONDS_MAX
-        while not await self._seen(revision, PROGRESS_SECONDS):
+        while not await self._seen(revision, self._progress_delay):
             if asyncio.get_running_loop().time() >= ends:
                 raise timeout(f"Too large resource version: {revision}, current: {self._index.revision}")
             if not self._trusts_progress:
@@ -163,18 +165,17 @@ class EtcdReader(KeyIndexReader):
                     seen.set_result(None)
             self._waiting = [one for one in self._waiting if not one[1].done()]
 
-    async def _seen(self, revision: int, seconds: float) -> bool:
+    async def _seen(self, revision: int, delay: CommonDelay) -> bool:
         """Whether the watch has brought that revision, or does so within some time."""
         if self._index.revision >= revision:
             return True
-        loop = asyncio.get_running_loop()
-        seen: asyncio.Future[None] = loop.create_future()
+        seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((revision, seen))
-        alarm = loop.call_later(seconds, _ring, seen)
+        alarm = delay.call(lambda: _ring(seen))
         try:
             await seen
         finally:
-            alarm.cancel()
+            delay.cancel(alarm)
         return self._index.revision >= revision
 
     def _note(self, key: str, revision: int, entry: Entry | None) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from doorman.base.errors import ApiError, timeout
+from doorman.base.timers import CommonDelay
 from doorman.store.etcd.etcd_client import EtcdClient, EtcdError, ProtoMessage
 from doorman.store.etcd.etcd_compaction import EtcdCompaction
 from doorman.store.etcd.etcd_leases import EtcdLeases
@@ -47,6 +48,7 @@ class EtcdStore(EtcdReader):
         self._leases = leases
         self._under_way: dict[str, _UnderWay] = {}
         self._slots = asyncio.Semaphore(WRITES_MAX)
+        self._seen_delay = CommonDelay(SEEN_SECONDS_MAX)
 
     @classmethod
     async def open(
@@ -66,7 +68,7 @@ class EtcdStore(EtcdReader):
 
     async def commit(self, write: Write) -> StoreEvent:
         event = await self.take(write)
-        await self._seen(event.revision, SEEN_SECONDS_MAX)
+        await self._seen(event.revision, self._seen_delay)
         published = self._index.newest.get(event.key)
         if published is None or published.revision != event.revision:
             return event

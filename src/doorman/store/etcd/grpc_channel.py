@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
+from doorman.base.timers import CommonDelay
 from doorman.store.etcd.http2_connection import Http2Connection, Http2Stream
 from doorman.store.etcd.http2_frames import header_block
 
@@ -48,12 +49,16 @@ class GrpcChannel:
         self._again_at = 0.0
         self._why = ""
         self._heads: dict[tuple[str, float], bytes] = {}
+        self._delays: dict[float, CommonDelay] = {}
+        """By seconds: calls may take one of a few."""
 
     async def call(self, path: str, request: bytes, seconds: float) -> bytes:
         """One message for another. Raises GrpcError."""
-        loop = asyncio.get_running_loop()
-        answer = _Answer(loop.create_future())
-        alarm = loop.call_later(seconds, answer.expire)
+        answer = _Answer(asyncio.get_running_loop().create_future())
+        delay = self._delays.get(seconds)
+        if delay is None:
+            delay = self._delays[seconds] = CommonDelay(seconds)
+        alarm = delay.call(answer.expire)
         try:
             connection = self._connection
             if connection is None or not connection.is_open:
@@ -65,7 +70,7 @@ class GrpcChannel:
                 if not answer.is_over:
                     connection.cancel(stream)
         finally:
-            alarm.cancel()
+            delay.cancel(alarm)
 
     async def stream(self, path: str, metadata: Mapping[str, str], first: bytes, seconds: float) -> "GrpcStream":
         """Messages in both directions, beginning with one of ours, once there is a connection. Raises GrpcError."""

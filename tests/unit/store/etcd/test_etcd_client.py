@@ -3,10 +3,12 @@
 import asyncio
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError
+from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError, read_together
+from doorman.store.etcd.etcd_messages import MESSAGES
 from support.etcd import EtcdMember, free_ports
 
 
@@ -96,3 +98,46 @@ async def test_member_of_another_cluster_is_never_asked(tmp_path: Path) -> None:
         await elsewhere.close()
     finally:
         others.stop()
+
+
+def told(revision: int, *keys: bytes, **more: Any) -> bytes:
+    """An answer of a watch."""
+    events = [MESSAGES["Event"](kv=MESSAGES["KeyValue"](key=key, mod_revision=revision)) for key in keys]
+    header = MESSAGES["ResponseHeader"](revision=revision, cluster_id=7)
+    return MESSAGES["WatchResponse"](header=header, events=events, **more).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        pytest.param([told(1, b"a")], [(1, [b"a"])], id="one"),
+        pytest.param([told(1, b"a"), told(2, b"b")], [(1, [b"a"]), (2, [b"b"])], id="two"),
+        pytest.param(
+            [told(1, b"a"), told(2, b"b", b"c"), told(3, b"a"), told(4)],
+            [(3, [b"a", b"b", b"c", b"a"]), (4, [])],
+            id="several-are-one-and-the-last",
+        ),
+        pytest.param([told(1), told(2), told(3)], [(2, []), (3, [])], id="how-far-it-is"),
+        pytest.param(
+            [told(1, b"a"), told(2, b"b", fragment=True), told(2, b"c")],
+            [(1, [b"a"]), (2, [b"b"]), (2, [b"c"])],
+            id="fragment-stands-alone",
+        ),
+        pytest.param(
+            [told(0, created=True), told(1, b"a"), told(2, b"b")],
+            [(0, []), (1, [b"a"]), (2, [b"b"])],
+            id="begin-stands-alone",
+        ),
+        pytest.param(
+            [told(1, b"a"), told(2, canceled=True), told(3)],
+            [(1, [b"a"]), (2, []), (3, [])],
+            id="end-stands-alone",
+        ),
+    ],
+)
+def test_answers_that_only_tell_of_events_are_read_together(
+    messages: list[bytes], expected: list[tuple[int, list[bytes]]]
+) -> None:
+    answers = read_together(messages)
+    assert [(one.header.revision, [event.kv.key for event in one.events]) for one in answers] == expected
+    assert {one.header.cluster_id for one in answers} == {7}

@@ -11,6 +11,7 @@ import pytest
 from conformance_store import StoreSuite
 from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
+from doorman.base.timers import CommonDelay
 from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
 from doorman.store.etcd.etcd_leases import EtcdLeases
 from doorman.store.etcd.etcd_messages import MESSAGES
@@ -151,7 +152,7 @@ async def test_everything_is_read_anew_when_etcd_has_forgotten_what_came_between
     last = await other.commit(Write("pods/new", b"1", ABSENT))
     await client.compact(last.revision)
     store._tasks.append(asyncio.create_task(store._follow()))
-    assert await store._seen(last.revision, 5)
+    assert await store._seen(last.revision, CommonDelay(5))
     assert store.epoch == epoch + 1
     assert [entry.key for entry in store.entries()] == ["pods/kept", "pods/new"]
 
@@ -165,7 +166,7 @@ async def test_events_told_together_know_what_was_before_each(store: EtcdStore, 
     third = await other.commit(Write("pods/a", None, second.revision))
     fourth = await other.commit(Write("pods/a", b"4", ABSENT))
     store._tasks.append(asyncio.create_task(store._follow()))
-    assert await store._seen(fourth.revision, 5)
+    assert await store._seen(fourth.revision, CommonDelay(5))
     found = [(one.revision, one.entry, one.previous) for one in store.events_after(first.revision - 1)]
     assert found == [
         (first.revision, first.entry, None),
@@ -342,7 +343,7 @@ async def test_change_that_another_has_written_upon_is_not_done_twice(
         event = await other.commit(Write("k", b"another's", found.revision if found is not None else ABSENT))
         written.append(event.revision)
         if is_forgotten:
-            await store._seen(event.revision, 1.0)
+            await store._seen(event.revision, CommonDelay(1.0))
             store._under_way["k"].outcome = None
             store._index.replace(list(store.entries()), event.revision)
 
