@@ -1,7 +1,8 @@
 """Time as a value.
 
 An `Instant` is seconds since the Unix epoch. Pure code takes `now: Instant`; stateful code is given a
-`Clock`. Only `SystemClock` reads the machine's clock.
+`Clock`. Only `SystemClock` reads the machine's clock. Where bytes cross a boundary waiting ends after a `CommonDelay`,
+by the event loop's time.
 """
 
 import asyncio
@@ -130,3 +131,43 @@ class ManualClock:
     def advance_to(self, instant: Instant) -> None:
         assert instant >= self._now, "time does not run backwards"
         self._now = instant
+
+
+class CommonDelay:
+    """Calls back after a delay that is the same for everybody. Who came first is due first, so one timer of the loop is
+    enough for all of them; most are done before, and cost no more than a place in a table.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._waiting: dict[int, tuple[float, Callable[[], object]]] = {}
+        """With when each is due, the first due first."""
+        self._last_number = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def call(self, callback: Callable[[], object]) -> int:
+        """A number, to cancel it by."""
+        loop = asyncio.get_running_loop()
+        self._last_number += 1
+        self._waiting[self._last_number] = (loop.time() + self._seconds, callback)
+        if self._timer is None:
+            self._timer = loop.call_later(self._seconds, self._expire)
+        return self._last_number
+
+    def cancel(self, number: int) -> None:
+        """One that was called, or cancelled, is passed over."""
+        self._waiting.pop(number, None)
+
+    def _expire(self) -> None:
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            number, (due, callback) = next(iter(self._waiting.items()))
+            if due > loop.time():
+                self._timer = loop.call_at(due, self._expire)
+                return
+            del self._waiting[number]
+            try:
+                callback()  # now: who cancels later than this does not expect it any more
+            except Exception as error:  # noqa: BLE001  of one: the others are called all the same
+                loop.call_exception_handler({"message": "a delayed call failed", "exception": error})

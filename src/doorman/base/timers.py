@@ -1,13 +1,11 @@
-"""Timers: keys that fall due at an instant, up to millions of them; and calls after a delay that many share.
+"""Timers: keys that fall due at an instant, up to millions of them.
 
-`TimerHeap` is a binary heap in order of instant and, for equal instants, of insertion. Cancelling only forgets the key:
-the entry stays in the heap until it comes up or until forgotten entries outnumber the living, when the heap is
+A binary heap in order of instant and, for equal instants, of insertion. Cancelling only forgets the key: the
+entry stays in the heap until it comes up or until forgotten entries outnumber the living, when the heap is
 rebuilt. So add and cancel stay cheap, and a heap never holds more than twice what is pending (and a few).
 """
 
-import asyncio
 import heapq
-from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from doorman.base.clock import Instant
@@ -117,43 +115,3 @@ class TimerHeap(Generic[K]):
         numbers = self._numbers
         self._heap = [entry for entry in self._heap if numbers.get(entry[2]) == entry[1]]
         heapq.heapify(self._heap)
-
-
-class CommonDelay:
-    """Calls back after a delay that is the same for everybody. Who came first is due first, so one timer of the loop is
-    enough for all of them; most are done before, and cost no more than a place in a table.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._waiting: dict[int, tuple[float, Callable[[], object]]] = {}
-        """With when each is due, the first due first."""
-        self._last_number = 0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def call(self, callback: Callable[[], object]) -> int:
-        """A number, to cancel it by."""
-        loop = asyncio.get_running_loop()
-        self._last_number += 1
-        self._waiting[self._last_number] = (loop.time() + self._seconds, callback)
-        if self._timer is None:
-            self._timer = loop.call_later(self._seconds, self._expire)
-        return self._last_number
-
-    def cancel(self, number: int) -> None:
-        """One that was called, or cancelled, is passed over."""
-        self._waiting.pop(number, None)
-
-    def _expire(self) -> None:
-        self._timer = None
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            number, (due, callback) = next(iter(self._waiting.items()))
-            if due > loop.time():
-                self._timer = loop.call_at(due, self._expire)
-                return
-            del self._waiting[number]
-            try:
-                callback()  # now: who cancels later than this does not expect it any more
-            except Exception as error:  # noqa: BLE001  of one: the others are called all the same
-                loop.call_exception_handler({"message": "a delayed call failed", "exception": error})

@@ -5,7 +5,8 @@ the first event; from the tenth on, similar ones with less than ten minutes betw
 floods one object is cut off. The newer one (events.k8s.io/v1, used by the scheduler: actions with `action` set): a
 repeat starts a series.
 
-Recording is never in anybody's way: events wait in a bounded queue, and one that cannot be written is dropped.
+Recording is never in anybody's way: events wait in a bounded queue, and one that cannot be written is dropped. They are
+written one after the other, as upstream does, so that a flood of them does not slow down what it tells of.
 """
 
 import asyncio
@@ -24,8 +25,6 @@ from doorman.client.actions import Create, ObjectReference, Patch, RecordEvent
 from doorman.client.client import Client, Disconnected
 
 QUEUE_EVENTS_MAX: Final = 100_000
-IN_FLIGHT_MAX: Final = 2
-"""Few, so that a flood of events does not slow down what it tells of."""
 REMEMBERED_MAX: Final = 4096
 TELLER_NANOSECONDS_MAX: Final = 1_000_000
 SPAM_BURST: Final = 25
@@ -84,27 +83,20 @@ class EventRecorder:
         self._buckets: OrderedDict[tuple[str, ...], _Bucket] = OrderedDict()
         self._stamp = 0
         self._waiting: deque[tuple[RecordEvent, Instant]] = deque()
-        self._busy = 0
-        """Writers that will look for more before they end."""
-        self._writers: set[asyncio.Task[None]] = set()
+        self._writer: asyncio.Task[None] | None = None
+        """While there is something to write."""
 
     def record(self, action: RecordEvent) -> None:
         if len(self._waiting) >= self._queue_max:
             self.dropped += 1
             return
         self._waiting.append((action, self._clock.now()))
-        self._pump()
+        if self._writer is None:
+            self._writer = asyncio.ensure_future(self._write_waiting())
 
     @property
     def is_idle(self) -> bool:
-        return not self._waiting and not self._busy
-
-    def _pump(self) -> None:
-        while self._busy < IN_FLIGHT_MAX and self._busy < len(self._waiting):
-            self._busy += 1
-            writer = asyncio.ensure_future(self._write_waiting())
-            self._writers.add(writer)
-            writer.add_done_callback(self._writers.discard)
+        return self._writer is None
 
     async def _write_waiting(self) -> None:
         """One after the other, until none waits."""
@@ -127,7 +119,7 @@ class EventRecorder:
                     # A store that answers at once leaves nobody else a turn.
                     await asyncio.sleep(0)
         finally:
-            self._busy -= 1
+            self._writer = None
 
     async def _try_again(self, write: Callable[[], Awaitable[None]]) -> None:
         """While nobody answers, up to a bound. A refusal is final."""

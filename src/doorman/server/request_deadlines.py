@@ -7,9 +7,9 @@ a request had written when it was left may still become durable, as upstream.
 import asyncio
 from typing import Final
 
+from doorman.base.clock import CommonDelay
 from doorman.base.durations import parse_duration
 from doorman.base.errors import ApiError, bad_request, timeout
-from doorman.base.timers import CommonDelay
 
 REQUEST_SECONDS_MAX: Final = 60.0
 """kube-apiserver's --request-timeout."""

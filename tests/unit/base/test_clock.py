@@ -1,10 +1,12 @@
-"""Clocks that somebody sets."""
+"""Clocks that somebody sets, and calls after a delay that many share."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
-from doorman.base.clock import Alarm, ClockSteps, Instant, SteadyClock
+from doorman.base.clock import Alarm, ClockSteps, CommonDelay, Instant, SteadyClock
+from doorman.runtime.virtual_time import run_virtual
 
 
 class Clock:
@@ -58,3 +60,30 @@ def test_steady_clock_counts_what_passes_and_nothing_else() -> None:
     assert (steady.now(), steady.steady()) == (1005.0, 5.0)
     steady.call_at(1015.0, print)
     assert clock.alarms == [clock.now() + 10.0]
+
+
+def test_calls_with_a_common_delay_come_in_order_each_in_its_time() -> None:
+    async def main() -> list[tuple[str, float]]:
+        loop, told = asyncio.get_running_loop(), []
+        began = loop.time()
+        delay = CommonDelay(10.0)
+
+        def tell(name: str) -> None:
+            told.append((name, loop.time() - began))
+            if name == "first":
+                raise ValueError("of nobody else's concern")
+
+        loop.set_exception_handler(lambda _loop, _context: None)
+        delay.call(lambda: tell("first"))
+        gone = delay.call(lambda: tell("gone"))
+        delay.call(lambda: tell("at once with the first"))
+        await asyncio.sleep(4)
+        delay.call(lambda: tell("later"))
+        delay.cancel(gone)
+        delay.cancel(gone)
+        await asyncio.sleep(100)
+        delay.call(lambda: tell("last"))
+        await asyncio.sleep(100)
+        return told
+
+    assert run_virtual(main()) == [("first", 10), ("at once with the first", 10), ("later", 14), ("last", 114)]

@@ -1,13 +1,11 @@
 """Timers fall due in order, once, and cost little when cancelled."""
 
-import asyncio
 import random
 import tracemalloc
 
 import pytest
 
-from doorman.base.timers import FORGOTTEN_ENTRIES_MIN, CommonDelay, TimerHeap
-from doorman.runtime.virtual_time import run_virtual
+from doorman.base.timers import FORGOTTEN_ENTRIES_MIN, TimerHeap
 
 
 @pytest.mark.parametrize(
@@ -130,30 +128,3 @@ def test_a_pending_timer_takes_under_300_bytes_beyond_its_key() -> None:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held / count < 300, f"{held / count:.0f} bytes each"
-
-
-def test_calls_with_a_common_delay_come_in_order_each_in_its_time() -> None:
-    async def main() -> list[tuple[str, float]]:
-        loop, told = asyncio.get_running_loop(), []
-        began = loop.time()
-        delay = CommonDelay(10.0)
-
-        def tell(name: str) -> None:
-            told.append((name, loop.time() - began))
-            if name == "first":
-                raise ValueError("of nobody else's concern")
-
-        loop.set_exception_handler(lambda _loop, _context: None)
-        delay.call(lambda: tell("first"))
-        gone = delay.call(lambda: tell("gone"))
-        delay.call(lambda: tell("at once with the first"))
-        await asyncio.sleep(4)
-        delay.call(lambda: tell("later"))
-        delay.cancel(gone)
-        delay.cancel(gone)
-        await asyncio.sleep(100)
-        delay.call(lambda: tell("last"))
-        await asyncio.sleep(100)
-        return told
-
-    assert run_virtual(main()) == [("first", 10), ("at once with the first", 10), ("later", 14), ("last", 114)]

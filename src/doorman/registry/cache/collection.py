@@ -218,9 +218,11 @@ class Collection:
     def check(self, new: Stored, old: Stored | None, *, is_doubtful: bool = False, is_overtaken: bool = False) -> None:
         """Raise `Unreadable` when a new version has no view, where somebody follows and is about to need it, or where
         it may be anything: others write to the store. A pod's version that is overtaken, such as one that is marked
-        for its eviction before it is deleted, is passed on in bytes: informers are told of the next.
+        for its eviction before it is deleted, is passed on in bytes, which must be JSON: informers are told of the next.
         """
-        if self._by_node is not None and is_overtaken and old is not None and not is_doubtful:
+        if self._by_node is not None and is_overtaken and old is not None:
+            if is_doubtful:
+                new.check_syntax()
             new.base = old.base or old
         elif self._by_node is not None:
             _ = new.view_after(old, self._pod_views) if old is not None else new.view

@@ -22,6 +22,7 @@ from doorman.store.store_contract import Entry
 
 _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
+_skip: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 _REVISION: Final = b'"resourceVersion":"'
 ITEM_HEAD: Final = b'{"metadata":{' + _REVISION
@@ -85,10 +86,21 @@ class Stored:
         if self._view is None:
             try:
                 self._decoder(self.json(ITEM_HEAD))
-                if not self.value.isascii():
-                    self.value.decode()  # what a view leaves out it does not look at
+                self._check_text()
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 raise Unreadable(self.key, error) from error
+
+    def check_syntax(self) -> None:
+        """Raise `Unreadable` when its bytes are no document, whatever is in it."""
+        try:
+            _skip(self.json(ITEM_HEAD))
+            self._check_text()
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise Unreadable(self.key, error) from error
+
+    def _check_text(self) -> None:
+        if not self.value.isascii():
+            self.value.decode()  # what a decoder leaves out it does not look at
 
     def is_readable(self) -> bool:
         try:

@@ -8,8 +8,8 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from typing import Final, Protocol
 
+from doorman.base.clock import CommonDelay
 from doorman.base.errors import ApiError, timeout, too_many_requests
-from doorman.base.timers import CommonDelay
 from doorman.store.etcd.etcd_client import LOAD_SECONDS_MAX, EtcdClient, EtcdError, ProtoMessage, Watching
 from doorman.store.etcd.etcd_messages import DELETE
 from doorman.store.key_index import KeyIndex, KeyIndexReader

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from doorman.base.clock import CommonDelay
 from doorman.base.errors import ApiError, timeout
-from doorman.base.timers import CommonDelay
 from doorman.store.etcd.etcd_client import EtcdClient, EtcdError, ProtoMessage
 from doorman.store.etcd.etcd_compaction import EtcdCompaction
 from doorman.store.etcd.etcd_leases import EtcdLeases

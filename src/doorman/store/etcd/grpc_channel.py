@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from doorman.base.timers import CommonDelay
+from doorman.base.clock import CommonDelay
 from doorman.store.etcd.http2_connection import Http2Connection, Http2Stream
 from doorman.store.etcd.http2_frames import header_block
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from conformance_store import StoreSuite
-from doorman.base.clock import ManualClock
+from doorman.base.clock import CommonDelay, ManualClock
 from doorman.base.errors import ApiError
-from doorman.base.timers import CommonDelay
 from doorman.store.etcd.etcd_client import EtcdClient, EtcdError
 from doorman.store.etcd.etcd_leases import EtcdLeases
 from doorman.store.etcd.etcd_messages import MESSAGES
