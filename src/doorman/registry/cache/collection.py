@@ -218,7 +218,7 @@ class Collection:
     def check(self, new: Stored, old: Stored | None, *, is_doubtful: bool = False, is_overtaken: bool = False) -> None:
         """Raise `Unreadable` when a new version has no view, where somebody follows and is about to need it, or where
         it may be anything: others write to the store. A pod's version that is overtaken, such as one that is marked
-        for its eviction before it is deleted, is passed on in bytes, which must be JSON: informers are told of the next.
+        for its eviction before it is deleted, is passed on in bytes, if they are JSON: informers are told of the next.
         """
         if self._by_node is not None and is_overtaken and old is not None:
             if is_doubtful:
