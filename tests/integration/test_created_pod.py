@@ -17,7 +17,9 @@ RULES = ("admission/plugins/", "admission/policies/", "validation/", "semantics/
 FIRST_MAX = 55
 SECOND_MAX = 29
 AGAIN_MAX = 22
-"""These may only become smaller. The front and the store's writer, in processes of their own, are six more."""
+"""These may only become smaller. In a server with processes of its own for the front and the writer seven more are
+crossed: four of `front`, `server/front_link`, `store/database` and `store/writer_process`.
+"""
 
 
 @contextmanager

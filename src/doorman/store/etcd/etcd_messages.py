@@ -89,28 +89,36 @@ MESSAGES: Final[Mapping[str, Any]] = _classes()
 
 def swap_request(key: bytes, value: bytes | None, expected: int, lease: int) -> bytes:
     """A TxnRequest, encoded: if the key is at that revision put it, or delete it, else read it. Every write is one of
-    these; put together of its parts it takes a third of the time that message objects take.
+    these; put together of its parts it takes a fifth of the time that message objects take. A part begins with its
+    number times eight and 2 (a length follows) or 0 (a number does).
     """
-    named = _part(1, key)
-    compare = _part(1, bytes((2 << 3, BY_MOD_REVISION)) + _part(3, key) + b"\x30" + _varint(expected))
+    named = _sized(key) + key
+    compare = b"\x10%c\x1a%s\x30%s" % (BY_MOD_REVISION, named, _varint(expected))
     if value is None:
-        write = _part(3, named)
+        write = b"\x1a%s\x0a%s" % (_varint(len(named) + 1), named)
     else:
-        write = _part(2, named + _part(2, value) + (b"\x18" + _varint(lease) if lease else b""))
-    return compare + _part(2, write) + _part(3, _part(1, named + b"\x18\x01"))
+        put = b"\x0a%s\x12%s%s" % (named, _sized(value), value)
+        if lease:
+            put += b"\x18" + _varint(lease)
+        write = b"\x12%s%s" % (_sized(put), put)
+    read = b"\x0a%s\x0a%s\x18\x01" % (_varint(len(named) + 3), named)
+    return b"\x0a%s%s\x12%s%s\x1a%s%s" % (_sized(compare), compare, _sized(write), write, _sized(read), read)
 
 
-def _part(number: int, content: bytes) -> bytes:
-    return bytes((number << 3 | 2,)) + _varint(len(content)) + content
+def _sized(content: bytes) -> bytes:
+    """What stands before it: how long it is."""
+    return _varint(len(content))
 
 
 def _varint(number: int) -> bytes:
     """
-    >>> _varint(5), _varint(300)
-    (b'\\x05', b'\\xac\\x02')
+    >>> _varint(5), _varint(300), _varint(70_000)
+    (b'\\x05', b'\\xac\\x02', b'\\xf0\\xa2\\x04')
     """
     if number < 0x80:
-        return bytes((number,))
+        return b"%c" % number
+    if number < 0x4000:
+        return b"%c%c" % (number & 0x7F | 0x80, number >> 7)
     encoded = bytearray()
     while number >= 0x80:
         encoded.append(number & 0x7F | 0x80)
