@@ -61,6 +61,25 @@ def test_delete_carries_its_preconditions() -> None:
     assert (asked.json["gracePeriodSeconds"], asked.json["propagationPolicy"]) == (0, "Background")
 
 
+def test_why_a_pod_goes_is_said_before_it_is_deleted() -> None:
+    why = {"metadata": {"uid": "u"}, "status": {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}}
+    action = Delete(resource="pods", namespace="n", name="a", status_patch=why)
+    said, deleted = sent(lambda asked: answer(200, asked.json), lambda client: client.delete(action))
+    assert (said.method, said.path) == ("PATCH", "/api/v1/namespaces/n/pods/a/status")
+    assert (said.headers["content-type"], said.json) == ("application/strategic-merge-patch+json", why)
+    assert (deleted.method, deleted.path) == ("DELETE", "/api/v1/namespaces/n/pods/a")
+
+
+def test_pod_of_which_cannot_be_said_why_stays() -> None:
+    async def refused(client: RemoteClient) -> None:
+        with pytest.raises(ApiError) as caught:
+            await client.delete(Delete(resource="pods", namespace="n", name="a", status_patch={"status": {}}))
+        assert caught.value.code == 409
+
+    [asked] = sent(lambda _: refusal(409, "Conflict"), refused)
+    assert asked.method == "PATCH"
+
+
 def test_patch_is_sent_as_its_type() -> None:
     action = Patch(resource="nodes", name="a", subresource="status", body={"status": {}}, type=PatchType.MERGE)
     asked = only(lambda client: client.patch(action))
