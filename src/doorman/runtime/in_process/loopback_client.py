@@ -212,12 +212,17 @@ class LoopbackClient:
 
     async def delete(self, action: Delete) -> None:
         kind = self._registry.kinds.named(action.resource)
+        patch = action.patch_before()
+        if patch is not None and self._may_act is not None:
+            # Two requests: when the first is answered another may hold the lease.
+            await self.patch(patch)
+            action, patch = msgspec.structs.replace(action, status_patch=None), None
         granted = self._authorize("delete", kind, action.namespace, action.name)
-        work = self._delete(kind, action)
-        if action.status_patch is not None:
-            patched = self._authorize("patch", kind, action.namespace, action.name, "status")
-            work = self._requests.counted(patched, work)
-        await self._request(granted, work)
+        if patch is None:
+            await self._request(granted, self._delete(kind, action))
+            return
+        patched = self._authorize("patch", kind, action.namespace, action.name, "status")
+        await self._requests.counted(patched, self._request(granted, self._delete(kind, action)))
 
     async def _delete(self, kind: Kind, action: Delete) -> None:
         preconditions = Preconditions(uid=action.uid or None, resource_version=action.resource_version or None)

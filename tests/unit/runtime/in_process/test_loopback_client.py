@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from doorman.base.errors import ApiError
-from doorman.client.actions import Create
+from doorman.client.actions import Create, Delete
 from doorman.runtime.in_process.loopback_client import LED_SECONDS_MAX
 from support.cluster import Story, run_story
 
@@ -46,3 +46,33 @@ def test_write_that_takes_longer_than_the_lease_is_given_up(monkeypatch: pytest.
         monkeypatch.undo()
 
     run_story(story, nodes=0)
+
+
+def test_who_loses_the_lease_between_two_writes_makes_the_first_alone() -> None:
+    """A pod is deleted with a word about why: two writes, before each of which is asked who leads."""
+
+    async def story(cluster: Story) -> None:
+        await cluster.given_pod("p")
+        answers = iter([True, False])
+        client = cluster.cluster.client_as("admin", "story", "system:masters").only_while(lambda: next(answers))
+        why = {"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "R"}]}}
+        with pytest.raises(ApiError, match="leader election lost"):
+            await client.delete(Delete(resource="pods", namespace="default", name="p", status_patch=why))
+        await cluster.settle()
+        pod = cluster.pod("p")
+        assert pod.status.condition("DisruptionTarget") is not None
+        assert not pod.metadata.deletion_timestamp
+
+    run_story(story)
+
+
+def test_pod_goes_with_a_word_about_why() -> None:
+    async def story(cluster: Story) -> None:
+        await cluster.given_pod("p", terminationGracePeriodSeconds=60)
+        why = {"status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "R"}]}}
+        await cluster.client.delete(Delete(resource="pods", namespace="default", name="p", status_patch=why))
+        pod = cluster.cluster.informers.live("pods").get("default/p")
+        assert pod.status.condition("DisruptionTarget") is not None
+        assert pod.metadata.deletion_timestamp
+
+    run_story(story)
