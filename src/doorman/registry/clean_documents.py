@@ -16,6 +16,11 @@ from doorman.base.json_types import Document
 
 SCHEME: Final = '"pkg/api/legacyscheme/scheme.go:30"'
 """Where Kubernetes declares its table of types: its messages say so."""
+_OWN_SCHEMES: Final = {
+    "apiextensions.k8s.io": '"k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:56"',
+    "apiregistration.k8s.io": '"k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28"',
+}
+"""Groups that servers of their own serve, which know no other group's types."""
 _UNSERVED: Final = {
     "ControllerRevision": ("apps/v1beta1", "apps/v1beta2"),
     "CronJob": ("batch/v1beta1",),
@@ -48,11 +53,16 @@ def kind_mismatch(kind: Kind, api_version: str, name: str) -> str:
     """Why something of this version and kind cannot become an object of that kind; empty: it can."""
     group, _, version = api_version.rpartition("/")
     is_registered = (group, version, name) in registered_kinds() or api_version in _UNSERVED.get(name, ())
-    if kind.is_custom or not is_registered:
-        return f"no kind {quote(name)} is registered for version {quote(api_version)} in scheme {SCHEME}"
+    if kind.is_custom or not is_registered or (kind.group in _OWN_SCHEMES and group != kind.group):
+        scheme = scheme_of(kind.group)
+        return f"no kind {quote(name)} is registered for version {quote(api_version)} in scheme {scheme}"
     if name != kind.kind or group not in (kind.group, "extensions", *_SAME_INSIDE.get(name, ())):
         return f"converting ({version}.{name}) to ({go_package(kind)}.{kind.kind}): unknown conversion"
     return ""
+
+
+def scheme_of(group: str) -> str:
+    return _OWN_SCHEMES.get(group, SCHEME)
 
 
 def clean_object(

@@ -66,6 +66,7 @@ class KindRules:
         self._schema.complete_head(doc, self._kinds.stored(kind).type_name)
         errors = self._validator(kind).create(doc, self._context("", kind))
         if errors:
+            errors = distinct(errors)
             raise invalid_object(kind.kind, self._kinds.stored(kind).group, doc["metadata"].get("name", ""), errors)
 
     def before_update(self, target: WriteTarget, new: Document, old: Document, manager: Manager, now: Instant) -> None:

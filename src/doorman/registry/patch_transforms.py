@@ -23,7 +23,7 @@ from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
 from doorman.base.go_format import go_json, go_value, quote
 from doorman.base.json_types import Document, Transform
-from doorman.registry.clean_documents import SCHEME, Body, kind_mismatch
+from doorman.registry.clean_documents import Body, kind_mismatch, scheme_of
 from doorman.registry.strategies import strategy_of
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -190,7 +190,7 @@ def _as_kind(kind: Kind, patched: Document, patch: PatchBody) -> Document:
             fault = kind_mismatch(kind, version or kind.group_version, name or kind.kind)
         else:
             named = str(name or kind.kind)
-            where = _INTERNAL.format(kind.group, SCHEME)
+            where = _INTERNAL.format(kind.group, scheme_of(kind.group))
             fault = "" if named == kind.kind else f"no kind {quote(named)} is registered for {where}"
         if fault:
             raise _invalid_patch(patch, patched, fault)
@@ -319,15 +319,11 @@ def tell_duplicates(patch: PatchBody, validation: str, warnings: list[str]) -> N
 def checked_config(schema: Schema, kind: Kind, patch: PatchBody) -> Document:
     """The configuration that a patch applies, without kind and apiVersion."""
     config: Document = patch.body.value
-    version = config.get("apiVersion") or ""
-    group, _, own = str(version).rpartition("/")
-    if (group, config.get("kind")) != (kind.group, kind.kind) or not own:
-        raise bad_request(f"invalid object type: {group}/{own}, Kind={config.get('kind') or ''}")
-    if version != kind.group_version:
-        raise bad_request(
-            f"Incorrect version specified in apply patch. Specified patch version: {version}, "
-            f"expected: {kind.group_version}"
-        )
+    version, name = (found if isinstance(found := config.get(member), str) else "" for member in ("apiVersion", "kind"))
+    if (version, name) != (kind.group_version, kind.kind):
+        group, _, own = version.rpartition("/")
+        shown = f"{group}/{own}, Kind={name}" if "/" not in group else "/, Kind="
+        raise bad_request(f"invalid object type: {shown}")
     given = config.get("metadata") or {}
     metadata = given if isinstance(given, dict) else {}
     if metadata.get("managedFields") is not None:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -45,6 +46,7 @@ from doorman.server.request_context import (
 from doorman.server.subresources.container_streams import CONTAINER_SUBRESOURCES, ContainerStreams
 from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.watching import Watch
+from doorman.validation.pods.binding import check_binding
 
 _OBJECT_SUBRESOURCES: Final = ("status", "finalize", "ephemeralcontainers", "resize", "approval")
 
@@ -306,6 +308,7 @@ class ResourceHandlers:
         binding = await self._posted(call, "Binding")
         name = info.name or binding.get("metadata", {}).get("name", "")
         if not name:
+            check_binding(binding)  # what is wrong with the target is said first
             raise bad_request("Name parameter required.")
         answer = await self._pods.bind(info.namespace, name, binding, caller_of(call, "CreateOptions"))
         return renderer.document(answer, status=201)
@@ -373,7 +376,14 @@ class ResourceHandlers:
         validation = field_validation(request.query, options_kind)
         content_type = request.headers.get("content-type", "")
         doc = await in_turn(
-            weight_of(request), decode_posted, schema, kind, request.body, content_type, validation, call.warnings
+            weight_of(request),
+            partial(decode_posted, is_custom=call.kind.is_custom),
+            schema,
+            kind,
+            request.body,
+            content_type,
+            validation,
+            call.warnings,
         )
         settle_namespace(call.kind, call.info.namespace, doc.setdefault("metadata", {}))
         return doc

@@ -245,3 +245,22 @@ async def test_owned_fields_are_written_in_order() -> None:
     container = '"f:containers":{"k:{\\"name\\":\\"c\\"}":{".":{},"f:image":{},"f:name":{}}}'
     wanted = f'{{"f:metadata":{{{labels}}},"f:spec":{{{container}}}}}'
     assert json.dumps(fields, separators=(",", ":")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "shown"),
+    [
+        pytest.param("v2", "Node", "/v2, Kind=Node", id="version"),
+        pytest.param("apps/v1", "Node", "apps/v1, Kind=Node", id="group"),
+        pytest.param("v1", "Pod", "/v1, Kind=Pod", id="kind"),
+        pytest.param(5, "Node", "/, Kind=Node", id="version-that-is-no-text"),
+        pytest.param("v1", True, "/v1, Kind=", id="kind-that-is-no-text"),
+        pytest.param("a/b/c", "Node", "/, Kind=", id="version-of-no-group"),
+        pytest.param(None, None, "/, Kind=", id="nothing"),
+    ],
+)
+def test_configuration_of_something_else_is_not_applied(version: object, name: object, shown: str) -> None:
+    patch = PatchBody(type=APPLY_PATCH, body=Body({"apiVersion": version, "kind": name}))
+    with pytest.raises(ApiError) as caught:
+        checked_config(SCHEMA, NODES, patch)
+    assert (caught.value.code, caught.value.message) == (400, f"invalid object type: {shown}")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from doorman.api.kinds import Kind, builtin_kinds
-from doorman.api.machinery.decode_errors import DecodeError, json_type
+from doorman.api.machinery.decode_errors import DecodeError
 from doorman.api.machinery.schema import Schema
 from doorman.api.raw_members import RAW_MEMBERS, canonical, read_texts, replaced
 from doorman.api.well_known import JSON
@@ -16,11 +16,11 @@ from doorman.server.codec.negotiation import YAML
 from doorman.server.codec.request_bodies import (
     BodyError,
     as_document,
+    check_version_and_kind,
     kindless,
     media_type,
     read_body,
     unreadable,
-    unrecognized,
 )
 from doorman.server.request import Query
 
@@ -32,6 +32,10 @@ _POSTED: Final = {
     "TokenRequest": ("authentication.v1.TokenRequest", ("authentication.k8s.io/v1",)),
 }
 """The type of what is posted to subresources, and the versions it may say it is of."""
+_CUSTOM_SCALE: Final = (
+    "no kind is registered for the type v1.Scale in scheme "
+    '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
+)
 
 
 def field_validation(query: Query, options_kind: str) -> str:
@@ -80,15 +84,11 @@ def other_version(kind: Kind, doc: Document) -> Kind | None:
 
 
 def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:
-    for member in ("apiVersion", "kind"):
-        found = doc.get(member)
-        if found is not None and not isinstance(found, str):
-            fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
-            raise unrecognized(kind.kind, fault, raw)
+    check_version_and_kind(kind.kind, doc, raw)
     if kind.is_custom and not doc.get("kind"):
         raise kindless(kind.kind, raw)
-    if kind.is_custom and not doc.get("apiVersion"):
-        raise _other_version("", kind)
+    if kind.is_custom and doc.get("apiVersion") != kind.group_version:
+        raise _other_version(doc.get("apiVersion") or "", kind)
     api_version, name = doc.get("apiVersion") or kind.group_version, doc.get("kind") or kind.kind
     if (api_version, name) == (kind.group_version, kind.kind):
         return
@@ -105,18 +105,37 @@ def _other_version(found: str, kind: Kind) -> ApiError:
 
 
 def decode_posted(
+    schema: Schema,
+    kind: str,
+    body: bytes,
+    content_type: str,
+    validation: str,
+    warnings: list[str],
+    *,
+    is_custom: bool = False,
+) -> Document:
+    """What is sent to a subresource that takes an object of its own: a Binding, an Eviction, a Scale. `is_custom`: of a
+    custom kind, of whose scales upstream says one thing, whatever is wrong with them.
+    """
+    try:
+        return _posted(schema, kind, body, content_type, validation, warnings)
+    except ApiError as error:
+        if is_custom:
+            raise bad_request(_CUSTOM_SCALE) from error
+        raise
+
+
+def _posted(
     schema: Schema, kind: str, body: bytes, content_type: str, validation: str, warnings: list[str]
 ) -> Document:
-    """What is sent to a subresource that takes an object of its own: a Binding, an Eviction, a Scale."""
     try:
         read = read_body(body, content_type)
     except BodyError as error:
         raise unreadable(kind, error, body) from error
     doc = as_document(read, kind, body)
     type_name, versions = _POSTED[kind]
+    check_version_and_kind(kind, doc, body)
     api_version, name = doc.get("apiVersion") or versions[0], doc.get("kind") or kind
-    if not isinstance(api_version, str) or not isinstance(name, str):
-        raise unrecognized(kind, "json: cannot unmarshal into Go struct field .kind of type string", body)
     group, _, version = api_version.rpartition("/")
     head = f'{name} in version "{version}" cannot be handled as a {kind}: '
     if name != kind or api_version not in versions:

@@ -101,6 +101,17 @@ def unrecognized(expected_kind: str, fault: str, raw: bytes) -> ApiError:
     return _unrecognized(expected_kind, f"couldn't get version/kind; json parse error: {fault}", raw)
 
 
+def check_version_and_kind(expected_kind: str, doc: Document, raw: bytes) -> None:
+    """Both must be texts, and the version one of a group, before anybody asks what they say."""
+    for member, found in doc.items():
+        if member in ("apiVersion", "kind") and found is not None and not isinstance(found, str):
+            fault = f"json: cannot unmarshal {json_type(found)} into Go struct field .{member} of type string"
+            raise unrecognized(expected_kind, fault, raw)
+    version = doc.get("apiVersion") or ""
+    if version.count("/") > 1:
+        raise _unrecognized(expected_kind, f"unexpected GroupVersion string: {version}", raw)
+
+
 def kindless(expected_kind: str, raw: bytes) -> ApiError:
     """400 for an object of a custom kind that does not say what it is: nothing but the body tells that."""
     return _unrecognized(expected_kind, f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'", raw)

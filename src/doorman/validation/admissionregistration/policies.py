@@ -25,7 +25,7 @@ from doorman.validation.metadata import validate_metadata
 from doorman.validation.selectors import label_selector_errors
 
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
-_NOT_FOUND_ACTIONS: Final = ("Allow", "Deny")
+_NOT_FOUND_ACTIONS: Final = ("Deny", "Allow")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _PATCH_FIELDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
@@ -60,7 +60,10 @@ def _policy_create(doc: Document, _context: Context) -> list[FieldError]:
         path, name = f"spec.auditAnnotations[{index}]", doc["metadata"].get("name", "")
         key = annotation.get("key", "")
         whole = f"{name}/{key}"
-        errors.extend(invalid(f"{path}.key", whole, fault) for fault in qualified_name_faults(whole))
+        if name:
+            errors.extend(invalid(f"{path}.key", whole, fault) for fault in qualified_name_faults(whole))
+        else:
+            errors.append(invalid(f"{path}.key", key, "requires metadata.name be non-empty"))
         missing = "valueExpression is not specified"
         errors.extend(expression_errors(annotation, f"{path}.valueExpression", faults, missing))
         if key in keys:

@@ -1,5 +1,6 @@
 """Workloads: the kinds that hold a pod template."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from doorman.validation.pods.pod import allows_comparison_operators, template_er
 from doorman.validation.selectors import label_selector_errors, selector_matches
 
 _MISMATCH: Final = "`selector` does not match template `labels`"
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _OVER_100: Final = "must not be greater than 100%"
 _STATEFUL_FIXED: Final = ("selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy")
 _RETENTION: Final = ("Retain", "Delete")
@@ -155,7 +157,12 @@ def _rolling_errors(strategy: Mapping[str, Any]) -> list[FieldError]:
 
 
 def _is_zero(value: int | str) -> bool:
-    return value == 0 or percent_or_none(value) == 0
+    """A text that is no percentage counts as the number it is, or as none."""
+    if isinstance(value, int):
+        return value == 0
+    percent = percent_or_none(value)
+    number = percent if percent is not None else int(value) if _NUMBER.fullmatch(value) else 0
+    return number == 0
 
 
 def _replica_set_errors(spec: _Spec, old: _Spec, context: Context) -> list[FieldError]:
@@ -190,9 +197,9 @@ def _daemon_strategy_errors(strategy: Mapping[str, Any]) -> list[FieldError]:
         *_over_hundred_errors(unavailable, f"{path}.maxUnavailable"),
         *_over_hundred_errors(surge, f"{path}.maxSurge"),
     ]
-    if not errors and _is_zero(unavailable) and _is_zero(surge):
+    if _is_zero(unavailable) and _is_zero(surge):
         errors.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
-    if not errors and not _is_zero(unavailable) and not _is_zero(surge):
+    if not _is_zero(unavailable) and not _is_zero(surge):
         errors.append(invalid(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
     return errors
 

@@ -48,6 +48,9 @@ def _spec_errors(name: str, spec: Part) -> list[FieldError]:
         errors.append(required("spec.limited"))
     if kind != "Exempt" and exempt is not None:
         errors.append(forbidden("spec.exempt"))
+    if kind != "Limited" and limited is not None:
+        # Whether the answer's type and its members fit is looked at whatever the level is of.
+        errors += _choice_errors(limited.get("limitResponse") or {}, "spec.limited.limitResponse")
     return errors
 
 
@@ -79,6 +82,12 @@ def _response_errors(response: Part, path: str) -> list[FieldError]:
         errors += _queuing_errors(queuing, f"{path}.queuing")
     if kind and kind not in ("Queue", "Reject"):
         errors.append(not_supported(f"{path}.type", kind, ("Queue", "Reject")))
+    return errors + _choice_errors(response, path)
+
+
+def _choice_errors(response: Part, path: str) -> list[FieldError]:
+    kind, queuing = response.get("type") or "", response.get("queuing")
+    errors: list[FieldError] = []
     if kind != "Queue" and queuing is not None:
         errors.append(forbidden(f"{path}.queuing"))
     if kind == "Queue" and queuing is None:

@@ -17,7 +17,7 @@ def binding_errors(doc: Document) -> list[FieldError]:
         errors.append(not_supported("target.kind", kind, _TARGETS))
     if not name:
         errors.append(required("target.name"))
-    else:
+    elif not errors:
         errors.extend(invalid("target.name", name, fault) for fault in subdomain_faults(name))
     return errors
 

@@ -201,7 +201,7 @@ def _claim_names(claims: Sequence[Mapping[str, Any]], path: str, errors: list[Fi
     names: set[str] = set()
     for index, claim in enumerate(claims):
         errors.extend(_name_errors(claim.get("name", ""), names, f"{path}[{index}].name"))
-        sources = [field for field in _CLAIM_SOURCES if claim.get(field)]
+        sources = [field for field in _CLAIM_SOURCES if claim.get(field) is not None]
         if len(sources) > 1:
             text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             errors.append(invalid(f"{path}[{index}]", claim, text))

@@ -1,6 +1,7 @@
 """Pod disruption budgets."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from doorman.base.errors import FieldError, JsonText, invalid, not_supported
 from doorman.base.json_types import Document
@@ -16,8 +17,12 @@ _POLICIES: Final = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def validate_disruption_budget_create(doc: Document, _context: Context) -> list[FieldError]:
-    errors = validate_metadata(doc, path_segment_faults)
-    spec = doc.get("spec") or {}
+    """Of metadata something is said only when there is nothing to say of the spec."""
+    return _spec_errors(doc.get("spec") or {}) or validate_metadata(doc, path_segment_faults)
+
+
+def _spec_errors(spec: Mapping[str, Any]) -> list[FieldError]:
+    errors: list[FieldError] = []
     if "minAvailable" in spec and "maxUnavailable" in spec:
         errors.append(invalid("spec", spec, _BOTH))
     for field in ("minAvailable", "maxUnavailable"):

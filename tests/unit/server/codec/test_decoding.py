@@ -8,7 +8,7 @@ import pytest
 from doorman.api.kinds import builtin_kinds, type_table
 from doorman.api.machinery.schema import Schema
 from doorman.base.errors import ApiError
-from doorman.server.codec.decoding import decode_object, field_validation
+from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
 from doorman.server.request import Query
 
 SCHEMA = Schema(type_table())
@@ -52,6 +52,11 @@ def test_kind_and_version_are_not_kept() -> None:
         pytest.param(b"[1]", "the object provided is unrecognized (must be of type Deployment)", id="list"),
         pytest.param(b"{", "the object provided is unrecognized (must be of type Deployment)", id="cut"),
         pytest.param(deployment(kind=5), "the object provided is unrecognized", id="kind-that-is-no-text"),
+        pytest.param(
+            deployment(apiVersion="a/b/c"),
+            "the object provided is unrecognized (must be of type Deployment): unexpected GroupVersion string: a/b/c (",
+            id="version-of-no-group",
+        ),
     ],
 )
 def test_refused(body: Any, message: str) -> None:
@@ -87,3 +92,52 @@ def test_field_validation_is_one_of_three_words() -> None:
     with pytest.raises(ApiError) as caught:
         field_validation(Query("fieldValidation=strict"), "CreateOptions")
     assert caught.value.code == 422
+
+
+def posted(body: Any, kind: str = "Eviction", **more: bool) -> str:
+    """How it is refused."""
+    with pytest.raises(ApiError) as caught:
+        decode_posted(SCHEMA, kind, json.dumps(body).encode(), "", "Strict", [], **more)
+    assert caught.value.code == 400
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param({"kind": 0}, "json: cannot unmarshal number into Go struct field .kind", id="kind"),
+        pytest.param({"apiVersion": {}}, "json: cannot unmarshal object into Go struct field .api", id="version"),
+        pytest.param({"apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c", id="group-version"),
+    ],
+)
+def test_posted_object_says_in_words_what_it_is(body: Any, message: str) -> None:
+    assert message in posted(body)
+
+
+def test_of_a_scale_of_a_custom_object_one_thing_is_said_whatever_is_wrong() -> None:
+    for body in ([], {"kind": 5}, {"apiVersion": "x"}, {"spec": {"replicas": "x"}}, {"foo": 1}):
+        assert posted(body, "Scale", is_custom=True).startswith("no kind is registered for the type v1.Scale in scheme")
+
+
+@pytest.mark.parametrize(
+    ("resource", "scheme"),
+    [
+        pytest.param("deployments.apps", "pkg/api/legacyscheme/scheme.go:30", id="core"),
+        pytest.param(
+            "customresourcedefinitions.apiextensions.k8s.io",
+            "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:56",
+            id="definitions",
+        ),
+        pytest.param(
+            "apiservices.apiregistration.k8s.io",
+            "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+            id="services",
+        ),
+    ],
+)
+def test_group_that_a_server_of_its_own_serves_knows_its_own_kinds(resource: str, scheme: str) -> None:
+    kind = builtin_kinds().named(resource)
+    body = json.dumps({"apiVersion": "x", "kind": "Pod"}).encode()
+    with pytest.raises(ApiError) as caught:
+        decode_object(SCHEMA, kind, body, "", "Warn", [])
+    assert caught.value.message.endswith(f'no kind "Pod" is registered for version "x" in scheme "{scheme}"')

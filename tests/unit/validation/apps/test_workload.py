@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from doorman.semantics.name_syntax import PERCENT_FAULT
 from doorman.validation.apps.workload import (
     DAEMON_SET,
     DEPLOYMENT,
@@ -119,6 +120,20 @@ def test_selector_is_fixed_and_needed(validator: Validator) -> None:
             id="nothing-moves",
         ),
         pytest.param(
+            {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "a", "maxSurge": "-5%"}},
+            [
+                f'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "a": {PERCENT_FAULT}',
+                f'spec.strategy.rollingUpdate.maxSurge: Invalid value: "-5%": {PERCENT_FAULT}',
+                'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "a": may not be 0 when `maxSurge` is 0',
+            ],
+            id="what-is-no-number-counts-as-none",
+        ),
+        pytest.param(
+            {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "5", "maxSurge": 0}},
+            [f'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "5": {PERCENT_FAULT}'],
+            id="number-as-a-text",
+        ),
+        pytest.param(
             {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "101%", "maxSurge": 1}},
             ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%'],
             id="more-than-all",
@@ -212,6 +227,16 @@ def test_deployment_deadline_is_beyond_min_ready() -> None:
     ("rolling", "expected"),
     [
         pytest.param({"maxUnavailable": 0, "maxSurge": 1}, [], id="surge"),
+        pytest.param(
+            {"maxUnavailable": "150%", "maxSurge": 1},
+            [
+                'spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "150%": '
+                "must not be greater than 100%",
+                "spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: "
+                "may not be set when maxUnavailable is non-zero",
+            ],
+            id="both-and-too-many",
+        ),
         pytest.param(
             {"maxUnavailable": 0, "maxSurge": 0},
             ["spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"],

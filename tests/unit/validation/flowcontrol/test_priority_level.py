@@ -38,6 +38,16 @@ LIMITED = {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Queue", "qu
             ["spec.limited.limitResponse.queuing.handSize"],
             id="hand",
         ),
+        pytest.param(
+            {"limited": {"nominalConcurrencyShares": -1, "limitResponse": {"queuing": {"queues": -1}}}},
+            [
+                "spec.type",
+                "spec.limited",
+                "spec.limited.limitResponse.queuing",
+                "spec.limited.limitResponse.type",
+            ],
+            id="response-of-no-type",
+        ),
     ],
 )
 def test_priority_level(given: Any, expected: list[str]) -> None:

@@ -19,6 +19,16 @@ from doorman.validation.pods.binding import check_binding
             'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
             id="other-kind",
         ),
+        pytest.param(
+            {"kind": "Pod", "name": "A"},
+            'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
+            id="name-of-something-else",
+        ),
+        pytest.param(
+            {"kind": "Pod"},
+            '[target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value]',
+            id="neither",
+        ),
     ],
 )
 def test_check_binding_refuses(target: dict[str, Any], message: str) -> None:

@@ -29,6 +29,13 @@ def test_validate_disruption_budget(spec: dict[str, Any], fields: list[str]) -> 
     assert [error.field for error in validate_disruption_budget_update(doc, doc, Context())] == fields
 
 
+def test_metadata_is_looked_at_when_the_spec_is_good() -> None:
+    doc: dict[str, Any] = {"metadata": {"name": "b", "labels": {"a": "-"}}, "spec": {"minAvailable": -1}}
+    assert [error.field for error in validate_disruption_budget_create(doc, Context())] == ["spec.minAvailable"]
+    doc["spec"]["minAvailable"] = 1
+    assert [error.field for error in validate_disruption_budget_create(doc, Context())] == ["metadata.labels"]
+
+
 def test_status_counts_are_not_negative() -> None:
     doc = {"metadata": {"name": "b"}, "status": {"currentHealthy": -1}}
     (error,) = validate_disruption_budget_update(doc, doc, Context(subresource="status"))
