@@ -24,7 +24,7 @@ from doorman.base.json_types import Document
 from doorman.registry.cache.selection import Selection
 from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
-from doorman.registry.deletion import DeleteOptions, check_preconditions
+from doorman.registry.deletion import DeleteOptions, check_options, check_preconditions
 from doorman.registry.fastpath.object_bytes import ObjectBytes, read, written
 from doorman.registry.fastpath.pod_bytes import set_node
 from doorman.registry.object_identity import precondition_failed
@@ -74,6 +74,7 @@ class PodOperations:
             asked = " ".join(options.dry_run)
             raise ApiError(500, "", f"Non-matching dry-run options in request and content: [All] and [{asked}]")
         pod = self._registry.get(self._pods, namespace, name).document()
+        check_options(options)
         if caller.dry_run or options.dry_run:
             caller = msgspec.structs.replace(caller, dry_run=True)
         await self._registry.proposer.admit(WriteTarget(self._pods, namespace, name, "eviction"), eviction, caller)

@@ -11,6 +11,7 @@ from doorman.registry.cache.stored_object import Stored, to_kept_bytes
 from doorman.registry.fastpath.object_bytes import object_bytes_of
 from doorman.registry.pod_operations import bind_to, decremented, set_condition
 from doorman.store.store_contract import Entry
+from support.api import running_api
 
 NOW = 1767225600.0
 NEVER_PROBED: dict[str, Any] = {"lastProbeTime": None}
@@ -158,3 +159,17 @@ def test_budget_that_refuses(status: dict[str, Any], code: int, retry: int, caus
 def test_negative_budget_is_forbidden() -> None:
     with pytest.raises(ApiError, match="pdb disruptions allowed is negative"):
         decremented(budget(disruptionsAllowed=-1), "p", NOW)
+
+
+async def test_options_of_an_eviction_are_looked_at_before_its_preconditions() -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        await api.given("pods", {"metadata": {"name": "p"}, "spec": spec}, namespace="default")
+        path = "/api/v1/namespaces/default/pods/p/eviction"
+        options = {"propagationPolicy": "x", "preconditions": {"uid": "other"}}
+        status, refused = await api.call("POST", path, {"metadata": {"name": "p"}, "deleteOptions": options})
+        assert (status, refused["details"]["causes"][0]["field"]) == (422, "propagationPolicy")
+        del options["propagationPolicy"]
+        status, _ = await api.call("POST", path, {"metadata": {"name": "p"}, "deleteOptions": options})
+        assert status == 409

@@ -35,11 +35,13 @@ def time_fault(text: str, layout: str) -> str:
     'parsing time "2024-13-02T03:04:05Z": month out of range'
     >>> time_fault("2024-01-02T03:04:05Z", TIME_LAYOUT)
     ''
+    >>> time_fault("\u00e9", TIME_LAYOUT).partition(" as ")[0]
+    'parsing time "\\\\xc3\\\\xa9"'
     """
-    head = f"parsing time {quote(text)}"
+    head = f"parsing time {_time_quote(text)}"
 
     def unreadable(rest: str, element: str) -> str:
-        return f"{head} as {quote(layout)}: cannot parse {quote(rest)} as {quote(element)}"
+        return f"{head} as {quote(layout)}: cannot parse {_time_quote(rest)} as {quote(element)}"
 
     rest = text
     numbers: dict[str, int] = {}
@@ -123,3 +125,12 @@ def _past_line_ends(text: str, at: int) -> int:
     while at < len(text) and text[at] in "\r\n":
         at += 1
     return at
+
+
+def _time_quote(text: str) -> str:
+    """Package time quotes by a rule of its own: whatever is no plain letter is shown byte by byte."""
+    shown = (
+        f"\\{chr(byte)}" if byte in b'"\\' else chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}"
+        for byte in text.encode(errors="replace")
+    )
+    return f'"{"".join(shown)}"'

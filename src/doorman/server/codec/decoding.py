@@ -58,7 +58,7 @@ def decode_object(
     if (other := other_version(kind, doc)) is not None:
         # It is read as what it says it is, before anybody asks for another version.
         clean_object(schema, other, dict(doc), read, validation, warnings)
-    check_kind(kind, doc, body)
+    check_kind(schema, kind, doc, body)
     if read.typed is not None and not kind.is_custom:
         doc = read.typed
     cleaned = clean_object(schema, kind, doc, read, validation, warnings)
@@ -83,7 +83,7 @@ def other_version(kind: Kind, doc: Document) -> Kind | None:
     return builtin_kinds().at(group, version, kind.resource) if not kind_mismatch(kind, api_version, name) else None
 
 
-def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:
+def check_kind(schema: Schema, kind: Kind, doc: Document, raw: bytes) -> None:
     check_version_and_kind(kind.kind, doc, raw)
     if kind.is_custom and not doc.get("kind"):
         raise kindless(kind.kind, raw)
@@ -94,8 +94,20 @@ def check_kind(kind: Kind, doc: Document, raw: bytes) -> None:
         return
     head = f'{name} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind.kind}: '
     if fault := kind_mismatch(kind, api_version, name):
-        raise bad_request(head + fault)
+        raise bad_request(head + (_fault_as_other_kind(schema, doc, api_version, name) or fault))
     raise _other_version(api_version, kind)
+
+
+def _fault_as_other_kind(schema: Schema, doc: Document, api_version: str, name: str) -> str:
+    """It is read as what it says it is before anybody asks whether that is wanted here."""
+    group, _, version = api_version.rpartition("/")
+    other = builtin_kinds().of_kind(group, version, name)
+    if other is not None and other.type_name:
+        try:
+            schema.clean(doc, other.type_name)
+        except DecodeError as error:
+            return str(error)
+    return ""
 
 
 def _other_version(found: str, kind: Kind) -> ApiError:

@@ -154,7 +154,7 @@ def _exit_code_errors(codes: _Json, path: str, containers: Sequence[str]) -> lis
         errors.append(invalid(f"{path}.containerName", name, text))
     values: Sequence[int] = codes.get("values") or ()
     if not values:
-        errors.append(invalid(f"{path}.values", list(values), "at least one value is required"))
+        errors.append(invalid(f"{path}.values", codes.get("values"), "at least one value is required"))
     elif len(values) > EXIT_CODES_MAX:
         errors.append(too_many(f"{path}.values", len(values), EXIT_CODES_MAX))
     for at, value in enumerate(values):

@@ -44,6 +44,11 @@ def test_kind_and_version_are_not_kept() -> None:
             id="kind",
         ),
         pytest.param(
+            deployment(kind="DaemonSet", spec=5),
+            'DaemonSet in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number into Go struct',
+            id="kind-that-it-is-not-either",
+        ),
+        pytest.param(
             deployment(spec={"replicas": "3"}),
             'Deployment in version "v1" cannot be handled as a Deployment: '
             "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",

@@ -106,6 +106,11 @@ AT = "spec.podFailurePolicy.rules[0]"
             id="2-both",
         ),
         pytest.param(
+            failing({"action": "Count", "onExitCodes": {"operator": "In"}}),
+            [f"{AT}.onExitCodes.values: Invalid value: null: at least one value is required"],
+            id="2-no-codes",
+        ),
+        pytest.param(
             failing({"action": "Count"}),
             [f"{AT}: Invalid value: specifying one of OnExitCodes and OnPodConditions is required"],
             id="2-neither",
