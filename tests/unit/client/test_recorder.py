@@ -195,3 +195,34 @@ def test_events_that_find_no_place_are_counted() -> None:
     client = Unsteady(failures=0)
     assert recorded(client, "a", "b", "c", queue_max=2).dropped == 1
     assert client.written == ["a", "b"]
+
+
+class OneByOne(Unsteady):
+    """A client that takes a second for an event, and notes how many it was asked to write at a time."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(failures=0)
+        self._clock = clock
+        self.under_way = self.under_way_max = 0
+
+    async def create(self, action: Create) -> Any:
+        self.under_way += 1
+        self.under_way_max = max(self.under_way, self.under_way_max)
+        await sleep(self._clock, 1.0)
+        self.under_way -= 1
+        await super().create(action)
+
+
+def test_events_are_written_one_after_the_other() -> None:
+    clock = ManualClock()
+    client = OneByOne(clock)
+
+    async def story() -> None:
+        recorder = EventRecorder(client, clock)  # type: ignore[arg-type]  # it only creates
+        for message in "abc":
+            recorder.record(RecordEvent(regarding=POD, reason="Seen", message=message, component="watcher"))
+        while not recorder.is_idle:
+            await sleep(clock, 0.5)
+
+    run_virtual(story(), clock=clock)
+    assert (client.written, client.under_way_max) == (["a", "b", "c"], 1)

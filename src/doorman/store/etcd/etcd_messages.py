@@ -89,7 +89,7 @@ MESSAGES: Final[Mapping[str, Any]] = _classes()
 
 def swap_request(key: bytes, value: bytes | None, expected: int, lease: int) -> bytes:
     """A TxnRequest, encoded: if the key is at that revision put it, or delete it, else read it. Every write is one of
-    these; put together of its parts it takes a fifth of the time that message objects take. A part begins with its
+    these; put together of its parts it takes a third of the time that message objects take. A part begins with its
     number times eight and 2 (a length follows) or 0 (a number does).
     """
     named = _sized(key) + key

@@ -9,7 +9,7 @@ from doorman.api.views.meta import view_decoder
 from doorman.api.views.pods import Pod
 from doorman.registry.cache.collection import Collection, TooOld
 from doorman.registry.cache.selection import Selection
-from doorman.registry.cache.stored_object import Stored, to_kept_bytes
+from doorman.registry.cache.stored_object import Stored, Unreadable, to_kept_bytes
 from doorman.registry.cache.streams import CacheChange, EventType
 from doorman.store.store_contract import Entry
 
@@ -72,3 +72,14 @@ def test_object_that_cannot_be_read_is_set_aside() -> None:
     pods.load(Stored(Entry("pods/a/x", b"no object", 1, 1), "a/x", DECODE))
     assert keys(pods.select(Selection(storage="pods"))) == []
     assert list(pods.aside) == ["a/x"]
+
+
+def test_version_that_is_overtaken_must_be_json_where_others_write(pods: Collection) -> None:
+    before, cut = pods.get("a/x"), Stored(Entry("pods/a/x", b'"name":"x"}', 9, 2), "a/x", DECODE)
+    with pytest.raises(Unreadable):
+        pods.check(cut, before, is_doubtful=True, is_overtaken=True)
+    odd = Stored(Entry("pods/a/x", b'"name":5}}', 9, 2), "a/x", DECODE)
+    pods.check(odd, before, is_doubtful=True, is_overtaken=True)
+    assert odd.base is before, "what follows it is compared with the last that somebody looked at"
+    with pytest.raises(Unreadable):
+        pods.check(odd, before, is_doubtful=True)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from doorman.api.views.meta import Object
-from doorman.registry.cache.stored_object import Stored, head_of, to_kept_bytes, unstored
+from doorman.registry.cache.stored_object import Stored, Unreadable, head_of, to_kept_bytes, unstored
 from doorman.store.store_contract import Entry
 
 DECODE = msgspec.json.Decoder(Object).decode
@@ -50,3 +50,24 @@ def test_documents_are_fresh_and_views_are_kept() -> None:
 
 def test_the_same_content_under_a_later_revision() -> None:
     assert stored({"metadata": {"name": "a"}}).at_revision(9).document()["metadata"]["resourceVersion"] == "9"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        pytest.param(b'"name":"a"},"spec":{"x":}}', id="no-value"),
+        pytest.param(b'"name":"a"}', id="cut"),
+        pytest.param(b'"name":"a"}} x', id="more-behind"),
+        pytest.param(b'"name":"\xff"}}', id="no-text"),
+    ],
+)
+def test_what_is_no_document_has_no_syntax(kept: bytes) -> None:
+    with pytest.raises(Unreadable):
+        Stored(Entry("", kept, 7, 0), "ns/a", DECODE).check_syntax()
+
+
+def test_syntax_is_looked_at_whatever_the_document_says() -> None:
+    odd = Stored(Entry("", b'"name":5}}', 7, 0), "ns/a", DECODE)
+    odd.check_syntax()
+    assert not odd.is_readable()
+    assert stored({"metadata": {"name": "a"}}).is_readable()
