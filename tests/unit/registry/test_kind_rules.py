@@ -28,6 +28,13 @@ def test_invalid_object_is_refused_by_its_name() -> None:
     assert (refused.value.code, refused.value.causes[0].field) == (422, "data[bad key]")
 
 
+def test_each_cause_is_told_once() -> None:
+    doc = {"metadata": {"name": "c", "uid": "u", "labels": {"a": "-", "b": "-", "c": "-x"}}}
+    with pytest.raises(ApiError) as refused:
+        RULES.before_create(KINDS.named("configmaps"), doc, 0.0)
+    assert [cause.message.partition(":")[2][:5] for cause in refused.value.causes] == [' "-":', ' "-x"']
+
+
 def test_update_that_changes_nothing_says_so() -> None:
     kind = KINDS.named("configmaps")
     old = {"metadata": {"name": "c", "namespace": "n", "uid": "u", "resourceVersion": "7"}, "data": {"k": "v"}}

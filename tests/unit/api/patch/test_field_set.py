@@ -86,3 +86,13 @@ def test_paths_are_written_as_conflicts_show_them() -> None:
         '.spec.containers[name="c"].image',
         '.spec.ports[port=80,protocol="TCP"].nodePort',
     ]
+
+
+def test_union_names_the_place_itself_first() -> None:
+    """Where nobody orders the set afterwards it is written as it is."""
+    both = union({"f:a": {"f:x": {}}}, {"f:a": {".": {}, "f:y": {}}})
+    assert both is not None
+    assert list(both["f:a"]) == [".", "f:x", "f:y"]
+    leaf = union({"f:a": {"f:x": {}}}, {"f:a": {}})
+    assert leaf is not None
+    assert list(leaf["f:a"]) == [".", "f:x"]
