@@ -54,11 +54,11 @@ def _created(name: str, spec: dict[str, Any]) -> Step:
     return step
 
 
-def _created_twice(name: str, spec: dict[str, Any]) -> Step:
-    """The second is made of what became of the first, where it may be."""
+def _created_alike(alike: list[str], spec: dict[str, Any]) -> Step:
+    """The later ones are made of what became of the first, where they may be."""
 
     async def step(api: Api, names: list[str]) -> Any:
-        return [await _created(name, spec)(api, names) for _ in range(2)]
+        return [await _created(name, spec)(api, names) for name in alike]
 
     return step
 
@@ -227,7 +227,9 @@ _CLAIM_METADATA = st.sampled_from(
 _STEPS = st.lists(
     st.one_of(
         st.builds(_created, st.sampled_from(["a", "bad", "B!"]), _SPECS),
-        st.builds(_created_twice, st.sampled_from(["web-", "web-", "a"]), _SPECS),
+        st.builds(
+            _created_alike, st.sampled_from([["web-", "web-"], ["a", "a"], ["a", "b", "B!"], ["b", "bad", "c"]]), _SPECS
+        ),
         st.builds(
             _patched, st.sampled_from(["admin", "system:node:n1", "system:node:n2"]), st.integers(0, 1), _CONDITIONS
         ),

@@ -118,12 +118,12 @@ class Proposer:
         self._clock = clock
 
     def known(self, kind: Kind, namespace: str, caller: Caller) -> CachedNewObject | None:
-        """What the caller has sent, if it was sent before in the same bytes: then it need not be read."""
+        """What the caller has sent, if it was sent before in the same bytes but for the name: it need not be read."""
         found = self._create_cache.find_by_body(kind, namespace, caller)
         if found is None:
             return None
-        cached, prefix = found
-        return CachedNewObject(kind=kind, now=self._clock.now(), generate_name=prefix, cached=cached)
+        cached, name, prefix = found
+        return CachedNewObject(kind=kind, now=self._clock.now(), name=name, generate_name=prefix, cached=cached)
 
     async def prepare(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> NewObject:
         """`doc` is structurally clean and belongs to what is given back from here on."""

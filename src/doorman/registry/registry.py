@@ -142,7 +142,7 @@ class Registry:
         return await self._create(namespace, new, caller, is_waited_for=is_waited_for)
 
     async def create_again(self, kind: Kind, namespace: str, caller: Caller) -> Stored | None:
-        """Write what the caller has sent, unread, if it was sent before in the same bytes; None when it was not."""
+        """Write what the caller has sent, unread, if it was sent before in the same bytes but for the name; or None."""
         known = self.proposer.known(kind, namespace, caller)
         return await self._create(namespace, known, caller) if known is not None else None
 

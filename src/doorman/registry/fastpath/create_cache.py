@@ -9,7 +9,7 @@ everything that was looked up is still as it was.
     {"generateName":"web-", "spec":{...}}   first: all steps; kept with   namespaces/x @ 12, limitranges as of 40, ...
     {"generateName":"web-", "spec":{...}}   again: the same bytes, new name, if those are unchanged
 
-What a client sends again byte for byte is not even read again.
+What a client sends again byte for byte, or but for the name that stands in it, is not even read again.
 
 A name that admission drew at random is drawn anew for each.
 
@@ -23,6 +23,7 @@ A plugin whose answer depends on more than that (an expression may read the name
 is not cacheable, and nothing is kept of it.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -57,8 +58,12 @@ CACHED_BYTES_MAX: Final = 64 * 1024
 _GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
 _OWNER: Final = frozenset({"name", "uid"})
 
+_NAME: Final = re.compile(rb'"name"\s*:\s*"([ !#-\[\]-~]+)"')
+"""A text without escapes, and without what JSON or a name could not have."""
+
 _last_change: Final = attrgetter("last_change")
 _encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
 
 
 class RecordedReads:
@@ -235,10 +240,31 @@ def _claim_key(kind: Kind, namespace: str, doc: Document, user: User, manager: s
     return None if uid.encode() in key else key
 
 
-def _body_key(namespace: str, caller: Caller) -> bytes:
-    assert caller.sent is not None, "whoever sends nothing does not send it again"
-    media_type, validation, body = caller.sent
-    return _encode((namespace, caller.user, caller.manager, media_type, validation)) + body
+def _sender_key(namespace: str, caller: Caller, media_type: str, validation: str) -> bytes:
+    return _encode((namespace, caller.user, caller.manager, media_type, validation))
+
+
+def _without_name(body: bytes) -> tuple[bytes, str]:
+    """A body with a gap where the first text called "name" was, and that text; empty when there is none that could be
+    an object's. Bodies that have the same rest differ in that text alone: JSON has no NUL, so the gap is at one place.
+
+    >>> _without_name(b'{"metadata":{"name":"a"},"spec":{"name":"b"}}')
+    (b'{"metadata":{"name":"\\x00"},"spec":{"name":"b"}}', 'a')
+    """
+    found = _NAME.search(body)
+    if found is None:
+        return b"", ""
+    begins, ends = found.span(1)
+    return b"%b\0%b" % (body[:begins], body[ends:]), found[1].decode()
+
+
+def _is_name_of_object(body: bytes, gap: bytes) -> bool:
+    """Whether the text that a body lacks is the name of the object, and nothing's inside of it."""
+    try:
+        metadata = _decode(gap.replace(b"\0", b"-")).get("metadata", {})
+        return bool(metadata.get("name") == "-" and _decode(body)["metadata"]["name"] != "-")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, AttributeError):
+        return False  # it was sent as something else than JSON
 
 
 class CreateCache:
@@ -250,7 +276,7 @@ class CreateCache:
         self._is_on = is_on
         self._entries: OrderedDict[Hashable, CachedObject] = OrderedDict()
         self._bodies: OrderedDict[bytes, tuple[Hashable, str]] = OrderedDict()
-        """Keys, and prefixes of names, by the bytes that were sent."""
+        """Keys, and prefixes of names, by the bytes that were sent; those of named ones have a gap."""
 
     def key(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> Hashable | None:
         """The same for objects that are alike; None when none ever are."""
@@ -270,26 +296,42 @@ class CreateCache:
         return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
 
     def remember_body(self, kind: Kind, namespace: str, key: Hashable, doc: Document, caller: Caller) -> None:
-        """What has this key, read from what the caller sent. A name is not sent again, a warning is said again, and a
-        dry run is let to do what others are not.
+        """What has this key, read from what the caller sent. A warning is said again, and a dry run is let to do what
+        others are not.
         """
         metadata = doc["metadata"]
         if kind.storage != PODS or caller.sent is None or caller.warnings or caller.dry_run:
             return
-        if metadata.get("name") or not metadata.get("generateName") or len(caller.sent[-1]) > CACHED_BYTES_MAX:
+        media_type, validation, body = caller.sent
+        if len(body) > CACHED_BYTES_MAX:
             return
-        self._bodies[_body_key(namespace, caller)] = (key, metadata["generateName"])
+        prefix = ""
+        if metadata.get("name"):
+            gap, name = _without_name(body)
+            if name != metadata["name"] or not _is_name_of_object(body, gap):
+                return
+            body = gap
+        elif not (prefix := metadata.get("generateName")):
+            return
+        self._bodies[_sender_key(namespace, caller, media_type, validation) + body] = (key, prefix)
         if len(self._bodies) > ENTRIES_MAX:
             self._bodies.popitem(last=False)
 
-    def find_by_body(self, kind: Kind, namespace: str, caller: Caller) -> tuple[CachedPod, str] | None:
-        """What became of what was sent before in the same bytes, and the prefix of its name."""
-        found = self._bodies.get(_body_key(namespace, caller)) if kind.storage == PODS else None
+    def find_by_body(self, kind: Kind, namespace: str, caller: Caller) -> tuple[CachedPod, str, str] | None:
+        """What became of what was sent before in the same bytes but for the name; and the name, or else its prefix."""
+        if kind.storage != PODS or caller.sent is None:
+            return None
+        media_type, validation, body = caller.sent
+        sender = _sender_key(namespace, caller, media_type, validation)
+        found, name = self._bodies.get(sender + body), ""
+        if found is None and len(body) <= CACHED_BYTES_MAX:
+            gap, name = _without_name(body)
+            found = self._bodies.get(sender + gap)
         if found is None:
             return None
         key, prefix = found
         entry = self.find(key)
-        return (entry, prefix) if isinstance(entry, CachedPod) else None
+        return (entry, name, prefix) if isinstance(entry, CachedPod) else None
 
     def find(self, key: Hashable) -> CachedObject | None:
         """What became of one with this key, if all that admission looked up for it is as it was."""

@@ -2,16 +2,20 @@
 
 import asyncio
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
 from doorman.registry.cache.stored_object import Stored
+from doorman.registry.fastpath.create_cache import _is_name_of_object, _without_name
 from doorman.runtime.control_plane import ControlPlane
 from doorman.runtime.settings import Settings
 from doorman.store.sqlite_store import SqliteStore
@@ -345,7 +349,10 @@ async def test_what_is_sent_again_in_the_same_bytes_comes_out_alike() -> None:
     ("path", "metadata", "known"),
     [
         pytest.param(PODS, {"generateName": "web-"}, 1, id="prefix"),
-        pytest.param(PODS, {"name": "web"}, 0, id="name"),
+        pytest.param(PODS, {"name": "web"}, 1, id="name"),
+        pytest.param(PODS, {"name": "-"}, 0, id="name-as-in-the-gap"),
+        pytest.param(PODS, {"labels": {"name": "web"}, "name": "web"}, 0, id="another-name-before"),
+        pytest.param(PODS, {"annotations": {"name": "a"}, "generateName": "web-"}, 1, id="another-name-and-a-prefix"),
         pytest.param(PODS, {"generateName": "web-", "colour": "red"}, 0, id="warned-of"),
         pytest.param(f"{PODS}?dryRun=All", {"generateName": "web-", "resourceVersion": "7"}, 0, id="dry-run"),
     ],
@@ -360,6 +367,55 @@ async def test_bytes_that_are_known(path: str, metadata: Document, known: int) -
         assert warnings[0] == warnings[1]
         if "resourceVersion" in metadata:
             assert (await api.answer("POST", PODS, body)).status == 500
+
+
+async def test_what_is_sent_again_but_for_its_name_comes_out_alike() -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        made = []
+        for name in ("a", "b.c", "a-much-longer-name"):
+            _, answer = await api.call("POST", PODS, {"metadata": {"name": name}, "spec": SPEC})
+            made.append(answer)
+            assert answer["metadata"].pop("name") == name
+        assert bodies(api) == 1
+        for answer in made:
+            del answer["metadata"]["uid"], answer["metadata"]["resourceVersion"]
+            (volume,) = answer["spec"]["volumes"]
+            assert answer["spec"]["containers"][0]["volumeMounts"][0]["name"] == volume["name"]
+            answer["spec"]["volumes"] = answer["spec"]["containers"][0]["volumeMounts"] = []
+        assert made[0] == made[1] == made[2]
+        status, refused = await api.call("POST", PODS, {"metadata": {"name": "b.c"}, "spec": SPEC})
+        assert (status, refused["reason"]) == (409, "AlreadyExists")
+        status, refused = await api.call("POST", PODS, {"metadata": {"name": "B c"}, "spec": SPEC})
+        assert (status, refused["details"]["causes"][0]["field"]) == (422, "metadata.name")
+
+
+_NAMES = st.sampled_from(["a", "b", "b.c", "-", "B c", 'quo"ted', "bäh", "null"])
+_PLACES = st.lists(
+    st.tuples(st.sampled_from(["metadata", "spec", "labels"]), st.sampled_from(["name", "a"])), min_size=1, max_size=3
+)
+
+
+def _body(places: list[tuple[str, str]], names: list[str]) -> bytes:
+    """JSON as a client could write it, members twice included."""
+    members = [
+        f'"{place}":{{{json.dumps(member)} :{json.dumps(value)}}}'
+        for (place, member), value in zip(places, names, strict=False)
+    ]
+    return ("{" + ",".join(members) + "}").encode()
+
+
+@given(places=_PLACES, first=st.lists(_NAMES, min_size=3), second=st.lists(_NAMES, min_size=3))
+def test_bodies_with_the_same_gap_differ_in_the_name_alone(
+    places: list[tuple[str, str]], first: list[str], second: list[str]
+) -> None:
+    bodies = (_body(places, first), _body(places, second))
+    gaps = [_without_name(body) for body in bodies]
+    if gaps[0][0] != gaps[1][0] or not _is_name_of_object(bodies[0], gaps[0][0]):
+        return
+    docs = [json.loads(body) for body in bodies]
+    assert [doc["metadata"].pop("name") for doc in docs] == [name for _, name in gaps]
+    assert docs[0] == docs[1]
 
 
 async def test_bytes_of_somebody_else_are_read() -> None:
