@@ -49,6 +49,8 @@ SERVERS_OWN: Final[Mapping[str, tuple[str, str, int]]] = {
 _OLD_DEFINITION: Final = "apiextensions.k8s.io/v1beta1"
 _OWN_GROUP: Final = "doorman.dev"
 _WRITTEN_BY_A_SERVER: Final = b'"managedFields":['
+_CAPACITY: Final = b'"capacity":{'
+_ALLOCATABLE: Final = b'"allocatable":{"'
 _REVISION_INSIDE: Final = b'"resourceVersion":"'
 _REFERENCE: Final = b',"involvedObject":{'
 """With which an event goes on behind its metadata: the object it is about has a revision, too."""
@@ -181,8 +183,12 @@ def _own_kept(kind: str, name: str, doc: Document) -> bytes:
 
 
 def _is_whole(storage: str, value: bytes) -> bool:
-    """Whether an API server wrote it, of a kind of which it leaves no defaults to be filled in when it is read."""
-    return storage not in WITH_STATUS_DEFAULTS and _WRITTEN_BY_A_SERVER in value
+    """Whether an API server wrote it, and left no defaults to be filled in when it is read."""
+    if storage == "nodes":  # written often, and all that it may lack is one member
+        is_complete = _ALLOCATABLE in value or _CAPACITY not in value
+    else:
+        is_complete = storage not in WITH_STATUS_DEFAULTS
+    return is_complete and _WRITTEN_BY_A_SERVER in value
 
 
 def _forms() -> dict[str, _Form]:

@@ -202,3 +202,16 @@ def test_defaults_that_a_kube_apiserver_fills_in_when_it_reads_are_filled_in(obj
     doc = document(objects.to_kept("persistentvolumeclaims/d/c", value))
     assert doc["status"] == {"phase": "Pending"}
     assert doc["spec"]["volumeMode"] == "Filesystem"
+
+
+def test_node_is_taken_as_it_is_unless_a_default_is_wanting(objects: EtcdObjects) -> None:
+    """What can be allocated is the capacity, if nothing is said of it; a member of its own that is unknown tells."""
+    head = b'{"kind":"Node","apiVersion":"v1","metadata":{'
+    whole = b'"name":"n","managedFields":[]},"status":{"allocatable":{"cpu":"4"},"capacity":{"cpu":"8"}},"odd":1}'
+    without = b'"name":"n","managedFields":[]},"spec":{},"odd":1}'
+    for kept in (whole, without):
+        assert objects.to_kept("nodes/n", head + kept + b"\n") == kept
+    wanting = b'"name":"n","managedFields":[]},"status":{"capacity":{"cpu":"8"}},"odd":1}'
+    doc = document(objects.to_kept("nodes/n", head + wanting + b"\n"))
+    assert doc["status"]["allocatable"] == {"cpu": "8"}
+    assert "odd" not in doc
