@@ -20,7 +20,7 @@ CATCH_UP_SECONDS_MAX: Final = 3.0
 PROGRESS_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 0.1
 UNDECIDED: Final = "request did not complete within the allotted timeout"
-GATHER_SECONDS: Final = 0.005
+GATHER_SECONDS: Final = 0.002
 """etcd tells of every transaction by itself. What comes within this time of the last that was published is read and
 published together: readers are woken once, and each does more at a time. Nothing waits while there is little to tell.
 """
