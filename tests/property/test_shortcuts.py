@@ -228,7 +228,9 @@ _STEPS = st.lists(
     st.one_of(
         st.builds(_created, st.sampled_from(["a", "bad", "B!"]), _SPECS),
         st.builds(
-            _created_alike, st.sampled_from([["web-", "web-"], ["a", "a"], ["a", "b", "B!"], ["b", "bad", "c"]]), _SPECS
+            _created_alike,
+            st.sampled_from([["web-", "web-"], ["a", "a"], ["a", "b.c", "B!"], ["b", "bad", "c"]]),
+            _SPECS,
         ),
         st.builds(
             _patched, st.sampled_from(["admin", "system:node:n1", "system:node:n2"]), st.integers(0, 1), _CONDITIONS

@@ -54,6 +54,7 @@ def test_list_at_a_revision_is_what_was_there(seed: int, namespace: str, after: 
 
 def test_views_of_versions_past_are_kept_for_a_while_and_not_for_ever() -> None:
     collection = Collection("configmaps", DECODE, 0)
+    collection.follow(Selection(storage="configmaps"), None)
     versions: list[Stored] = []
     for revision in range(1, PAST_VIEWS_MAX + 10):
         new = Stored(Entry("a/b", b'"name":"x"}}', revision, 1), "a/b", DECODE)
@@ -62,3 +63,17 @@ def test_views_of_versions_past_are_kept_for_a_while_and_not_for_ever() -> None:
         versions.append(new)
     kept = [version.revision for version in versions if version._view is not None]
     assert kept == list(range(len(versions) - PAST_VIEWS_MAX, len(versions) + 1))
+
+
+def test_views_of_versions_past_that_nobody_follows_are_not_kept() -> None:
+    collection = Collection("configmaps", DECODE, 0)
+    looked_at, overtaken, newest = (
+        Stored(Entry("a/b", b'"name":"x"}}', revision, 1), "a/b", DECODE) for revision in (1, 2, 3)
+    )
+    assert looked_at.view is not None
+    overtaken.base = looked_at
+    collection.apply(CacheChange(1, None, looked_at))
+    collection.apply(CacheChange(2, looked_at, overtaken))
+    assert looked_at._view is not None, "the next version is read upon it"
+    collection.apply(CacheChange(3, overtaken, newest))
+    assert (looked_at._view, overtaken.base) == (None, None)

@@ -11,6 +11,7 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.base.bounds import STORED_BYTES_MAX
 from doorman.base.errors import ApiError, stale
+from doorman.base.json_types import Document
 from doorman.registry.cache.object_reader import object_key
 from doorman.registry.cache.stored_object import Stored, to_kept_bytes, unstored
 from doorman.registry.cache.watch_cache import WatchCache
@@ -25,6 +26,18 @@ FollowUp = Callable[[], Awaitable[None] | None]
 """Something that is done when it is known what became of a proposal."""
 
 SERVERS_FAULT: Final = 500
+
+
+class ProposedObject(msgspec.Struct, frozen=True, gc=False):
+    """What is to be stored, and what follows when it is, or is not."""
+
+    value: bytes
+    """Its kept bytes."""
+    doc: Document = {}
+    on_abort: FollowUp | None = None
+    after_commit: FollowUp | None = None
+    is_bounded: bool = True
+    """It is known to be small enough."""
 
 
 class Proposed(msgspec.Struct, frozen=True, gc=False):

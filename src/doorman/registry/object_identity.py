@@ -1,11 +1,16 @@
 """Who an object is: its name and namespace against those of the request, and owners that are named twice."""
 
+from typing import Final
+
 from doorman.api.kinds import Kind
 from doorman.api.storage_keys import storage_key
 from doorman.base.errors import ApiError, GroupResource, bad_request, conflict, invalid, invalid_object, stale
 from doorman.base.go_format import quote
 from doorman.base.json_types import Document
 from doorman.registry.write_target import WriteTarget
+
+GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
+"""Members of metadata that say which object it is, since when, and who made it so."""
 
 _TWICE = (
     ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may "

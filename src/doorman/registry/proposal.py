@@ -10,16 +10,14 @@ does not depend on the name, `named` the rest.
 
 from collections.abc import Hashable, Mapping
 from functools import partial
-from typing import Final, assert_never
-
-import msgspec
+from typing import Final
 
 from doorman.admission.plugin_contract import Attributes, ClusterReader, Operation
 from doorman.api.kinds import Kind
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.raw_members import RAW_MEMBERS, to_written
 from doorman.base.clock import Clock, Instant
-from doorman.base.errors import ApiError, invalid_object
+from doorman.base.errors import ApiError
 from doorman.base.instants import to_time
 from doorman.base.json_types import Document
 from doorman.base.loop_turns import in_turn
@@ -27,24 +25,15 @@ from doorman.registry.admission.admission_phases import AdmissionPhases
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.stored_object import to_kept_bytes
 from doorman.registry.caller import Caller
-from doorman.registry.commit import FollowUp
+from doorman.registry.commit import ProposedObject
 from doorman.registry.deletion import is_finally_gone
-from doorman.registry.fastpath.create_cache import (
-    CachedClaim,
-    CachedEvent,
-    CachedObject,
-    CachedPod,
-    CreateCache,
-    RecordedReads,
-)
+from doorman.registry.fastpath.create_cache import CachedNewObject, CreateCache, RecordedReads
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.object_identity import check_identity, check_part_uid, drop_repeated_owners, settle_namespace
 from doorman.registry.object_size import kept_within_bounds
 from doorman.registry.strategies import strategy_of
 from doorman.registry.strategy import KindAllocator
-from doorman.registry.write_target import SubresourceObject, WriteTarget
-from doorman.semantics.name_syntax import subdomain_faults
-from doorman.validation.metadata import validate_metadata
+from doorman.registry.write_target import NewObject, SubresourceObject, WriteTarget
 from doorman.validation.warnings import warnings_of
 
 _SERVER_OWNED: Final = frozenset(
@@ -55,23 +44,6 @@ _OWNED_REVIEWS: Final = (
     "SubjectAccessReview", "SelfSubjectAccessReview", "LocalSubjectAccessReview", "TokenReview",
 )  # fmt: skip
 """Of which the answer says who asked for which field."""
-
-
-class NewObject(msgspec.Struct, kw_only=True):
-    """A new object, complete but for its name, its uid and what depends on them."""
-
-    kind: Kind
-    now: Instant
-    doc: Document = {}
-    name: str = ""
-    """As the client chose it, or empty."""
-    generate_name: str = ""
-
-
-class CachedNewObject(NewObject, kw_only=True):
-    """One of which it is known what becomes of it: another one was the same but for its name."""
-
-    cached: CachedObject
 
 
 class AdmittedNewObject(NewObject, kw_only=True):
@@ -85,18 +57,6 @@ class AdmittedNewObject(NewObject, kw_only=True):
     """Under which it may be remembered, with what admission looked up."""
     reads: RecordedReads | None
     warnings_before: int
-
-
-class ProposedObject(msgspec.Struct, frozen=True, gc=False):
-    """What is to be stored, and what follows when it is, or is not."""
-
-    value: bytes
-    """Its kept bytes."""
-    doc: Document = {}
-    on_abort: FollowUp | None = None
-    after_commit: FollowUp | None = None
-    is_bounded: bool = True
-    """It is known to be small enough."""
 
 
 class Proposer:
@@ -117,15 +77,9 @@ class Proposer:
         self._allocators = allocators
         self._clock = clock
 
-    def known(self, kind: Kind, namespace: str, caller: Caller) -> CachedNewObject | None:
-        """What the caller has sent, if it was sent before in the same bytes but for the name: it need not be read."""
-        found = self._create_cache.find_by_body(kind, namespace, caller)
-        if found is None:
-            return None
-        cached, name, prefix = found
-        return CachedNewObject(kind=kind, now=self._clock.now(), name=name, generate_name=prefix, cached=cached)
-
-    async def prepare(self, kind: Kind, namespace: str, doc: Document, caller: Caller) -> NewObject:
+    async def prepare(
+        self, kind: Kind, namespace: str, doc: Document, caller: Caller
+    ) -> AdmittedNewObject | CachedNewObject:
         """`doc` is structurally clean and belongs to what is given back from here on."""
         now = self._clock.now()
         metadata = doc.setdefault("metadata", {})
@@ -165,11 +119,8 @@ class Proposer:
             warnings_before=warnings_before,
         )
 
-    async def named(self, new: NewObject, name: str, uid: str) -> ProposedObject:
+    async def named(self, new: AdmittedNewObject, name: str, uid: str) -> ProposedObject:
         """The object under this name. Raises the refusal."""
-        if isinstance(new, CachedNewObject):
-            return self._named_from_cache(new, name, uid)
-        assert isinstance(new, AdmittedNewObject), "what is not cached was looked at by admission"
         kind, doc, now, attributes, caller = new.kind, new.doc, new.now, new.attributes, new.caller
         metadata = doc["metadata"]
         if name:
@@ -191,27 +142,6 @@ class Proposer:
             return await _allocated(allocator, doc, None, caller)
         undo = strategy_of(kind).undo_create
         return ProposedObject(value, doc, on_abort=None if undo is None else partial(undo, doc))
-
-    def _named_from_cache(self, new: CachedNewObject, name: str, uid: str) -> ProposedObject:
-        kind, doc, created = new.kind, new.doc, to_time(new.now)
-        match new.cached:
-            case CachedPod() as pod:
-                # A generated name is as good as what it was generated from, which the first of its kind had too.
-                if new.name and subdomain_faults(name):
-                    raise invalid_object(kind.kind, kind.group, name, validate_metadata({"metadata": {"name": name}}))
-                # The first one had room, and the create cache keeps nothing that is large.
-                return ProposedObject(pod.value(name, uid, created))
-            case CachedEvent() as event:
-                # Admission and field owners are known; what an event says is its own.
-                self._rules.before_create(kind, doc, new.now)
-                return ProposedObject(event.value(name, uid, created, doc), is_bounded=False)
-            case CachedClaim() as claim:
-                doc["metadata"]["name"] = name
-                if errors := validate_metadata(doc):
-                    raise invalid_object(kind.kind, kind.group, name, errors)
-                return ProposedObject(claim.value(uid, created, doc["metadata"]), is_bounded=False)
-            case other:
-                assert_never(other)
 
     def owners(self, kind: Kind, doc: Document, caller: Caller) -> Document:
         """Who would own which field of a review, as a part of its metadata."""

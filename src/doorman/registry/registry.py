@@ -34,7 +34,7 @@ from doorman.registry.commit import Committer, Proposed, written_object
 from doorman.registry.custom.custom_versions import CustomVersions
 from doorman.registry.deleter import Deleter, DeleteResult
 from doorman.registry.deletion import DeleteOptions, is_finally_gone
-from doorman.registry.fastpath.create_cache import CreateCache
+from doorman.registry.fastpath.create_cache import CachedNewObject, CreateCache
 from doorman.registry.fastpath.lease_renewal import LeaseRenewals
 from doorman.registry.fastpath.object_bytes import ObjectBytes, object_bytes_of
 from doorman.registry.fastpath.short_patches import ShortPatches
@@ -42,7 +42,7 @@ from doorman.registry.fastpath.shortcuts import Shortcuts
 from doorman.registry.kind_rules import KindRules, Unchanged
 from doorman.registry.kinds.service_allocators import RANGES, ServiceAllocators
 from doorman.registry.kinds.service_claims import ServiceClaims
-from doorman.registry.proposal import NewObject, Proposer
+from doorman.registry.proposal import AdmittedNewObject, Proposer
 from doorman.registry.strategies import strategy_of
 from doorman.registry.strategy import KindAllocator, release_of
 from doorman.registry.write_target import WriteTarget
@@ -85,11 +85,11 @@ class Registry:
         self.reader = ObjectReader(store, cache, kinds)
         self.versions = CustomVersions(schema, post, names.uid)
         self.cluster = AdmissionReader(self.reader, self.versions)
-        create_cache = CreateCache(self.cluster, names.suffix, is_on=takes_shortcuts)
         self.shortcuts = Shortcuts(admission, webhooks, self.cluster, is_on=takes_shortcuts)
         rules = KindRules(schema, kinds, comparison_operators=comparison_operators)
+        self._create_cache = CreateCache(self.cluster, names.suffix, rules.before_create, is_on=takes_shortcuts)
         phases = AdmissionPhases(admission, webhooks, self.cluster, EquivalentResourceMapper(kinds, self.versions))
-        self.proposer = Proposer(self.cluster, phases, rules, create_cache, self._allocators, clock)
+        self.proposer = Proposer(self.cluster, phases, rules, self._create_cache, self._allocators, clock)
         self.short_patches = ShortPatches(store, cache, self._committer, self.shortcuts, rules.managed.walker, clock)
         self._deleter = Deleter(
             store,
@@ -143,10 +143,17 @@ class Registry:
 
     async def create_again(self, kind: Kind, namespace: str, caller: Caller) -> Stored | None:
         """Write what the caller has sent, unread, if it was sent before in the same bytes but for the name; or None."""
-        known = self.proposer.known(kind, namespace, caller)
+        known = self._create_cache.find_by_body(kind, namespace, caller, self._clock.now())
         return await self._create(namespace, known, caller) if known is not None else None
 
-    async def _create(self, namespace: str, new: NewObject, caller: Caller, *, is_waited_for: bool = True) -> Stored:
+    async def _create(
+        self,
+        namespace: str,
+        new: AdmittedNewObject | CachedNewObject,
+        caller: Caller,
+        *,
+        is_waited_for: bool = True,
+    ) -> Stored:
         kind, name, prefix = new.kind, new.name, new.generate_name
         is_generated = not name and bool(prefix)
         if not name and not prefix and strategy_of(kind).is_named_by_server:
@@ -157,7 +164,11 @@ class Registry:
             nonlocal name
             if is_generated:
                 name = self._names.generate(prefix)
-            proposed = await self.proposer.named(new, name, self._names.uid())
+            uid = self._names.uid()
+            if isinstance(new, CachedNewObject):
+                proposed = new.named(name, uid)
+            else:
+                proposed = await self.proposer.named(new, name, uid)
             key, value, is_bounded = kind.store_key(namespace, name), proposed.value, proposed.is_bounded
             if kind.stored_version:
                 # Of another document: this one is wanted again should the name be taken.

@@ -1,10 +1,11 @@
-"""What a write is about: an object, and the subresource through which it is written."""
+"""What a write is about: an object, and the subresource through which it is written; or one that is new."""
 
 from collections.abc import Callable
 
 import msgspec
 
 from doorman.api.kinds import Kind
+from doorman.base.clock import Instant
 from doorman.base.json_types import Document
 
 
@@ -39,3 +40,14 @@ class WriteTarget(msgspec.Struct, frozen=True, gc=False):
     def endpoint(self) -> str:
         """The subresource that the request names, as admission and field owners see it."""
         return self.subresource if self.part is None else self.part.subresource
+
+
+class NewObject(msgspec.Struct, kw_only=True):
+    """A new object, complete but for its name, its uid and what depends on them."""
+
+    kind: Kind
+    now: Instant
+    doc: Document = {}
+    name: str = ""
+    """As the client chose it, or empty."""
+    generate_name: str = ""

@@ -10,8 +10,8 @@ from typing import Final
 from doorman.api.machinery import label_syntax as label_names
 from doorman.api.machinery.label_syntax import label_key_faults
 
-_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+DNS_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
 _DNS_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _PORT_FORM: Final = "[-a-z0-9]+"
 _PERCENT_FORM: Final = "[0-9]+%"
@@ -21,7 +21,7 @@ _SERVICE_LABEL: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SERVICE_DOMAIN: Final = rf"{_SERVICE_LABEL}(\.{_SERVICE_LABEL})*"
 _SERVICE_DOMAIN_RE: Final = re.compile(_SERVICE_DOMAIN)
 _SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN)
-_LABEL_RE: Final = re.compile(_LABEL)
+_LABEL_RE: Final = re.compile(DNS_LABEL)
 _DNS_1035_RE: Final = re.compile(_DNS_1035)
 
 SUBDOMAIN_BYTES_MAX: Final = 253
@@ -41,7 +41,7 @@ SERVICE_DOMAIN_FAULT: Final = (
 )
 DNS_LABEL_FAULT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    f"an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+    f"an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{DNS_LABEL}')"
 )
 DNS_1035_FAULT: Final = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "

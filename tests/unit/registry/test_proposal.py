@@ -9,8 +9,9 @@ from doorman.api.kinds import Kind
 from doorman.base.errors import ApiError
 from doorman.registry.cache.stored_object import unstored
 from doorman.registry.caller import Caller
+from doorman.registry.fastpath.create_cache import CachedNewObject
 from doorman.registry.kind_rules import Unchanged
-from doorman.registry.proposal import Proposer
+from doorman.registry.proposal import AdmittedNewObject, Proposer
 from doorman.registry.write_target import WriteTarget
 from support.api import Api, running_api
 
@@ -32,6 +33,7 @@ def parts(api: Api, resource: str = "configmaps") -> tuple[Proposer, Kind]:
 async def proposed(api: Api, doc: dict[str, Any], resource: str = "configmaps", caller: Caller = CALLER) -> Any:
     proposer, kind = parts(api, resource)
     prepared = await proposer.prepare(kind, "default", doc, caller)
+    assert isinstance(prepared, AdmittedNewObject)
     new = await proposer.named(prepared, prepared.name or f"{prepared.generate_name}x", "uid-1")
     return unstored(new.value, "", 0).document()
 
@@ -83,8 +85,8 @@ async def test_second_of_the_same_is_made_as_the_first_was() -> None:
 
         first = await proposed(api, pod("a"), "pods")
         prepared = await proposer.prepare(kind, "default", pod("b"), CALLER)
-        assert prepared.cached is not None
-        second = unstored((await proposer.named(prepared, "b", "uid-2")).value, "", 0).document()
+        assert isinstance(prepared, CachedNewObject)
+        second = unstored(prepared.named("b", "uid-2").value, "", 0).document()
         for doc in (first, second):
             for name in ("name", "uid"):
                 doc["metadata"].pop(name)

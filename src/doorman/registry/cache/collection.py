@@ -199,9 +199,12 @@ class Collection:
         self.changes_bytes += len(stored.value)
         while len(self._changes) > CHANGES_MAX or self.changes_bytes > CHANGES_BYTES_MAX:
             self.forget_oldest_change()
-        self._dispatch(change)
-        if change.old is not None:
-            self._past_views.add(change.old)
+        if self._streams or self._pinned:
+            self._dispatch(change)
+            if change.old is not None:
+                self._past_views.add(change.old)
+        elif change.old is not None and (change.new is None or change.new.base is None):
+            change.old.forget_views()  # nobody is about to be told of it
 
     def forget_oldest_change(self) -> None:
         gone = self._changes.popleft()

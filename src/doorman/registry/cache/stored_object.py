@@ -124,6 +124,12 @@ class Stored:
         """A version that is past is kept for its bytes; its view is made again should somebody want it."""
         self._view = self.base = None
 
+    def forget_views(self) -> None:
+        """Its own, and that of the version it was made upon."""
+        if self.base is not None:
+            self.base.forget_view()
+        self.forget_view()
+
     @property
     def labels(self) -> dict[str, str]:
         found: dict[str, str] = self.view.metadata.labels

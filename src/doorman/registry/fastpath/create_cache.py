@@ -32,34 +32,36 @@ from typing import Any, Final
 import msgspec
 
 from doorman.admission.plugin_contract import Attributes, Docs, Weigh
-from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.api.raw_members import to_written
 from doorman.api.views.admissionregistration import MUTATING, MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING
 from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.api.well_known import EVENTS, PODS
+from doorman.base.clock import Instant
+from doorman.base.instants import to_time
 from doorman.base.json_types import Document
 from doorman.registry.admission.admission_reader import AdmissionReader
 from doorman.registry.cache.collection import Collection
 from doorman.registry.caller import Caller
+from doorman.registry.commit import ProposedObject
+from doorman.registry.fastpath.cached_claim import CachedClaim, claim_key
+from doorman.registry.object_identity import GIVEN_LATER
+from doorman.registry.write_target import NewObject
+from doorman.semantics.name_syntax import DNS_LABEL, LABEL_BYTES_MAX, dns_label_faults
 from doorman.semantics.pods.pod_resources import Amounts
 from doorman.store.store_contract import Entry
 
 WEBHOOKS: Final = (MUTATING, VALIDATING, MUTATING_POLICIES, MUTATING_BINDINGS)
 """Kinds that say who else is to be asked about a write."""
-OWN_METADATA: Final = frozenset({"name", "generateName", "ownerReferences"})
-"""Of a claim: what another one has otherwise."""
 ENTRIES_MAX: Final = 256
-UID_CHARACTERS_MIN: Final = 16
-"""A shorter one might occur in a field's name by chance."""
 CACHED_BYTES_MAX: Final = 64 * 1024
 """Of longer ones nothing is kept: nobody fills the memory with large pods."""
 
-_GIVEN_LATER: Final = ("name", "uid", "creationTimestamp", "managedFields", "resourceVersion")
-_OWNER: Final = frozenset({"name", "uid"})
+BeforeCreate = Callable[[Kind, Document, Instant], None]
+"""The last changes of a new object, in place, and whether it is valid."""
 
-_NAME: Final = re.compile(rb'"name"\s*:\s*"([ !#-\[\]-~]+)"')
-"""A text without escapes, and without what JSON or a name could not have."""
+
+_NAME: Final = re.compile(rf'"name"\s*:\s*"({DNS_LABEL})"'.encode())
 
 _last_change: Final = attrgetter("last_change")
 _encode: Final = msgspec.json.Encoder().encode
@@ -115,49 +117,61 @@ class RecordedReads:
         self._objects.setdefault(key, self._cluster.newest_entry(key))
 
 
+class CachedNewObject(NewObject, kw_only=True):
+    """One of which it is known what becomes of it: another one was the same but for its name."""
+
+    cached: "CachedObject"
+
+    def named(self, name: str, uid: str) -> ProposedObject:
+        """The object under this name. Raises the refusal."""
+        return self.cached.named(self, name, uid)
+
+
 class CachedPod:
     """Everything of a pod but its name, uid and times, as kept bytes."""
 
-    __slots__ = ("_generated", "_metadata", "_suffix", "_tail", "reads")
+    __slots__ = ("_generated", "_metadata", "_suffix", "_tail")
 
-    def __init__(
-        self, doc: Document, reads: RecordedReads, generated: Sequence[str], suffix: Callable[[], str]
-    ) -> None:
+    def __init__(self, doc: Document, generated: Sequence[str], suffix: Callable[[], str]) -> None:
         self._metadata = _CachedMetadata(doc["metadata"])
         kept = _tail_of(doc)
         self._generated = generated[0].rpartition("-")[0] + "-" if generated else ""
         self._tail = kept.split(b'"%s"' % generated[0].encode()) if generated else [kept]
         """In pieces: between them goes the name that admission generates."""
         self._suffix = suffix
-        self.reads = reads
 
-    def value(self, name: str, uid: str, time: str) -> bytes:
-        """The kept bytes (see `doorman.registry.cache.stored_object`). The name is well formed: it needs no escapes."""
+    def named(self, new: NewObject, name: str, uid: str) -> ProposedObject:
+        """The name is well formed, or generated from what the first of its kind had too."""
         tail = self._tail[0]
         if self._generated:
             tail = f'"{self._generated}{self._suffix()}"'.encode().join(self._tail)
-        return self._metadata.value(name, uid, time) + tail
+        # The first one had room, and nothing is kept that is large.
+        return ProposedObject(self._metadata.value(name, uid, to_time(new.now)) + tail)
 
 
 class CachedEvent:
     """The metadata of an event but its name, uid and times, as kept bytes."""
 
-    __slots__ = ("_metadata", "reads")
+    __slots__ = ("_before_create", "_metadata")
 
-    def __init__(self, doc: Document, reads: RecordedReads) -> None:
+    def __init__(self, doc: Document, before_create: BeforeCreate) -> None:
         self._metadata = _CachedMetadata(doc["metadata"])
-        self.reads = reads
+        self._before_create = before_create
 
-    def value(self, name: str, uid: str, time: str, doc: Document) -> bytes:
-        """The kept bytes of the event that says this."""
-        return self._metadata.value(name, uid, time) + _tail_of(doc)
+    def named(self, new: NewObject, name: str, uid: str) -> ProposedObject:
+        """Admission and field owners are known; what an event says is its own."""
+        self._before_create(new.kind, new.doc, new.now)
+        value = self._metadata.value(name, uid, to_time(new.now)) + _tail_of(new.doc)
+        return ProposedObject(value, is_bounded=False)
 
 
 class _CachedMetadata:
+    """As kept bytes (see `doorman.registry.cache.stored_object`). Names are well formed: they need no escapes."""
+
     __slots__ = ("_managed", "_rest")
 
     def __init__(self, metadata: Document) -> None:
-        rest = {name: value for name, value in metadata.items() if name not in _GIVEN_LATER}
+        rest = {name: value for name, value in metadata.items() if name not in GIVEN_LATER}
         self._rest = _encode(rest)[1:-1]
         self._managed = _entries_of(metadata)
 
@@ -166,34 +180,6 @@ class _CachedMetadata:
         stamp = b'{"time":"%s",' % time.encode()
         managed = b",".join([stamp + entry for entry in self._managed])
         return b"".join((head, self._rest, b',"managedFields":[', managed, b"]}"))
-
-
-class CachedClaim:
-    """Everything of a claim but its name, its owner's, uids and times, as kept bytes."""
-
-    __slots__ = ("_managed", "_metadata", "_owner", "_tail", "reads")
-
-    def __init__(self, doc: Document, reads: RecordedReads) -> None:
-        metadata = doc["metadata"]
-        (self._owner,) = metadata["ownerReferences"]
-        rest = {name: value for name, value in metadata.items() if name not in (*_GIVEN_LATER, *OWN_METADATA)}
-        self._metadata = _encode(rest)[1:-1]
-        uid = self._owner["uid"].encode()
-        self._managed = [entry.split(uid) for entry in _entries_of(metadata)]
-        """In pieces: between them goes the owner's uid."""
-        self._tail = _tail_of(to_written(CLAIMS, doc))
-        self.reads = reads
-
-    def value(self, uid: str, time: str, metadata: Document) -> bytes:
-        """The kept bytes of the claim that has this metadata."""
-        (given,) = metadata["ownerReferences"]
-        owner = {**self._owner, "name": given["name"], "uid": given["uid"]}
-        prefix = {"generateName": metadata["generateName"]} if metadata.get("generateName") else {}
-        own = {"name": metadata["name"], "uid": uid, "creationTimestamp": time, **prefix, "ownerReferences": [owner]}
-        stamp = b'{"time":"%s",' % time.encode()
-        managed = b",".join([stamp + given["uid"].encode().join(pieces) for pieces in self._managed])
-        rest = (b",", self._metadata) if self._metadata else ()
-        return b"".join((_encode(own)[1:-1], *rest, b',"managedFields":[', managed, b"]}", self._tail))
 
 
 CachedObject = CachedPod | CachedEvent | CachedClaim
@@ -222,31 +208,13 @@ def _shape_of(doc: Document) -> Hashable:
     return tuple([(name, _shape_of(value)) if type(value) is dict else name for name, value in doc.items()])
 
 
-def _claim_key(kind: Kind, namespace: str, doc: Document, user: User, manager: str) -> Hashable | None:
-    """None for a claim that has no owner, or one that no other could take the place of."""
-    metadata = doc["metadata"]
-    owners: list[Document] = metadata.get("ownerReferences") or []
-    if len(owners) != 1 or not owners[0].keys() >= _OWNER:
-        return None
-    (owner,) = owners
-    uid: str = owner["uid"]
-    if not uid.replace("-", "").isalnum() or len(uid) < UID_CHARACTERS_MIN:
-        return None
-    alike = {name: value for name, value in owner.items() if name not in _OWNER}
-    given = tuple(sorted(OWN_METADATA & metadata.keys()))
-    rest = {name: value for name, value in metadata.items() if name not in OWN_METADATA}
-    sent = to_written(CLAIMS, {**doc, "metadata": rest})
-    key = _encode((kind.group_version, namespace, user, manager, given, alike, sent))
-    return None if uid.encode() in key else key
-
-
 def _sender_key(namespace: str, caller: Caller, media_type: str, validation: str) -> bytes:
     return _encode((namespace, caller.user, caller.manager, media_type, validation))
 
 
 def _without_name(body: bytes) -> tuple[bytes, str]:
     """A body with a gap where the first text called "name" was, and that text; empty when there is none that could be
-    an object's. Bodies that have the same rest differ in that text alone: JSON has no NUL, so the gap is at one place.
+    a pod's. Bodies that have the same rest differ in that text alone: JSON has no NUL, so the gap is at one place.
 
     >>> _without_name(b'{"metadata":{"name":"a"},"spec":{"name":"b"}}')
     (b'{"metadata":{"name":"\\x00"},"spec":{"name":"b"}}', 'a')
@@ -255,6 +223,8 @@ def _without_name(body: bytes) -> tuple[bytes, str]:
     if found is None:
         return b"", ""
     begins, ends = found.span(1)
+    if ends - begins > LABEL_BYTES_MAX:
+        return b"", ""
     return b"%b\0%b" % (body[:begins], body[ends:]), found[1].decode()
 
 
@@ -270,11 +240,19 @@ def _is_name_of_object(body: bytes, gap: bytes) -> bool:
 class CreateCache:
     """What became of new objects, by what was sent, the most recently used ones. Switched off, it knows none."""
 
-    def __init__(self, cluster: AdmissionReader, suffix: Callable[[], str], *, is_on: bool = True) -> None:
+    def __init__(
+        self,
+        cluster: AdmissionReader,
+        suffix: Callable[[], str],
+        before_create: BeforeCreate,
+        *,
+        is_on: bool = True,
+    ) -> None:
         self._cluster = cluster
         self._suffix = suffix
+        self._before_create = before_create
         self._is_on = is_on
-        self._entries: OrderedDict[Hashable, CachedObject] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[CachedObject, RecordedReads]] = OrderedDict()
         self._bodies: OrderedDict[bytes, tuple[Hashable, str]] = OrderedDict()
         """Keys, and prefixes of names, by the bytes that were sent; those of named ones have a gap."""
 
@@ -288,10 +266,12 @@ class CreateCache:
                 return None
             return (kind.group_version, namespace, user.name, user.groups, manager, _shape_of(doc))
         if kind.storage == CLAIMS:
-            return _claim_key(kind, namespace, doc, user, manager)
+            return claim_key(kind, namespace, doc, user, manager)
         if kind.storage != PODS:
             return None
         if "name" in metadata:
+            if dns_label_faults(metadata["name"]):
+                return None  # it is refused, or warned of
             metadata = {name: value for name, value in metadata.items() if name != "name"}
         return _encode((namespace, user, manager, {**doc, "metadata": metadata}))
 
@@ -317,32 +297,35 @@ class CreateCache:
         if len(self._bodies) > ENTRIES_MAX:
             self._bodies.popitem(last=False)
 
-    def find_by_body(self, kind: Kind, namespace: str, caller: Caller) -> tuple[CachedPod, str, str] | None:
-        """What became of what was sent before in the same bytes but for the name; and the name, or else its prefix."""
+    def find_by_body(self, kind: Kind, namespace: str, caller: Caller, now: Instant) -> CachedNewObject | None:
+        """What the caller has sent, if it was sent before in the same bytes but for the name: it need not be read."""
         if kind.storage != PODS or caller.sent is None:
             return None
         media_type, validation, body = caller.sent
         sender = _sender_key(namespace, caller, media_type, validation)
-        found, name = self._bodies.get(sender + body), ""
-        if found is None and len(body) <= CACHED_BYTES_MAX:
+        known, name = self._bodies.get(sender + body), ""
+        if known is None and len(body) <= CACHED_BYTES_MAX:
             gap, name = _without_name(body)
-            found = self._bodies.get(sender + gap)
-        if found is None:
+            known = self._bodies.get(sender + gap)
+        if known is None:
             return None
-        key, prefix = found
-        entry = self.find(key)
-        return (entry, name, prefix) if isinstance(entry, CachedPod) else None
+        key, prefix = known
+        cached = self.find(key)
+        if cached is None:
+            return None
+        return CachedNewObject(kind=kind, now=now, name=name, generate_name=prefix, cached=cached)
 
     def find(self, key: Hashable) -> CachedObject | None:
         """What became of one with this key, if all that admission looked up for it is as it was."""
         entry = self._entries.get(key)
         if entry is None:
             return None
-        if not entry.reads.are_current():
+        cached, reads = entry
+        if not reads.are_current():
             del self._entries[key]
             return None
         self._entries.move_to_end(key)
-        return entry
+        return cached
 
     def reads(self) -> RecordedReads:
         """For admission of a new object: notes what is looked up, beginning with who else would be asked."""
@@ -370,11 +353,13 @@ class CreateCache:
             return
         if (isinstance(key, bytes) and len(key) > CACHED_BYTES_MAX) or len(generated) > 1:
             return
-        self._entries[key] = self._entry(kind, doc, reads, generated)
+        self._entries[key] = (self._cached(kind, doc, generated), reads)
         if len(self._entries) > ENTRIES_MAX:
             self._entries.popitem(last=False)
 
-    def _entry(self, kind: Kind, doc: Document, reads: RecordedReads, generated: Sequence[str]) -> CachedObject:
+    def _cached(self, kind: Kind, doc: Document, generated: Sequence[str]) -> CachedObject:
         if kind.storage == CLAIMS:
-            return CachedClaim(doc, reads)
-        return CachedEvent(doc, reads) if kind.storage == EVENTS else CachedPod(doc, reads, generated, self._suffix)
+            return CachedClaim(doc["metadata"], _entries_of(doc["metadata"]), _tail_of(to_written(CLAIMS, doc)))
+        if kind.storage == EVENTS:
+            return CachedEvent(doc, self._before_create)
+        return CachedPod(doc, generated, self._suffix)

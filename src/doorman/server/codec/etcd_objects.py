@@ -126,7 +126,7 @@ class EtcdObjects:
         storage = key.partition("/")[0]
         form = self._forms.get(storage)
         if form is not None and _is_whole(storage, value) and value.startswith(form.head):
-            kept = value[len(form.head) :].rstrip(b"\n")
+            kept = value[len(form.head) : -1] if value.endswith(b"}\n") else value[len(form.head) :].rstrip(b"\n")
             ends = kept.find(_REFERENCE) if storage == EVENTS else -1
             if kept.find(_REVISION_INSIDE, 0, ends if ends >= 0 else len(kept)) < 0:
                 return kept

@@ -299,7 +299,7 @@ class EtcdReader(KeyIndexReader):
         return key
 
     def _entry(self, key: str, kv: ProtoMessage) -> Entry:
-        told = self._fresh.get(key)
+        told = self._fresh.get(key) if self._fresh else None
         if told is not None and told[0] == kv.mod_revision and told[1] is not None:
             return told[1]
         return Entry(key, self._kept(key, kv), kv.mod_revision, kv.create_revision)

@@ -188,7 +188,7 @@ class EtcdStore(EtcdReader):
 
     def _kept(self, key: str, kv: ProtoMessage) -> bytes:
         """Of a write of our own, which the watch may bring before its answer, what was given: it need not be read."""
-        mine = self._under_way.get(key)
+        mine = self._under_way.get(key) if self._under_way else None
         if mine is not None and mine.value == kv.value and mine.write.value is not None:
             if kv.mod_revision > mine.write.expected:
                 mine.outcome = (kv.mod_revision, kv.create_revision)  # ours, by the uid inside

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorman.api.views.resource.resource_claims import CLAIMS
 from doorman.base.clock import ManualClock
 from doorman.base.errors import ApiError
 from doorman.client.actions import Create, Delete, Patch, PatchType
@@ -36,7 +35,7 @@ async def make(story: Story, **metadata: Any) -> Stored:
 
 
 def entries(story: Story) -> list[bytes]:
-    return list(story.cluster.registry.proposer._create_cache._entries)
+    return list(story.cluster.registry._create_cache._entries)
 
 
 def without_names(stored: Stored) -> Document:
@@ -269,62 +268,11 @@ def test_every_event_is_checked() -> None:
     run_story(story, nodes=0)
 
 
-OWNER_UIDS = ("2c5b4f0e-0d9c-4a3e-9a3e-000000000001", "2c5b4f0e-0d9c-4a3e-9a3e-000000000002")
-CLAIM_SPEC: Document = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}}
-
-
-async def claim(story: Story, pod: str, uid: str, **metadata: Any) -> Document:
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid, "controller": True}
-    head = {"generateName": f"{pod}-", "ownerReferences": [owner], **metadata}
-    body = {"metadata": head, "spec": copy.deepcopy(CLAIM_SPEC)}
-    return (await story.client.create(Create(resource=CLAIMS, namespace="default", body=body))).document()
-
-
-def test_claim_of_the_next_pod_has_its_own_owner() -> None:
-    async def story(cluster: Story) -> None:
-        first = await claim(cluster, "a", OWNER_UIDS[0])
-        kept = entries(cluster)
-        await cluster.advance(60)
-        second = await claim(cluster, "b", OWNER_UIDS[1])
-        assert entries(cluster) == kept, "the second one took the pattern of the first"
-        assert (second["spec"], second["status"]) == (first["spec"], first["status"])
-        metadata = second["metadata"]
-        assert metadata["name"].startswith("b-")
-        (owner,) = metadata["ownerReferences"]
-        assert (owner["name"], owner["uid"], owner["controller"]) == ("b", OWNER_UIDS[1], True)
-        (entry,) = metadata["managedFields"]
-        owned = entry["fieldsV1"]["f:metadata"]["f:ownerReferences"]
-        assert owned == {".": {}, f'k:{{"uid":"{OWNER_UIDS[1]}"}}': {}}
-        assert entry["time"] == metadata["creationTimestamp"] != first["metadata"]["creationTimestamp"]
-
-    run_story(story, nodes=0)
-
-
-def test_every_claim_has_its_metadata_checked() -> None:
-    async def story(cluster: Story) -> None:
-        await claim(cluster, "a", OWNER_UIDS[0])
-        with pytest.raises(ApiError, match="is invalid"):
-            await claim(cluster, "", OWNER_UIDS[0], generateName="b-")
-        with pytest.raises(ApiError, match="is invalid"):
-            await claim(cluster, "B!", OWNER_UIDS[1])
-
-    run_story(story, nodes=0)
-
-
-def test_claim_whose_owner_is_not_told_apart_is_like_no_other() -> None:
-    async def story(cluster: Story) -> None:
-        await claim(cluster, "a", "f")
-        await claim(cluster, "a", OWNER_UIDS[0], labels={OWNER_UIDS[0]: "x"})
-        assert not entries(cluster)
-
-    run_story(story, nodes=0)
-
-
 PODS = "/api/v1/namespaces/default/pods"
 
 
 def bodies(api: Api) -> int:
-    return len(api.cluster.registry.proposer._create_cache._bodies)
+    return len(api.cluster.registry._create_cache._bodies)
 
 
 async def test_what_is_sent_again_in_the_same_bytes_comes_out_alike() -> None:
@@ -373,7 +321,7 @@ async def test_what_is_sent_again_but_for_its_name_comes_out_alike() -> None:
     async with running_api() as api:
         await api.given_account("default")
         made = []
-        for name in ("a", "b.c", "a-much-longer-name"):
+        for name in ("a", "bc", "a-much-longer-name"):
             _, answer = await api.call("POST", PODS, {"metadata": {"name": name}, "spec": SPEC})
             made.append(answer)
             assert answer["metadata"].pop("name") == name
@@ -384,10 +332,22 @@ async def test_what_is_sent_again_but_for_its_name_comes_out_alike() -> None:
             assert answer["spec"]["containers"][0]["volumeMounts"][0]["name"] == volume["name"]
             answer["spec"]["volumes"] = answer["spec"]["containers"][0]["volumeMounts"] = []
         assert made[0] == made[1] == made[2]
-        status, refused = await api.call("POST", PODS, {"metadata": {"name": "b.c"}, "spec": SPEC})
+        status, refused = await api.call("POST", PODS, {"metadata": {"name": "bc"}, "spec": SPEC})
         assert (status, refused["reason"]) == (409, "AlreadyExists")
         status, refused = await api.call("POST", PODS, {"metadata": {"name": "B c"}, "spec": SPEC})
         assert (status, refused["details"]["causes"][0]["field"]) == (422, "metadata.name")
+
+
+@pytest.mark.parametrize("name", ["b.c", "b" * 64])
+async def test_name_that_is_warned_of_is_warned_of_again(name: str) -> None:
+    async with running_api() as api:
+        await api.given_account("default")
+        assert (await api.call("POST", PODS, {"metadata": {"name": "a"}, "spec": SPEC}))[0] == 201
+        answer = await api.answer("POST", PODS, {"metadata": {"name": name}, "spec": SPEC})
+        warnings = [value for header, value in answer.headers if header == "Warning"]
+        assert answer.status == 201
+        assert len(warnings) == 1
+        assert "a DNS label is recommended" in warnings[0]
 
 
 _NAMES = st.sampled_from(["a", "b", "b.c", "-", "B c", 'quo"ted', "bäh", "null"])
