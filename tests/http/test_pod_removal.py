@@ -66,7 +66,7 @@ def test_dry_run_marks_nothing() -> None:
             await api.given_account("default")
             await api.call("POST", PODS, POD)
             before = api.revision
-            status, answer = await api.call("DELETE", f"{PODS}/p?dryRun=All", NOW)
+            status, answer = await api.call("DELETE", f"{PODS}/p", {**NOW, "dryRun": ["All"]})
             assert (status, answer["metadata"]["deletionGracePeriodSeconds"], api.revision) == (200, 0, before)
 
     asyncio.run(main())

@@ -78,7 +78,7 @@ def check_options(options: DeleteOptions) -> None:
     if options.propagation_policy is not None and options.propagation_policy not in _POLICIES:
         supported = (*_POLICIES, "nil")
         errors.append(not_supported("propagationPolicy", options.propagation_policy, supported))
-    if options.dry_run and options.dry_run != ("All",):
+    if any(value != "All" for value in options.dry_run):
         errors.append(not_supported("dryRun", list(options.dry_run), ("All",)))
     if errors:
         raise invalid_object("DeleteOptions", "meta.k8s.io", "", errors)

@@ -93,18 +93,22 @@ def _refusal(call: RequestContext) -> ApiError:
 def caller_of(
     call: RequestContext, options_kind: str, *, patch_type: str = "", given: DeleteOptions | None = None
 ) -> Caller:
-    """On whose behalf the call writes, and how. Raises when its options are wrong."""
+    """On whose behalf the call writes, and how. Raises when its options are wrong. Of a deletion they are `given`: in a
+    body, which makes the query mean nothing, or read from it.
+    """
     query = call.request.query
     manager = query.get("fieldManager")
-    if (query.raw or patch_type) and (errors := _option_errors(query, options_kind, manager, patch_type)):
-        raise invalid_object(options_kind, "meta.k8s.io", "", errors)
+    if given is None and (query.raw or patch_type):
+        errors = _option_errors(query, options_kind, manager, patch_type)
+        if errors:
+            raise invalid_object(options_kind, "meta.k8s.io", "", errors)
     return Caller(
         user=call.user,
         warnings=call.warnings,
         annotations=call.annotations,
         manager=manager or manager_of(call.request.headers.get("user-agent", "")),
         is_apply=patch_type == APPLY_PATCH,
-        dry_run=bool(query.all("dryRun")),
+        dry_run=bool(given.dry_run if given is not None else query.all("dryRun")),
         options=_options(query, options_kind, given),
         sent=(call.request.headers.get("content-type", ""), query.get("fieldValidation"), call.request.body),
         weight_bytes=weight_of(call.request),
@@ -187,8 +191,8 @@ def _unregistered(body: Mapping[str, Any]) -> str:
 def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, Any]:  # the options of a write as JSON
     """What the query says, or the body of a delete, as webhooks see it."""
     found: dict[str, Any] = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
-    if query.raw:
-        for name in ("fieldManager", "fieldValidation", "propagationPolicy"):
+    if query.raw and given is None:
+        for name in ("fieldManager", "fieldValidation"):
             if value := query.get(name):
                 found[name] = value
         if dry_run := query.all("dryRun"):
@@ -220,6 +224,6 @@ def _option_errors(query: Query, options_kind: str, manager: str, patch_type: st
     dry_run = query.all("dryRun")
     if dry_run and any(value != "All" for value in dry_run):
         errors.append(not_supported("dryRun", dry_run, ("All",)))
-    if options_kind != "DeleteOptions" and (wanted := query.get("fieldValidation")) not in FIELD_VALIDATIONS:
+    if (wanted := query.get("fieldValidation")) not in FIELD_VALIDATIONS:
         errors.append(not_supported("fieldValidation", wanted, FIELD_VALIDATIONS))
     return errors
