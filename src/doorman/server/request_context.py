@@ -99,7 +99,7 @@ def caller_of(
     query = call.request.query
     manager = query.get("fieldManager")
     if given is None and (query.raw or patch_type):
-        errors = _option_errors(query, options_kind, manager, patch_type)
+        errors = _option_errors(query, manager, patch_type)
         if errors:
             raise invalid_object(options_kind, "meta.k8s.io", "", errors)
     return Caller(
@@ -208,7 +208,7 @@ def _options(query: Query, kind: str, given: DeleteOptions | None) -> dict[str, 
     return found
 
 
-def _option_errors(query: Query, options_kind: str, manager: str, patch_type: str) -> list[FieldError]:
+def _option_errors(query: Query, manager: str, patch_type: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if patch_type == APPLY_PATCH and not manager:
         errors.append(required("fieldManager", "is required for apply patch"))

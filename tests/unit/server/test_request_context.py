@@ -65,6 +65,21 @@ def test_delete_options(query: str, body: bytes, seconds: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "body", "is_dry"),
+    [
+        pytest.param("dryRun=All", b"", True, id="query"),
+        pytest.param("", b'{"dryRun": ["All"]}', True, id="body"),
+        pytest.param("dryRun=All", b"{}", False, id="query-means-nothing-beside-a-body"),
+        pytest.param("dryRun=Some", b"{}", False, id="not-even-when-it-is-wrong"),
+    ],
+)
+def test_deletion_is_a_dry_run_as_its_options_say(query: str, body: bytes, is_dry: bool) -> None:
+    asked = call(query, body=body)
+    given = delete_options_of(asked, Schema(type_table()))
+    assert caller_of(asked, "DeleteOptions", given=given).dry_run is is_dry
+
+
+@pytest.mark.parametrize(
     ("resource", "query", "body", "warnings"),
     [
         pytest.param("jobs.batch", "", b"", [JOB_PODS_STAY], id="job"),
