@@ -12,12 +12,13 @@ from doorman.api.machinery.map_conversion import conversion_fault, converted
 from doorman.api.machinery.schema import Schema
 from doorman.api.patch.field_paths import FieldWalker, KeylessError
 from doorman.api.patch.json_patch import in_order, json_patch, merge_patch, operation_faults
+from doorman.api.patch.last_applied import applied_before, note_applied
 from doorman.api.patch.managed_fields import Manager
 from doorman.api.patch.server_side_apply import Applier, unheeded_members
 from doorman.api.patch.strategic_merge_patch import strategic_merge
 from doorman.api.patch.typed_config import config_faults, to_typed
 from doorman.api.raw_members import RAW_MEMBERS, RawTexts, as_it_is, canonical, compact, replaced, without_texts
-from doorman.api.well_known import LAST_APPLIED, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from doorman.api.well_known import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from doorman.base.bounds import STRICT_FAULTS_MAX
 from doorman.base.clock import Instant
 from doorman.base.errors import ApiError, Cause, bad_request, conflict
@@ -247,17 +248,14 @@ class ApplyPlan:
                 self.config,
                 self._manager,
                 force=self._force,
+                unowned=applied_before(self._schema, self._kind, shown, self._manager) if shown is not None else None,
                 now=now,
                 where=self._where,
                 kept_metadata=strategy_of(self._kind).kept_metadata(self._kind, self._manager.subresource),
             )
         except KeylessError as error:
             raise self._untyped_live(shown or {}) from error
-        annotations = merged["metadata"].get("annotations") or {}
-        if self._manager.name == "kubectl" and annotations.get(LAST_APPLIED):
-            applied = {"apiVersion": self._kind.group_version, "kind": self._kind.kind, **self.config}
-            text = msgspec.json.encode(applied, order="sorted").decode() + "\n"
-            merged["metadata"]["annotations"] = {**annotations, LAST_APPLIED: text}
+        note_applied(self._kind, merged, self.config, self._manager)
         typed = to_typed(self._schema, self._kind, merged, self._where)
         if shown is not None:
             # Also what this endpoint leaves as it is must be of its type.

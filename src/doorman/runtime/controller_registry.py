@@ -50,6 +50,7 @@ from doorman.controllers.job.ttl_after_finished import TtlAfterFinishedControlle
 from doorman.controllers.node.cloud_node import CloudNodeController
 from doorman.controllers.node.dedicated_nodes_controller import DedicatedNodesController
 from doorman.controllers.node.node_lifecycle import NodeLifecycleController
+from doorman.controllers.node.node_ttl import NodeTtlController
 from doorman.controllers.node.taint_expiry import TaintExpiryController
 from doorman.controllers.pods.pod_gc import PodGcController
 from doorman.controllers.replicas.replica_controller import ReplicaController
@@ -151,6 +152,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
         context.lister("nodes"), context.lister(DEDICATED_NODES)
     ),
     "cloud-node-controller": lambda context: CloudNodeController(context.lister("nodes")),
+    "ttl-controller": lambda context: NodeTtlController(context.lister("nodes")),
     "taint-expiry-controller": lambda context: TaintExpiryController(
         context.lister("nodes"), context.lister(TAINT_RULES)
     ),

@@ -174,9 +174,11 @@ class ManagedFields:
             return
         written = differences.own
         written.changed = without_below(written.changed, _RESET.get((kind.storage, manager.subresource)))
-        if written.changed is None and written.removed is None:
-            return
         entries = entries_of(new)
+        if written.changed is None and written.removed is None:
+            if given != kept:
+                set_entries(new, entries)  # whatever order the writer has put them in
+            return
         own = next((entry for entry in entries if entry.manager == manager), None)
         if own is None:
             own = ManagedEntry(manager=manager, time="", fields=None)

@@ -60,13 +60,15 @@ class Applier:
         *,
         force: bool,
         now: Instant,
+        unowned: FieldSet | None = None,
         where: str = "",
         kept_metadata: Sequence[str] = (),
     ) -> Document:
         """The object after the apply, with its managedFields. `live` is not changed. Raises on conflicts.
 
         All documents are as this version of the kind shows them; what the configuration says is taken as it was
-        said, so the result is to be made an object of its type (`to_typed`). `where` names it in messages.
+        said, so the result is to be made an object of its type (`to_typed`). `where` names it in messages. Of what is
+        `unowned` nobody needs to be asked.
         `kept_metadata` are members of metadata that this endpoint leaves as they are.
         """
         unheeded = unheeded_members(kind, manager.subresource)
@@ -94,12 +96,13 @@ class Applier:
                 merged = pruned
         typed = partial(to_typed, self._schema, kind, where=where)
         differences = Differences(self._walker, self._kinds, kind, merged, _unmanaged(before), typed)
-        self._settle_conflicts(others, differences, force)
+        _settle_conflicts(others, differences, unowned, force=force)
         for entry in others:
             entry.fields = without_below(entry.fields, differences.in_version(entry.manager.api_version).removed)
         changes = differences.own
-        is_same = own is not None and own.fields == wanted and changes.changed is None and changes.removed is None
-        time = own.time if is_same and own is not None else time_of(manager, now)
+        # Who applies what is there already comes to own it, and nothing is said of when.
+        time_before = own.time if own is not None else ""
+        time = time_of(manager, now) if changes.changed is not None or changes.removed is not None else time_before
         merged["metadata"] = dict(merged["metadata"])
         set_entries(merged, [*others, ManagedEntry(manager=manager, time=time, fields=wanted)])
         return merged
@@ -122,18 +125,6 @@ class Applier:
         pruned, merged = (to_typed(self._schema, kind, doc, where) for doc in (pruned, merged))
         gone = Differences(self._walker, self._kinds, kind, pruned, merged)
         return any(intersection(one.fields, gone.in_version(one.manager.api_version).removed) for one in elsewhere)
-
-    def _settle_conflicts(self, others: list[ManagedEntry], differences: Differences, force: bool) -> None:
-        conflicts: list[tuple[ManagedEntry, list[str]]] = []
-        for entry in others:
-            changed = differences.in_version(entry.manager.api_version).changed
-            contested = list(paths(intersection(entry.fields, changed)))
-            if contested:
-                conflicts.append((entry, contested))
-                if force:
-                    entry.fields = difference(entry.fields, changed)
-        if conflicts and not force:
-            raise conflict_error(conflicts)
 
     # Merging
 
@@ -236,6 +227,19 @@ class Applier:
 
     def _field(self, type_name: str | None, name: str) -> FieldType:
         return self._walker.field(type_name, name)
+
+
+def _settle_conflicts(
+    others: list[ManagedEntry], differences: Differences, unowned: FieldSet | None, *, force: bool
+) -> None:
+    """Take what is changed from who else owns it, if that may be."""
+    changes = [(entry, differences.in_version(entry.manager.api_version).changed) for entry in others]
+    contested = [(entry, intersection(entry.fields, changed)) for entry, changed in changes]
+    conflicts = [(entry, found) for entry, fields in contested if (found := list(paths(difference(fields, unowned))))]
+    if conflicts and not force:
+        raise conflict_error(conflicts)
+    for entry, changed in changes:
+        entry.fields = difference(entry.fields, changed)
 
 
 def conflict_error(conflicts: list[tuple[ManagedEntry, list[str]]]) -> ApiError:

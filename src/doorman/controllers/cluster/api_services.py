@@ -2,7 +2,8 @@
 
 The API server does this in Kubernetes. It reads definitions of custom kinds and the APIServices there are.
 
-1. Each group version of the built-in kinds, and each version that an established definition serves, has one.
+1. Each group version of the built-in kinds, and each version that an established definition serves, has one; but for
+   that of APIServices.
 2. One of a group version that is no longer served goes, if it was made here. Others' are left alone.
 
 Keys: names of APIServices, `v1.apps`; `v1.` is the core group.
@@ -22,6 +23,7 @@ from doorman.client.informer_cache import ListerOf
 
 NAME: Final = "apiservice-registration"
 RESOURCE: Final = "apiservices.apiregistration.k8s.io"
+OWN_GROUP: Final = "apiregistration.k8s.io"
 MANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 WORKERS: Final = 8
 
@@ -89,6 +91,7 @@ class ApiServiceController:
             service_name(group, version): (group, version)
             for group, versions in builtin.items()
             for version in versions
+            if group != OWN_GROUP
         }
         self._definitions = definitions
         self._services = services

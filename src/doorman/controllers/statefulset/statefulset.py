@@ -45,10 +45,10 @@ WORKERS: Final = 32
 CLAIM_SECONDS: Final = 1.0
 """After so long an ordinal whose claim is about to go is looked at again."""
 TEXTS: Final = Texts(
-    created="create Pod {pod} in StatefulSet {owner} successful",
-    deleted="delete Pod {pod} in StatefulSet {owner} successful",
-    not_created="create Pod {pod} in StatefulSet {owner} failed error: {error}",
-    not_deleted="delete Pod {pod} in StatefulSet {owner} failed error: {error}",
+    created="Create Pod {pod} in StatefulSet {owner} successful",
+    deleted="Delete Pod {pod} in StatefulSet {owner} successful",
+    not_created="Create Pod {pod} in StatefulSet {owner} failed error: {error}",
+    not_deleted="Delete Pod {pod} in StatefulSet {owner} failed error: {error}",
 )
 
 
@@ -195,7 +195,7 @@ class StatefulSetController(PodOwnerController[StatefulSet]):
             name = body["metadata"]["name"]
             if self._claims.get(f"{meta.namespace}/{name}") is None:
                 yield Create(resource=PERSISTENT_VOLUME_CLAIMS, namespace=meta.namespace, body=body)
-                text = f"create Claim {name} Pod {meta.name}-{ordinal} in StatefulSet {meta.name} success"
+                text = f"Create Claim {name} Pod {meta.name}-{ordinal} in StatefulSet {meta.name} success"
                 yield RecordEvent(
                     regarding=owner.reference, type="Normal", reason="SuccessfulCreate", message=text, component=NAME
                 )

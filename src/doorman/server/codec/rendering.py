@@ -19,7 +19,7 @@ from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, head_of
 from doorman.server.codec.list_bodies import Form, ListBody, ListPage, list_pieces, to_yaml
 from doorman.server.codec.negotiation import YAML, Accepted, unusable_for_list, unusable_for_object
 from doorman.server.request import Response
-from doorman.server.tables import metadata_alone, table_of
+from doorman.server.tables import ROW_KEYS, metadata_alone, table_of
 
 AT_ONCE_MAX: Final = 100
 """Items of a list that are made at once."""
@@ -75,8 +75,11 @@ class Renderer(msgspec.Struct):
             case "Table":
                 table = self._table(kind, [], _list_meta(page))
                 table.pop("rows")
-                rows = (self._table(kind, [stored.document()], {})["rows"][0] for stored in page.items)
-                return self._made(table, "rows", rows, len(page.items))
+                shown, key = page.items, ROW_KEYS.get(kind.storage)
+                if key is not None:
+                    shown = sorted(shown, key=lambda stored: key(stored.document()))
+                rows = (self._table(kind, [stored.document()], {})["rows"][0] for stored in shown)
+                return self._made(table, "rows", rows, len(shown))
             case "PartialObjectMetadataList":
                 items = (_partial(kind, document_of(kind, stored)) for stored in page.items)
                 return self._list_document("PartialObjectMetadataList", META_V1, page, items)

@@ -1,6 +1,6 @@
 """The Table answer: all columns, one row an object. The client hides the wide ones."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from doorman.api.kinds import Kind
@@ -11,7 +11,7 @@ from doorman.base.errors import bad_request
 from doorman.base.json_types import Document
 from doorman.server.tables.admission_columns import ADMISSION_COLUMNS
 from doorman.server.tables.cluster_columns import CLUSTER_COLUMNS
-from doorman.server.tables.column import TableColumn, name_column
+from doorman.server.tables.column import TableColumn, at, name_column
 from doorman.server.tables.core_columns import CORE_COLUMNS, pod_row_conditions
 from doorman.server.tables.custom_columns import columns_of
 from doorman.server.tables.migration_columns import MIGRATION_COLUMNS
@@ -33,6 +33,12 @@ DEFAULT_COLUMNS: Final = (
     name_column(),
     TableColumn("Created At", lambda doc, _now: doc["metadata"].get("creationTimestamp"), type="date"),
 )
+
+
+ROW_KEYS: Final[Mapping[str, Callable[[Document], Any]]] = {
+    "flowschemas.flowcontrol.apiserver.k8s.io": lambda doc: at(doc, "spec.matchingPrecedence", 0),
+}
+"""By what rows are in order before they are by name, where they are: flow schemas are asked in that order."""
 
 
 def table_of(

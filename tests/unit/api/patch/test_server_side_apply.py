@@ -58,6 +58,27 @@ def test_force_takes_the_field() -> None:
     assert owners(taken) == {"a": {"f:spec": {"f:unschedulable": {}}}, "b": {"f:spec": {"f:taints": {}}}}
 
 
+def test_what_is_unowned_is_taken_from_who_is_said_to_own_it() -> None:
+    live = apply(None, node(taints=[K1], unschedulable=True), "a")
+    wanted = node(taints=[K2], unschedulable=False)
+    taints = {"f:spec": {"f:taints": {}}}
+    with pytest.raises(ApiError) as refused:
+        APPLIER.apply(NODES, live, wanted, applies("b"), force=False, unowned=taints, now=NOW)
+    assert [cause.field for cause in refused.value.causes] == [".spec.unschedulable"]
+    both = {"f:spec": {"f:taints": {}, "f:unschedulable": {}}}
+    taken = APPLIER.apply(NODES, live, wanted, applies("b"), force=False, unowned=both, now=NOW)
+    assert owners(taken) == {"b": both}
+
+
+def test_who_applies_what_is_there_owns_it_since_nobody_knows_when() -> None:
+    live = apply(None, node(taints=[K1]), "a")
+    shared = apply(live, node(taints=[K1]), "b", now=NOW + 5)
+    assert [(one["manager"], "time" in one) for one in shared["metadata"]["managedFields"]] == [
+        ("b", False),
+        ("a", True),
+    ]
+
+
 def test_the_same_value_is_owned_by_both() -> None:
     both = apply(apply(None, node(taints=[K1]), "a"), node(taints=[K1]), "b")
     assert owners(both) == {"a": {"f:spec": {"f:taints": {}}}, "b": {"f:spec": {"f:taints": {}}}}

@@ -40,11 +40,16 @@ def cache_of(*views: Any) -> InformerCache[Any]:
 
 
 def controller(*definitions: Any, services: tuple[Any, ...] = ()) -> ApiServiceController:
-    return ApiServiceController({"": ["v1"], "apps": ["v1"]}, cache_of(*definitions), cache_of(*services))
+    builtin = {"": ["v1"], "apps": ["v1"], "apiregistration.k8s.io": ["v1"]}
+    return ApiServiceController(builtin, cache_of(*definitions), cache_of(*services))
 
 
 def test_every_builtin_version_is_looked_at_in_the_beginning() -> None:
     assert [key for key, _ in controller().start(0.0).wakes] == ["v1.", "v1.apps"]
+
+
+def test_version_of_api_services_themselves_has_none() -> None:
+    assert controller().reconcile("v1.apiregistration.k8s.io", 0.0).actions == ()
 
 
 def test_missing_one_is_made_and_one_that_is_there_is_left() -> None:

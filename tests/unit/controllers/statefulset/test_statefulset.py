@@ -82,8 +82,8 @@ def test_claims_come_before_their_pod_and_are_told_of() -> None:
     stage.at(10)
     assert list(stage.documents[CLAIMS]) == ["a/data-s-0"]
     assert [text for _, text in stage.messages("SuccessfulCreate")] == [
-        "create Claim data-s-0 Pod s-0 in StatefulSet s success",
-        "create Pod s-0 in StatefulSet s successful",
+        "Create Claim data-s-0 Pod s-0 in StatefulSet s success",
+        "Create Pod s-0 in StatefulSet s successful",
     ]
 
 

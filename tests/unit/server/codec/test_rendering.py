@@ -92,6 +92,15 @@ def test_table_rows_carry_what_was_asked_for(include: str, shown: str | None) ->
     assert (row["object"] or {}).get("kind") == shown
 
 
+def test_rows_of_flow_schemas_are_in_the_order_in_which_they_are_asked() -> None:
+    schemas = builtin_kinds().named("flowschemas.flowcontrol.apiserver.k8s.io")
+    items = [stored(name, spec={"matchingPrecedence": rank}) for name, rank in (("a", 900), ("b", 5), ("c", 900))]
+    shown = parsed(renderer(conversion="Table").page(schemas, page(*items)))
+    assert [row["cells"][0] for row in shown["rows"]] == ["b", "a", "c"]
+    listed = parsed(renderer().page(schemas, page(*items)))
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["a", "b", "c"]
+
+
 def test_only_the_first_event_of_a_watch_has_columns() -> None:
     watch = renderer(conversion="Table", conversion_version="v1")
     first, second = (json.loads(watch.event(MAPS, "ADDED", stored())) for _ in range(2))
