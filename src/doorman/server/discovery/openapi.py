@@ -165,6 +165,13 @@ def _descriptions(type_name: str) -> dict[str, str]:
     return {**_all_descriptions()["*"], **_all_descriptions().get(type_name, {})}
 
 
+@cache
+def _all_enums() -> dict[str, dict[str, list[str]]]:
+    """The texts that a member may be, where the API says so: by type and field."""
+    found: dict[str, dict[str, list[str]]] = data_file("enums.json")
+    return found
+
+
 def schema_name(type_name: str) -> str:
     for short, long in _PREFIXES.items():
         if type_name.startswith(short + "."):
@@ -177,7 +184,7 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> str:
     if name in schemas:
         return name
     row = type_table()[type_name]
-    told = _descriptions(type_name)
+    told, enums = _descriptions(type_name), _all_enums().get(type_name, {})
     schema: dict[str, Any] = {"type": "object"}
     if "" in told:
         schema["description"] = told[""]
@@ -189,6 +196,8 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> str:
         properties[field_name] = _property(spec, schemas)
         if field_name in told:
             properties[field_name]["description"] = told[field_name]
+        if field_name in enums:
+            _add_enum(properties[field_name], enums[field_name])
         if spec.get("req"):
             needed.append(field_name)
     if properties:
@@ -202,6 +211,14 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> str:
             {"group": group, "version": version, "kind": kind} for group, version, kind in row["gvk"]
         ]
     return name
+
+
+def _add_enum(shown: dict[str, Any], texts: list[str]) -> None:
+    """To a member, or to each of a list."""
+    if shown.get("type") == "array":
+        shown["items"] = {**shown["items"], "enum": texts}
+    else:
+        shown["enum"] = texts
 
 
 def _add_list(row: Kind, item: str, schemas: dict[str, Any]) -> None:
@@ -262,8 +279,6 @@ def _property(spec: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
             out[f"x-kubernetes-{extension}"] = spec[key]
     if spec.get("lk"):
         out["x-kubernetes-list-map-keys"] = spec["lk"]
-    if spec.get("enum"):
-        out["enum"] = spec["enum"]
     if "def" in spec:
         out["default"] = spec["def"]
     return out

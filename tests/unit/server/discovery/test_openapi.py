@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorman.api.kinds import builtin_kinds, type_table
+from doorman.api.kinds import builtin_kinds, data_file, type_table
 from doorman.api.machinery.schema import Schema
 from doorman.server.discovery.openapi import OpenApi
 from doorman.server.request import Query, Request, Response
@@ -82,6 +82,25 @@ def test_version_two_is_empty_for_old_kubectl_and_complete_for_others() -> None:
 
 def test_unknown_place_is_nobodys() -> None:
     assert OPENAPI.answer(Request(method="GET", path="/openapi/v3/apis/no/v1", query=Query(""), headers={})) is None
+
+
+@pytest.mark.parametrize(
+    ("place", "schema", "member", "expected"),
+    [
+        pytest.param(CORE, "core.v1.Taint", "effect", ["NoExecute", "NoSchedule", "PreferNoSchedule"], id="text"),
+        pytest.param(CORE, "core.v1.Taint", "key", None, id="any-text"),
+        pytest.param("/openapi/v3/apis/networking.k8s.io/v1", "networking.v1.NetworkPolicySpec", "policyTypes",
+                     ["Egress", "Ingress"], id="list"),
+    ],
+)  # fmt: skip
+def test_texts_that_a_member_may_be(place: str, schema: str, member: str, expected: list[str] | None) -> None:
+    shown = document(place)["components"]["schemas"][f"io.k8s.api.{schema}"]["properties"][member]
+    assert shown.get("items", shown).get("enum") == expected
+
+
+def test_every_enum_is_of_a_member_that_is_there() -> None:
+    named = [(name, member) for name, members in data_file("enums.json").items() for member in members]
+    assert [(name, member) for name, member in named if member not in type_table()[name]["fields"]] == []
 
 
 @pytest.mark.parametrize(
