@@ -37,6 +37,8 @@ _NAMED: Final = {
     "microtime": "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime",
 }
 """Scalars that Kubernetes describes once and refers to: `kubectl explain` tells a member's type by that name."""
+_REFERRED: Final = {("meta.v1.ManagedFieldsEntry", "fieldsV1"): "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"}
+"""Members of no type in particular to which Kubernetes gives a name all the same."""
 _PREFIXES: Final = {"meta.v1": "io.k8s.apimachinery.pkg.apis.meta.v1"}
 
 
@@ -194,6 +196,9 @@ def _add_schema(type_name: str, schemas: dict[str, Any]) -> str:
     for field_name, field in row["fields"].items():
         spec = field if isinstance(field, dict) else {"t": field}
         properties[field_name] = _property(spec, schemas)
+        if (named := _REFERRED.get((type_name, field_name))) is not None:
+            schemas[named] = properties[field_name]
+            properties[field_name] = {"allOf": [{"$ref": f"#/components/schemas/{named}"}]}
         if field_name in told:
             properties[field_name]["description"] = told[field_name]
         if field_name in enums:

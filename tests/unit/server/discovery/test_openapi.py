@@ -109,8 +109,10 @@ def test_every_enum_is_of_a_member_that_is_there() -> None:
         pytest.param("io.k8s.api.core.v1.HTTPGetAction", "port", "util.intstr.IntOrString", id="number-or-text"),
         pytest.param("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "creationTimestamp", "meta.v1.Time", id="time"),
         pytest.param("io.k8s.api.core.v1.ResourceFieldSelector", "divisor", "api.resource.Quantity", id="quantity"),
+        pytest.param("io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry", "fieldsV1", "meta.v1.FieldsV1",
+                     id="field-set"),
     ],
-)
+)  # fmt: skip
 def test_scalars_with_a_name_are_referred_to(schema: str, member: str, named: str) -> None:
     (reference,) = document()["components"]["schemas"][schema]["properties"][member]["allOf"]
     assert reference["$ref"].endswith(f".{named}")
