@@ -231,9 +231,30 @@ def test_table_of_a_dry_run_has_no_version(server: Server) -> None:
     assert json.loads(text)["metadata"] == {}
 
 
-@pytest.mark.parametrize("path", ["/version", "/api", "/apis", "/api/v1", "/apis/apps/v1"])
+@pytest.mark.parametrize("path", ["/version", "/api", "/api/v1", "/apis/apps/v1"])
 def test_discovery_is_only_read(server: Server, path: str) -> None:
     assert fetch(server, "POST", path, body=b"{}")[0] == 405
+
+
+@pytest.mark.parametrize("path", ["/apis", "/apis/apps"])
+def test_groups_are_told_whatever_the_method_is(server: Server, path: str) -> None:
+    status, _, text = fetch(server, "POST", path, body=b"{}")
+    assert (status, json.loads(text)["kind"]) == (200, "APIGroupList" if path == "/apis" else "APIGroup")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "marked"),
+    [
+        pytest.param({"Impersonate-User": "bob"}, 403, "nosniff", id="not-allowed"),
+        pytest.param({"Impersonate-Group": "g"}, 400, "nosniff", id="nobody-to-act-as"),
+        pytest.param({}, 404, None, id="not-found"),
+    ],
+)
+def test_what_the_authorizer_refuses_is_marked(
+    server: Server, headers: dict[str, str], status: int, marked: str | None
+) -> None:
+    code, found, _ = fetch(server, "GET", f"{NODES}/nope", headers=headers)
+    assert (code, found.get("x-content-type-options")) == (status, marked)
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis", "/apis/apps/v1"])

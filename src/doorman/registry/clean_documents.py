@@ -96,4 +96,6 @@ def tell_problems(head: str, problems: list[str], validation: str, warnings: lis
 
 @cache
 def registered_kinds() -> frozenset[tuple[str, str, str]]:
-    return frozenset((row.group, row.version, row.kind) for row in builtin_kinds().rows)
+    kinds = frozenset((row.group, row.version, row.kind) for row in builtin_kinds().rows)
+    lists = ((row.group, row.version, f"{row.kind}List") for row in builtin_kinds().rows if "list" in row.verbs)
+    return kinds.union(lists)

@@ -99,13 +99,15 @@ def _patched(schema: Schema, kind: Kind, patch: PatchBody, live: Document) -> An
     _check_shape(patch)
     if patch.type == MERGE_PATCH:
         return merge_patch(live, patch.body.value)
-    return strategic_merge(schema, kind.type_name, live, patch.body.value)
+    return strategic_merge(schema, kind.type_name, live, patch.body.value or {})
 
 
 def _check_shape(patch: PatchBody) -> None:
     """Asked when there is something to patch: upstream looks for that first."""
     if patch.type == MERGE_PATCH and patch.body.value is None:
         raise bad_request("Invalid JSON Patch")
+    if patch.type == STRATEGIC_MERGE_PATCH and patch.body.value is None:
+        return
     if not isinstance(patch.body.value, dict):
         head = "error decoding patch: " if patch.type == MERGE_PATCH else ""
         found = json_type(patch.body.value)

@@ -2,23 +2,22 @@
 
 from typing import Final
 
-from doorman.api.kinds import Kinds
-from doorman.base.errors import not_found
+from doorman.base.errors import GroupResource, not_found
 from doorman.base.json_types import Document
 
 RESOURCE: Final = "componentstatuses"
 NAMES: Final = ("controller-manager", "etcd-0", "scheduler")
 
 
-def component_statuses(kinds: Kinds, name: str) -> Document:
+def component_statuses(name: str) -> Document:
     """One of them, or all as `items`. Whoever gets an answer has asked a server whose parts are all there."""
     if not name:
         return {"items": [_status(one) for one in NAMES]}
     if name not in NAMES:
-        raise not_found(kinds.named(RESOURCE).named, name)
+        raise not_found(GroupResource("", "componentstatus"), name)
     return {"kind": "ComponentStatus", "apiVersion": "v1", **_status(name)}
 
 
 def _status(name: str) -> Document:
     healthy = {"type": "Healthy", "status": "True", "message": "ok"}
-    return {"metadata": {"name": name, "creationTimestamp": None}, "conditions": [healthy]}
+    return {"metadata": {"name": name}, "conditions": [healthy]}

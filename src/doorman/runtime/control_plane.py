@@ -200,7 +200,7 @@ class ControlPlane:
                 ZONES: lambda _namespace, name, _user: zones_document(self._controllers.find(reports_zones), name),
                 POD_METRICS: lambda namespace, name, _user: self._metrics.pods(namespace, name),
                 NODE_METRICS: lambda _namespace, name, _user: self._metrics.nodes(name),
-                COMPONENTS: lambda _namespace, name, _user: component_statuses(self.kinds, name),
+                COMPONENTS: lambda _namespace, name, _user: component_statuses(name),
             },
             sources=(controller_source(self.runners), scheduler_source(lambda: self.scheduler)),
             plain={CLOCK_PATH: (clock or ClockService(self._clock)).answer},

@@ -31,7 +31,7 @@ from doorman.registry.write_target import WriteTarget
 from doorman.server.auth_services import ACCESS_GROUPS, AuthServices
 from doorman.server.codec.decoding import decode_object, decode_posted, field_validation
 from doorman.server.codec.list_bodies import ListPage
-from doorman.server.codec.patch_bodies import read_patch
+from doorman.server.codec.patch_bodies import patch_type_of, read_patch
 from doorman.server.codec.rendering import Renderer
 from doorman.server.listing import is_selected, list_page, parse_list_options, parse_revision, parse_selection, too_new
 from doorman.server.request import Response
@@ -183,8 +183,9 @@ class ResourceHandlers:
         info, kind, query = call.info, call.kind, call.request.query
         content_type = call.request.headers.get("content-type", "")
         weight = weight_of(call.request)
-        patch = await in_turn(weight, read_patch, kind, call.request.body, content_type)
-        caller = caller_of(call, "PatchOptions", patch_type=patch.type)
+        patch_type = patch_type_of(kind, content_type)
+        caller = caller_of(call, "PatchOptions", patch_type=patch_type)
+        patch = await in_turn(weight, read_patch, patch_type, call.request.body)
         is_pure = not self._access.guard.is_about(kind)
         target = WriteTarget(kind, info.namespace, info.name, subresource)
         if patch.is_apply:
@@ -338,8 +339,9 @@ class ResourceHandlers:
     async def _scaled_by_patch(self, call: RequestContext) -> tuple[Caller, Transform]:
         info, kind, schema = call.info, call.kind, self._registry.schema
         content_type, weight = call.request.headers.get("content-type", ""), weight_of(call.request)
-        patch = await in_turn(weight, read_patch, SCALE, call.request.body, content_type)
-        caller = caller_of(call, "PatchOptions", patch_type=patch.type)
+        patch_type = patch_type_of(SCALE, content_type)
+        caller = caller_of(call, "PatchOptions", patch_type=patch_type)
+        patch = await in_turn(weight, read_patch, patch_type, call.request.body)
         validation = field_validation(call.request.query, "PatchOptions")
         if patch.is_apply:
             config = checked_config(schema, SCALE, patch)

@@ -19,8 +19,8 @@ class HealthChecks:
 
     async def answer(self, request: Request, *, names_objects: bool = False) -> Response | None:
         """`names_objects`: whether who asks may know what objects are called."""
-        root, _, name = request.path.strip("/").partition("/")
-        if root not in ("healthz", "livez", "readyz"):
+        root, _, name = request.path[1:].partition("/")
+        if request.path == f"/{root}/" or root not in ("healthz", "livez", "readyz"):
             return None
         checks = {
             name: check for name, check in self._checks.items() if root == "readyz" or name not in self._ready_only
@@ -29,7 +29,7 @@ class HealthChecks:
             if name not in checks:
                 return None
             is_well = await _is_well(checks[name])
-            return _text("ok" if is_well else "failed", is_well)
+            return _text("ok" if is_well else "failed", is_well, is_marked=not is_well)
         excluded = request.query.all("exclude")
         lines = []
         is_well = True
@@ -64,10 +64,11 @@ def _warnings(aside: Sequence[SetAside], *, names_objects: bool) -> list[str]:
     return [f"warn: {len(aside)} stored objects are set aside"] if aside else []
 
 
-def _text(body: str, is_well: bool) -> Response:
+def _text(body: str, is_well: bool, *, is_marked: bool = True) -> Response:
+    """`is_marked`: no browser is to guess what it is."""
     return Response(
         status=200 if is_well else 500,
         content_type="text/plain; charset=utf-8",
-        headers=[("X-Content-Type-Options", "nosniff")],
+        headers=[("X-Content-Type-Options", "nosniff")] if is_marked else [],
         body=body.encode(),
     )

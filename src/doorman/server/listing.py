@@ -137,12 +137,15 @@ def parse_revision(text: str) -> int:
     """A resourceVersion from a client."""
     if not text:
         return 0
-    if not text.isascii() or not text.isdigit():
-        raise bad_request(
-            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
-            f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
+    if fault := revision_fault(text):
+        raise bad_request(f"invalid resource version: {fault}")
     return int(text)
+
+
+def revision_fault(text: str) -> str:
+    if text.isascii() and text.isdigit():
+        return ""
+    return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
 
 
 def too_new(revision: int, current: int) -> ApiError:

@@ -12,16 +12,16 @@ from doorman.api.kinds import Kind, is_builtin_group
 from doorman.api.well_known import JSON
 from doorman.base.bounds import BODY_BYTES_MAX
 from doorman.base.clock import Clock
-from doorman.base.errors import ApiError, bad_request, internal, method_not_allowed, no_such_resource, too_large
+from doorman.base.errors import ApiError, bad_request, internal, no_such_resource, too_large
 from doorman.base.generated_names import NameGenerator
 from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.registry.registry import Registry
 from doorman.server.audit import AuditEntry, AuditLog
 from doorman.server.auth.authentication import Authenticator
-from doorman.server.auth.authorization import Authorizer
+from doorman.server.auth.authorization import Authorizer, refusal
 from doorman.server.auth.impersonation import impersonated
 from doorman.server.auth_services import AuthServices
-from doorman.server.codec.negotiation import Accepted, negotiate
+from doorman.server.codec.negotiation import PRODUCED, Accepted, negotiate
 from doorman.server.codec.rendering import Renderer
 from doorman.server.discovery.discovery import Discovery
 from doorman.server.discovery.openapi import OpenApi
@@ -34,12 +34,12 @@ from doorman.server.request import Request, RequestInfo, Response, json_response
 from doorman.server.request_context import RequestContext
 from doorman.server.request_deadlines import Deadline, Deadlines
 from doorman.server.request_metrics import RequestMetrics
+from doorman.server.routes import PRODUCED_BY_VERSION, check_document_route, check_route, has_route
 from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.warning_headers import warning_headers
 
 _PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
 _ONLY_POSTED: Final = ("create",)
-_READING: Final = ("GET", "HEAD")
 _READING_VERBS: Final = ("get", "list", "watch", "deletecollection")
 
 PlainHandler = Callable[[Request], Awaitable[Response]]
@@ -135,7 +135,10 @@ class Pipeline:
         user = self._authenticator.authenticate(request)
         if entry is not None:
             entry.info, entry.user = info, user
-        target = impersonated(user, request.headers, self._authorizer) if request.impersonates else None
+        try:
+            target = impersonated(user, request.headers, self._authorizer) if request.impersonates else None
+        except ApiError as error:
+            return self._not_allowed(error, request)
         if target is not None:
             user = target
             if entry is not None:
@@ -153,7 +156,9 @@ class Pipeline:
     async def _serve(
         self, request: Request, info: RequestInfo, user: User, warnings: list[str], entry: AuditEntry | None
     ) -> Response:
-        self._authorizer.check(user, info)
+        decision = self._authorizer.decide(user, info)
+        if not decision.is_allowed:
+            return self._not_allowed(refusal(user, info, decision.reason), request)
         if entry is not None:
             entry.is_allowed = True
         if not info.is_resource:
@@ -165,6 +170,7 @@ class Pipeline:
             return _page_not_found()
         if kind.deprecation and (not info.subresource or kind.subresource(info.subresource)):
             warnings.append(kind.deprecation)
+        check_route(request, info, kind)
         accepted = self._accepted(request, info, kind)
         renderer = Renderer(
             accepted,
@@ -191,6 +197,8 @@ class Pipeline:
     async def _plain(self, request: Request, user: User) -> Response:
         """Paths that are no resources."""
         path = request.path.rstrip("/") or "/"
+        if request.path.startswith("//"):
+            return _page_not_found()
         if (found := self._discovery.answer(request)) is not None:
             return _discovered(request, found)
         if (found := await self._health.answer(request, names_objects=AUTHENTICATED in user.groups)) is not None:
@@ -205,8 +213,7 @@ class Pipeline:
         if (own := self._own_paths.get(path)) is not None:
             return await own(request)
         if path == "/version":
-            if request.method not in _READING:
-                raise method_not_allowed()
+            check_document_route(request, PRODUCED_BY_VERSION)
             return json_response(VERSION, pretty=True)
         if path == "/":
             return json_response({"paths": self._discovery.paths()}, pretty=True)
@@ -217,7 +224,7 @@ class Pipeline:
 
     def _refused(self, error: ApiError, request: Request) -> Response:
         try:
-            accepted = negotiate(request.headers.get("accept", ""))
+            accepted = negotiate(request.headers.get("accept", ""), converts=False)
         except ApiError:
             accepted = Accepted(pretty=True)
         renderer = Renderer(
@@ -229,8 +236,12 @@ class Pipeline:
         response = renderer.document(error.status(), status=error.code)
         if error.retry_after_seconds:
             response.headers.append(("Retry-After", str(error.retry_after_seconds)))
-        if error.code == 403:
-            response.headers.append(("X-Content-Type-Options", "nosniff"))
+        return response
+
+    def _not_allowed(self, error: ApiError, request: Request) -> Response:
+        """What the authorizer refuses, and nobody else, is marked so that no browser guesses what it is."""
+        response = self._refused(error, request)
+        response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response
 
 
@@ -248,12 +259,12 @@ def unreadable() -> Response:
 
 def _discovered(request: Request, found: Response) -> Response:
     """Discovery in the form the client takes."""
-    if request.method not in _READING:
-        raise method_not_allowed()
+    if has_route(request.path):
+        check_document_route(request, PRODUCED)
     accept = request.headers.get("accept", "")
-    if found.content_type != JSON or "as=" in accept:
+    if found.content_type != JSON:
         return found
-    accepted = negotiate(accept)
+    accepted = negotiate(accept, converts=False)
     if accepted.media_type == JSON:
         return found
     renderer = Renderer(accepted, pretty=False, include_object="", now=0.0)

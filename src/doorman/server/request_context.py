@@ -31,7 +31,7 @@ from doorman.registry.caller import Caller
 from doorman.registry.deletion import DeleteOptions
 from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.server.codec.decoding import FIELD_VALIDATIONS
-from doorman.server.codec.request_bodies import BodyError, YamlBodyError, read_body
+from doorman.server.codec.request_bodies import VERSION_AND_KIND, BodyError, YamlBodyError, read_body
 from doorman.server.request import Query, Request, RequestInfo
 
 _ON_COLLECTIONS: Final = ("list", "watch", "create", "deletecollection")
@@ -174,7 +174,7 @@ def _given_delete_options(call: RequestContext, schema: Schema) -> DeleteOptions
 def _head_fault(given: Any) -> str:  # any JSON value
     """Why nobody can tell what kind of options these are."""
     if not isinstance(given, dict):
-        return f"{json_type(given)} into Go value of type struct"
+        return f"{json_type(given)} into Go value of type {VERSION_AND_KIND}"
     for name in ("apiVersion", "kind"):
         if given.get(name) is not None and not isinstance(given[name], str):
             return f"{json_type(given[name])} into Go struct field .{name} of type string"

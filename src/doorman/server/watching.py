@@ -15,7 +15,7 @@ from doorman.registry.cache.stored_object import Stored
 from doorman.registry.cache.streams import EventType, Stream, StreamEvent
 from doorman.registry.registry import Registry
 from doorman.server.codec.rendering import Renderer
-from doorman.server.listing import parse_revision, parse_selection, too_new
+from doorman.server.listing import parse_revision, parse_selection, revision_fault, too_new
 from doorman.server.request import Query
 
 BOOKMARK_SECONDS: Final = 60.0
@@ -52,7 +52,10 @@ def parse_watch_options(query: Query, rng: random.Random) -> WatchOptions:
             errors.append(not_supported("resourceVersionMatch", match, ("NotOlderThan",)))
     if errors:
         raise invalid_object("ListOptions", "meta.k8s.io", "", errors)
-    revision = parse_revision(query.get("resourceVersion"))
+    text = query.get("resourceVersion")
+    if text and (fault := revision_fault(text)):
+        raise ApiError(500, "", fault)  # upstream does not say that it is the client's
+    revision = parse_revision(text)
     bookmarks = query.flag("allowWatchBookmarks")
     timeout = query.integer_or_none("timeoutSeconds")
     sends = initial if initial is not None else revision == 0

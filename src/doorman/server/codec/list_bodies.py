@@ -5,13 +5,13 @@ How long it will be is told in advance: some clients read twice as fast when the
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-import yaml
 
 from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import AFTER_REVISION, ITEM_HEAD, Stored
+from doorman.server.codec.yaml_output import member_order, to_yaml
 
 PIECE_BYTES: Final = 256 * 1024
 """About so much is joined at once: enough to be fast, little enough not to hold the loop or double the memory."""
@@ -19,7 +19,6 @@ PIECE_BYTES: Final = 256 * 1024
 MADE_PIECE_BYTES: Final = 64 * 1024
 """The same of what is decoded, changed and encoded again for it, which takes much longer."""
 
-_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _encode: Final = msgspec.json.Encoder().encode
 _SEPARATOR: Final = b","
 _END: Final = b"]}"
@@ -79,9 +78,9 @@ class Form(Enum):
 def list_pieces(head: Document, member: str, items: Iterable[Document], form: Form) -> Iterator[bytes]:
     """A list of items that are made one by one, as they are asked for: how long it will be is not known.
 
-    `head` is all there is beside the items, which are the last member.
+    `head` is all there is beside the items, which are the last member; but for YAML, whose members are in order.
     """
-    first, separator, last, write = _WRITERS[form](head, member)
+    first, separator, last, empty, write = _WRITERS[form](head, member)
     gathered, size = [first], len(first)
     is_empty = True
     for item in items:
@@ -94,21 +93,21 @@ def list_pieces(head: Document, member: str, items: Iterable[Document], form: Fo
         if size >= MADE_PIECE_BYTES:
             yield b"".join(gathered)
             gathered, size = [], 0
-    gathered.append(_EMPTY[form] if is_empty else last)
+    gathered.append(empty if is_empty else last)
     yield b"".join(gathered)
 
 
-Writer = tuple[bytes, bytes, bytes, Callable[[Document], bytes]]
-"""What comes first, between items and last, and how an item is written."""
+Writer = tuple[bytes, bytes, bytes, bytes, Callable[[Document], bytes]]
+"""What comes first, between items, last, and instead of that where there are none; and how an item is written."""
 
 
 def _compact(head: Document, member: str) -> Writer:
-    return _encode(head)[:-1] + b',"%s":[' % member.encode(), _SEPARATOR, _END, _encode
+    return _encode(head)[:-1] + b',"%s":[' % member.encode(), _SEPARATOR, _END, _END, _encode
 
 
 def _indented(head: Document, member: str) -> Writer:
     shown = msgspec.json.format(_encode(head), indent=2).removesuffix(b"\n}")
-    return shown + b',\n  "%s": [' % member.encode(), _SEPARATOR, b"\n  ]\n}\n", _indented_item
+    return shown + b',\n  "%s": [' % member.encode(), _SEPARATOR, b"\n  ]\n}\n", b"]\n}\n", _indented_item
 
 
 def _indented_item(item: Document) -> bytes:
@@ -116,7 +115,11 @@ def _indented_item(item: Document) -> bytes:
 
 
 def _yaml(head: Document, member: str) -> Writer:
-    return to_yaml(head) + b"%s:" % member.encode(), b"", b"\n", _yaml_item
+    place = member_order(member)
+    before = {name: value for name, value in head.items() if member_order(name) < place}
+    after = {name: value for name, value in head.items() if member_order(name) > place}
+    first, rest = (to_yaml(part) if part else b"" for part in (before, after))
+    return first + b"%s:" % member.encode(), b"", b"\n" + rest, b" []\n" + rest, _yaml_item
 
 
 def _yaml_item(item: Document) -> bytes:
@@ -124,8 +127,3 @@ def _yaml_item(item: Document) -> bytes:
 
 
 _WRITERS: Final = {Form.COMPACT: _compact, Form.INDENTED: _indented, Form.YAML: _yaml}
-_EMPTY: Final = {Form.COMPACT: _END, Form.INDENTED: b"]\n}\n", Form.YAML: b" []\n"}
-
-
-def to_yaml(value: Any) -> bytes:  # any JSON value
-    return bytes(yaml.dump(value, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, encoding="utf-8"))

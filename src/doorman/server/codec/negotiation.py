@@ -14,7 +14,15 @@ PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
 _OFFERED: Final = f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}"
 _OFFERED_WATCH: Final = f"only the following media types are accepted: {JSON};stream=watch, {PROTOBUF};stream=watch"
+PRODUCED: Final = (JSON, YAML, PROTOBUF)
+PRODUCED_BY_LISTS: Final = (*PRODUCED, f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
+PRODUCED_BY_LOGS: Final = ("text/plain", *PRODUCED)
+
 _CONVERSIONS: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+_UNACCEPTABLE: Final = (406, "NotAcceptable", "Not Acceptable")
+_UNTYPED: Final = (415, "UnsupportedMediaType", "Unsupported Media Type")
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +52,28 @@ def negotiate(accept: str, *, is_watch: bool = False, converts: bool = True) -> 
         found = _match(clause, is_watch)
         if found is not None and (converts or not found.conversion):
             return found
-    raise not_acceptable(_OFFERED_WATCH if is_watch else _OFFERED)
+    # Of a watch the form of the stream is looked at before what is in it.
+    has_stream = any(_match(_Clause(c.type, c.subtype, c.quality, ()), is_watch) is not None for c in _clauses(accept))
+    raise not_acceptable(_OFFERED_WATCH if is_watch and not has_stream else _OFFERED)
+
+
+@lru_cache(maxsize=1024)
+def is_produced(accept: str, produced: tuple[str, ...]) -> bool:
+    """Whether a route that gives these may be asked for: its router looks at whole names and at nothing behind them.
+
+    >>> is_produced("text/html, */*;q=0.1", PRODUCED), is_produced("application/*", PRODUCED)
+    (True, False)
+    """
+    wanted = [clause.partition(";")[0].strip() for clause in (accept or "*/*").split(",")]
+    return "*/*" in wanted or any(one in produced for one in wanted)
+
+
+def check_produced(accept: str, produced: tuple[str, ...], *, is_empty_write: bool = False) -> None:
+    """Raises the router's refusal. Of writes without a body it says that their body is of the wrong type."""
+    if not is_produced(accept, produced):
+        code, reason, text = _UNTYPED if is_empty_write else _UNACCEPTABLE
+        available = f"{code}: {text}\n\nAvailable representations: {', '.join(produced)}"
+        raise ApiError(code, reason, available, details={})
 
 
 @lru_cache(maxsize=256)

@@ -16,8 +16,9 @@ from doorman.api.well_known import JSON, META_V1
 from doorman.base.clock import Instant
 from doorman.base.json_types import Document
 from doorman.registry.cache.stored_object import ITEM_HEAD, Stored, head_of
-from doorman.server.codec.list_bodies import Form, ListBody, ListPage, list_pieces, to_yaml
+from doorman.server.codec.list_bodies import Form, ListBody, ListPage, list_pieces
 from doorman.server.codec.negotiation import YAML, Accepted, unusable_for_list, unusable_for_object
+from doorman.server.codec.yaml_output import to_yaml
 from doorman.server.request import Response
 from doorman.server.tables import ROW_KEYS, metadata_alone, table_of
 
@@ -71,7 +72,12 @@ class Renderer(msgspec.Struct):
                 if self._is_plain() and not kind.conversion:
                     return _list(kind, page)
                 items = (_item(kind, document_of(kind, stored)) for stored in page.items)
-                return self._list_document(f"{kind.kind}List", kind.group_version, page, items)
+                head = {
+                    "kind": f"{kind.kind}List",
+                    "apiVersion": kind.group_version,
+                    "metadata": _list_meta(page, kind),
+                }
+                return self._made(head, "items", items, len(page.items))
             case "Table":
                 table = self._table(kind, [], _list_meta(page))
                 table.pop("rows")
@@ -82,7 +88,8 @@ class Renderer(msgspec.Struct):
                 return self._made(table, "rows", rows, len(shown))
             case "PartialObjectMetadataList":
                 items = (_partial(kind, document_of(kind, stored)) for stored in page.items)
-                return self._list_document("PartialObjectMetadataList", META_V1, page, items)
+                head = {"kind": "PartialObjectMetadataList", "apiVersion": META_V1, "metadata": _list_meta(page)}
+                return self._made(head, "items", items, len(page.items))
             case other:
                 raise unusable_for_list(other, kind)
 
@@ -141,10 +148,6 @@ class Renderer(msgspec.Struct):
             doc = _partial(kind, doc)
         return _line("BOOKMARK", doc)
 
-    def _list_document(self, kind: str, api_version: str, page: ListPage, items: Iterable[Document]) -> Response:
-        head = {"kind": kind, "apiVersion": api_version, "metadata": _list_meta(page)}
-        return self._made(head, "items", items, len(page.items))
-
     def _made(self, head: Document, member: str, items: Iterable[Document], count: int) -> Response:
         """A list whose items are made for this answer: a short one at once, a long one while it is written."""
         is_yaml = self.accepted.media_type == YAML
@@ -183,7 +186,7 @@ def _list(kind: Kind, page: ListPage) -> Response:
     head = b'{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[' % (
         kind.kind.encode(),
         kind.group_version.encode(),
-        _encode(_list_meta(page)),
+        _encode(_list_meta(page, kind)),
     )
     # Upstream keeps custom objects as they were written, and so each says what it is also in a list.
     item_head = head_of(kind.kind, kind.group_version) if kind.is_custom else ITEM_HEAD
@@ -191,9 +194,10 @@ def _list(kind: Kind, page: ListPage) -> Response:
     return Response(chunks=body, length=body.length)
 
 
-def _list_meta(page: ListPage) -> Document:
+def _list_meta(page: ListPage, kind: Kind | None = None) -> Document:
+    """Lists of a custom kind always say where they go on."""
     metadata: Document = {"resourceVersion": str(page.revision)}
-    if page.continue_token:
+    if page.continue_token or (kind is not None and kind.is_custom):
         metadata["continue"] = page.continue_token
     if page.remaining is not None:
         metadata["remainingItemCount"] = page.remaining

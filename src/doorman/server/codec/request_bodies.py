@@ -17,7 +17,7 @@ from doorman.semantics.taints.annotation_lists import syntax_fault
 from doorman.server.codec.negotiation import PROTOBUF, YAML
 from doorman.server.codec.yaml_bodies import YamlError, load_yaml
 
-_VERSION_AND_KIND: Final = (
+VERSION_AND_KIND: Final = (
     r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 )
 """The type that Kubernetes reads first of every body: its messages name it."""
@@ -84,7 +84,7 @@ def as_document(body: Body, expected_kind: str, raw: bytes) -> Document:
     if body.value is None:
         return {}  # what says nothing is no fault: it has no name yet
     if not isinstance(body.value, dict):
-        fault = f"json: cannot unmarshal {json_type(body.value)} into Go value of type {_VERSION_AND_KIND}"
+        fault = f"json: cannot unmarshal {json_type(body.value)} into Go value of type {VERSION_AND_KIND}"
         raise unrecognized(expected_kind, fault, raw)
     return body.value
 

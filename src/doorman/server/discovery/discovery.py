@@ -95,7 +95,7 @@ class Discovery:
                     }
                     for version in versions
                 ]
-                items.append({"metadata": {"name": group, "creationTimestamp": None}, "versions": rows})
+                items.append({"metadata": {"name": group} if group else {}, "versions": rows})
         body = msgspec.json.encode(
             {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
         )
@@ -130,15 +130,22 @@ def _in_order(row: Kind) -> Sequence[Subresource]:
 
 def _subresource(row: Kind, sub: Subresource) -> dict[str, Any]:
     out: dict[str, Any] = {"name": f"{row.resource}/{sub.name}", "singularName": "", "namespaced": row.namespaced}
-    if sub.version:
+    if sub.version and (sub.group, sub.version) != (row.group, row.version):
         out["group"], out["version"] = sub.group, sub.version
     return {**out, "kind": sub.kind, "verbs": sorted(sub.verbs)}
+
+
+def _response_kind(row: Kind, kind: str, group: str = "", version: str = "") -> dict[str, str]:
+    """Of built-in kinds it says nothing of the group and the version in which it stands; custom ones say them."""
+    if not version and row.is_custom:
+        group, version = row.group, row.version
+    return {"group": group, "version": version, "kind": kind}
 
 
 def _aggregated_resource(row: Kind) -> dict[str, Any]:
     out: dict[str, Any] = {
         "resource": row.resource,
-        "responseKind": {"group": row.group, "version": row.version, "kind": row.kind},
+        "responseKind": _response_kind(row, row.kind),
         "scope": "Namespaced" if row.namespaced else "Cluster",
         "singularResource": row.singular,
         "verbs": _verbs(row),
@@ -151,11 +158,7 @@ def _aggregated_resource(row: Kind) -> dict[str, Any]:
         out["subresources"] = [
             {
                 "subresource": sub.name,
-                "responseKind": {
-                    "group": sub.group or row.group,
-                    "version": sub.version or row.version,
-                    "kind": sub.kind,
-                },
+                "responseKind": _response_kind(row, sub.kind, sub.group, sub.version),
                 "verbs": sorted(sub.verbs),
             }
             for sub in _in_order(row)

@@ -70,7 +70,7 @@ class OpenApi:
         if self._two is None or self._two[0] != self._kinds.edition:
             parts = [self._swagger_part(*where) for where in self._places().values()]
             self._two = (self._kinds.edition, msgspec.json.encode(swagger(parts)))
-        return Response(body=self._two[1])
+        return Response(body=self._two[1], headers=[("Vary", "Accept-Encoding, Accept")])
 
     async def prepare(self, request: Request) -> None:
         """Make what takes long to make, a version at a time: others have their turn in between."""
@@ -100,6 +100,7 @@ class OpenApi:
             for place, where in self._places().items()
         }
         response = json_response({"paths": paths})
+        response.content_type = "text/plain; charset=utf-8"  # as upstream, which does not say what it is
         response.headers.append(("Etag", f'"{hashlib.sha512(response.body).hexdigest().upper()}"'))
         return response
 
