@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -33,11 +33,13 @@ FOLDER = TESTS / "conformance" / "corpus"
 DONE = (200, 201)
 ASKED_AGAIN = 3
 STRINGS = (
-    "", " ", "a", "A", "-a", "a-", "a b", "a_b", "a.b", "a/b", "/a", "a//b", "..", "a/b/c", "ä", "\n", "a" * 63, "a" * 64, "a" * 254,
-    "0", "-1", "1", "65536", "1.5", "100m", "1Gi", "1e3", "1e30", "10%", "110%", "true", "null", "*", "=", "a=b", "a,b", "10.0.0.1",
-    "10.0.0.0/8", "::1", "300.0.0.1", "2026-01-01T00:00:00Z", "2026-13-01", "10s", "-10s", "http://a/b", "https://a/b?c", "IfNotPresent",
-    "Never", "Always", "None", "NoSchedule", "NoExecute", "Exists", "Equal", "In", "TCP", "SCTP", "v1", "apps/v1", "example.com/x",
-    "kubernetes.io/x", "k8s.io/", "self == oldSelf", "object.metadata.name == 'a'", "size(self) > 3", "{", "[a", "(", "a$", "Zm9v", "?",
+    "", " ", "a", "A", "-a", "a-", "a b", "a_b", "a.b", "a/b", "/a", "a//b", "..", "a/b/c", "ä", "\n", "a" * 63,
+    "a" * 64, "a" * 254, "0", "-1", "1", "65536", "1.5", "100m", "1Gi", "1e3", "1e30", "10%", "110%", "true",
+    "null", "*", "=", "a=b", "a,b", "10.0.0.1", "10.0.0.0/8", "::1", "300.0.0.1", "2026-01-01T00:00:00Z",
+    "2026-13-01", "10s", "-10s", "http://a/b", "https://a/b?c", "IfNotPresent", "Never", "Always", "None",
+    "NoSchedule", "NoExecute", "Exists", "Equal", "In", "TCP", "SCTP", "v1", "apps/v1", "example.com/x",
+    "kubernetes.io/x", "k8s.io/", "self == oldSelf", "object.metadata.name == 'a'", "size(self) > 3", "{", "[a",
+    "(", "a$", "Zm9v", "?",
 )  # fmt: skip
 NUMBERS = (
     0,
@@ -106,8 +108,8 @@ class Changes:
         (holder, key), path = self.rng.choice(found)
         value = holder[key]
         change = self.rng.choice(
-            (self._remove, self._null, self._other_type, self._empty, self._scalar, self._scalar, self._twice, self._member,
-             self._member, self._transplant, self._transplant, self._unknown, self._renamed, self._many)
+            (self._remove, self._null, self._other_type, self._empty, self._scalar, self._scalar, self._twice,
+             self._member, self._member, self._transplant, self._transplant, self._unknown, self._renamed, self._many)
         )  # fmt: skip
         change(holder, key, value, path)
 

@@ -70,6 +70,7 @@ def clean_object(
 ) -> Document:
     # A decoder that knows the types tells what occurs twice as it meets it, among the unknown fields.
     problems = [] if doc is body.typed else list(body.duplicates)
+    doc = with_owners_reset(doc)
     if kind.type_name:
         try:
             doc, unknown = schema.clean(doc, kind.type_name)
@@ -81,6 +82,14 @@ def clean_object(
     doc.pop("kind", None)
     doc.pop("apiVersion", None)
     return to_stored(kind.conversion, doc) if kind.conversion else doc
+
+
+def with_owners_reset(doc: Document) -> Document:
+    """An empty list of field owners means that nobody is to own anything; it is not one that was left out."""
+    metadata = doc.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") == []:
+        return {**doc, "metadata": {**metadata, "managedFields": [{}]}}
+    return doc
 
 
 def _head(kind: Kind) -> str:

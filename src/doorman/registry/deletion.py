@@ -11,7 +11,7 @@ import msgspec
 from doorman.api.kinds import Kind
 from doorman.api.views.apiextensions import CLEANUP_FINALIZER
 from doorman.api.views.apiextensions import RESOURCE as DEFINITIONS
-from doorman.api.well_known import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
+from doorman.api.well_known import EVENTS, FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from doorman.base.clock import Instant
 from doorman.base.errors import (
     ApiError,
@@ -99,7 +99,9 @@ def _precondition_failed(kind: Kind, name: str, label: str, expected: str, found
         f"the {label} in the precondition ({expected}) does not match the {label} in record ({found}). "
         f"The object might have been {fate}"
     )
-    return conflict(GroupResource(kind.group, kind.kind), name, text)
+    # Events of both groups are those of the first inside.
+    group = kind.group if kind.storage != EVENTS else ""
+    return conflict(GroupResource(group, kind.kind), name, text)
 
 
 def decide_delete(

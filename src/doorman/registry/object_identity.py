@@ -77,6 +77,14 @@ def check_identity(
         raise stale(kind.named, name)
 
 
+def check_unborn(target: WriteTarget, metadata: Document) -> None:
+    """Who writes an object that is not there, and says which one it was, means that one."""
+    if uid := metadata.get("uid"):
+        key = f"/registry{storage_key(target.kind, target.namespace, target.name)}"
+        there = f"UID in precondition: {uid}, UID in object meta: "
+        raise conflict(target.kind.named, target.name, precondition_failed(key, there))
+
+
 def check_part_uid(target: WriteTarget, metadata: Document, before: Document) -> None:
     """The same of a part of an object that is patched: who makes a whole of it again looks whether it is this one's."""
     uid = metadata.get("uid", "")

@@ -23,7 +23,13 @@ from doorman.registry.cache.stored_object import Stored
 from doorman.registry.caller import Caller
 from doorman.registry.clean_documents import Body
 from doorman.registry.kinds.scale import SCALE, applied_replicas, check_scale, scale_part, to_scale, with_scale
-from doorman.registry.object_identity import check_name, check_place, drop_repeated_owners, settle_namespace
+from doorman.registry.object_identity import (
+    check_name,
+    check_place,
+    check_unborn,
+    drop_repeated_owners,
+    settle_namespace,
+)
 from doorman.registry.patch_transforms import ApplyPlan, PatchBody, checked_config, tell_duplicates, transform_of
 from doorman.registry.pod_operations import PodOperations
 from doorman.registry.registry import Registry
@@ -189,6 +195,8 @@ class ResourceHandlers:
         is_pure = not self._access.guard.is_about(kind)
         target = WriteTarget(kind, info.namespace, info.name, subresource)
         if patch.is_apply:
+            if subresource:
+                self._registry.get(kind, info.namespace, info.name)  # of what is not there nothing is read
             plan = await in_turn(weight, self._plan, call, patch, caller, subresource)
             written = await self._registry.update(
                 target,
@@ -232,6 +240,7 @@ class ResourceHandlers:
             self._access.guard.check_create(call.user, info)
             doc = await in_turn(weight_of(call.request), make)
             check_name(doc.get("metadata", {}), info.name)
+            check_unborn(WriteTarget(call.kind, info.namespace, info.name), doc["metadata"])
             if self._access.guard.is_about(call.kind):
                 self._access.guard.check(call.kind, info.namespace, doc, None, call.user)
             return doc

@@ -18,7 +18,7 @@ from doorman.registry.patch_transforms import APPLY_PATCH
 from doorman.registry.registry import Registry
 from doorman.server.audit import AuditEntry, AuditLog
 from doorman.server.auth.authentication import Authenticator
-from doorman.server.auth.authorization import Authorizer, refusal
+from doorman.server.auth.authorization import Authorizer, refusal_of
 from doorman.server.auth.impersonation import impersonated
 from doorman.server.auth_services import AuthServices
 from doorman.server.codec.negotiation import PRODUCED, Accepted, negotiate
@@ -34,7 +34,7 @@ from doorman.server.request import Request, RequestInfo, Response, json_response
 from doorman.server.request_context import RequestContext
 from doorman.server.request_deadlines import Deadline, Deadlines
 from doorman.server.request_metrics import RequestMetrics
-from doorman.server.routes import PRODUCED_BY_VERSION, check_document_route, check_route, has_route
+from doorman.server.routes import PRODUCED_BY_VERSION, check_document_route, has_route, route_refusal
 from doorman.server.subresources.pod_logs import LogsOf
 from doorman.server.warning_headers import warning_headers
 
@@ -158,7 +158,7 @@ class Pipeline:
     ) -> Response:
         decision = self._authorizer.decide(user, info)
         if not decision.is_allowed:
-            return self._not_allowed(refusal(user, info, decision.reason), request)
+            return self._not_allowed(refusal_of(user, info, decision.reason), request)
         if entry is not None:
             entry.is_allowed = True
         if not info.is_resource:
@@ -170,7 +170,11 @@ class Pipeline:
             return _page_not_found()
         if kind.deprecation and (not info.subresource or kind.subresource(info.subresource)):
             warnings.append(kind.deprecation)
-        check_route(request, info, kind)
+        if not kind.is_custom:
+            accept, is_verb = request.headers.get("accept", ""), info.verb in kind.verbs
+            refusal = route_refusal(request.method, accept, info.verb, info.subresource, is_verb, not request.body)
+            if refusal is not None:
+                raise refusal()
         accepted = self._accepted(request, info, kind)
         renderer = Renderer(
             accepted,

@@ -2,13 +2,15 @@
 and of the documents that list them. It knows which methods there are, and which forms of an answer.
 """
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
-from doorman.api.kinds import Kind, is_builtin_group
+from doorman.api.kinds import is_builtin_group
 from doorman.api.well_known import JSON
-from doorman.base.errors import method_not_allowed, no_such_resource
-from doorman.server.codec.negotiation import PRODUCED, PRODUCED_BY_LISTS, PRODUCED_BY_LOGS, check_produced
-from doorman.server.request import Request, RequestInfo
+from doorman.base.errors import ApiError, method_not_allowed, no_such_resource
+from doorman.server.codec.negotiation import PRODUCED, PRODUCED_BY_LISTS, PRODUCED_BY_LOGS, produced_refusal
+from doorman.server.request import Request
 
 PRODUCED_BY_VERSION: Final = (JSON,)
 _WRITES: Final = ("POST", "PUT", "PATCH")
@@ -18,24 +20,27 @@ _GROUP_DOCUMENT_PARTS: Final = 2
 """`/apis/GROUP`: up to there documents are written by somebody else, who looks at no method."""
 
 
-def check_route(request: Request, info: RequestInfo, kind: Kind) -> None:
-    """Of a request about a resource. Raises the router's refusal; custom kinds have none."""
-    if kind.is_custom:
-        return
-    if info.verb == "proxy":
-        raise no_such_resource()
-    if request.method == "HEAD":
-        raise method_not_allowed()
-    if info.subresource in _CONNECTIONS or (info.verb not in kind.verbs and not info.subresource):
-        return
-    is_empty_write = request.method in _WRITES and not request.body
-    check_produced(request.headers.get("accept", ""), _produced(info), is_empty_write=is_empty_write)
+@lru_cache(maxsize=1024)
+def route_refusal(
+    method: str, accept: str, verb: str, subresource: str, is_verb: bool, is_empty: bool
+) -> Callable[[], ApiError] | None:
+    """Of a request about a resource of a built-in kind; custom kinds have no router. Remembered: every request asks.
+
+    `is_verb`: the kind knows it; `is_empty`: there is no body.
+    """
+    if verb == "proxy":
+        return no_such_resource
+    if method == "HEAD":
+        return method_not_allowed
+    if subresource in _CONNECTIONS or not (is_verb or subresource):
+        return None
+    return produced_refusal(accept, _produced(verb, subresource), is_empty_write=method in _WRITES and is_empty)
 
 
-def _produced(info: RequestInfo) -> tuple[str, ...]:
-    if info.subresource == "log":
+def _produced(verb: str, subresource: str) -> tuple[str, ...]:
+    if subresource == "log":
         return PRODUCED_BY_LOGS
-    return PRODUCED_BY_LISTS if info.verb in ("list", "watch") else PRODUCED
+    return PRODUCED_BY_LISTS if verb in ("list", "watch") else PRODUCED
 
 
 def has_route(path: str) -> bool:
@@ -47,4 +52,5 @@ def has_route(path: str) -> bool:
 def check_document_route(request: Request, produced: tuple[str, ...]) -> None:
     if request.method != "GET":
         raise method_not_allowed()
-    check_produced(request.headers.get("accept", ""), produced)
+    if (refusal := produced_refusal(request.headers.get("accept", ""), produced)) is not None:
+        raise refusal()

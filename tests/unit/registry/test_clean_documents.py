@@ -22,6 +22,13 @@ def test_kind_and_version_are_taken_off() -> None:
     }
 
 
+def test_empty_list_of_field_owners_is_not_one_that_was_left_out() -> None:
+    assert cleaned({"metadata": {"name": "p", "managedFields": []}}, "Strict", []) == {
+        "metadata": {"name": "p", "managedFields": [{}]}
+    }
+    assert cleaned({"metadata": {"name": "p"}}, "Strict", []) == {"metadata": {"name": "p"}}
+
+
 @pytest.mark.parametrize(
     ("validation", "warned"),
     [

@@ -162,5 +162,11 @@ def test_preconditions_refused(wanted: Preconditions, words: str) -> None:
     assert error.value.code == 409
 
 
+def test_events_of_both_groups_are_refused_as_one_kind() -> None:
+    kind = next(row for row in builtin_kinds().rows if row.conversion == "events.events.k8s.io/v1")
+    with pytest.raises(ApiError, match='Operation cannot be fulfilled on Event "x"'):
+        check_preconditions(kind, "x", plain(), Preconditions(uid="other"))
+
+
 def test_preconditions_that_hold() -> None:
     check_preconditions(CONFIGS, "x", plain(), Preconditions(uid="u", resource_version="5"))

@@ -6,7 +6,13 @@ import pytest
 
 from doorman.api.kinds import builtin_kinds
 from doorman.base.errors import ApiError
-from doorman.registry.object_identity import check_identity, check_name, drop_repeated_owners, settle_namespace
+from doorman.registry.object_identity import (
+    check_identity,
+    check_name,
+    check_unborn,
+    drop_repeated_owners,
+    settle_namespace,
+)
 from doorman.registry.write_target import WriteTarget
 
 PODS = builtin_kinds().named("pods")
@@ -38,6 +44,16 @@ def test_namespace_is_the_paths_and_nodes_have_none() -> None:
     assert node == {}
     with pytest.raises(ApiError, match="does not match the namespace sent on the request"):
         settle_namespace(PODS, "d", {"namespace": "e"})
+
+
+def test_object_that_is_gone_is_not_made_by_who_means_that_one() -> None:
+    target = WriteTarget(LEASES, "d", "a")
+    check_unborn(target, {"name": "a", "resourceVersion": "7"})
+    with pytest.raises(ApiError) as refused:
+        check_unborn(target, {"name": "a", "uid": "u"})
+    assert refused.value.code == 409
+    assert "Key: /registry/leases/d/a" in refused.value.message
+    assert refused.value.message.endswith("UID in precondition: u, UID in object meta: ")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from doorman.registry.patch_transforms import (
     tell_duplicates,
     transform_of,
 )
-from doorman.server.codec.patch_bodies import read_patch
+from doorman.server.codec.patch_bodies import patch_type_of, read_patch
 from support.api import running_api
 
 SCHEMA = Schema(type_table())
@@ -32,7 +32,7 @@ NODE = {"metadata": {"name": "n", "labels": {"a": "b"}}, "spec": {"taints": [TAI
 
 
 def patched(patch: Any, media: str, validation: str = "Strict", warnings: list[str] | None = None) -> dict[str, Any]:
-    read = read_patch(NODES, json.dumps(patch).encode(), media)
+    read = read_patch(patch_type_of(NODES, media), json.dumps(patch).encode())
     found = warnings if warnings is not None else []
     return transform_of(SCHEMA, NODES, read, validation, found)(json.loads(json.dumps(NODE)))
 
@@ -146,13 +146,18 @@ def test_refused(media: str, patch: Any, code: int, message: str) -> None:
 @pytest.mark.parametrize("media", [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH])
 def test_what_is_no_json_is_no_patch(media: str) -> None:
     with pytest.raises(ApiError) as caught:
-        read_patch(NODES, b"{bad", media)
+        read_patch(media, b"{bad")
     assert (caught.value.code, caught.value.message) == (400, "invalid JSON patch")
+
+
+def test_applied_configuration_is_an_object() -> None:
+    with pytest.raises(ApiError, match="while decoding JSON: json: cannot unmarshal array"):
+        read_patch(APPLY_PATCH, b"[]")
 
 
 def test_unknown_field_is_warned_about_each_time_anew() -> None:
     warnings: list[str] = []
-    read = read_patch(NODES, b'{"spec":{"bogus":1}}', MERGE_PATCH)
+    read = read_patch(MERGE_PATCH, b'{"spec":{"bogus":1}}')
     transform = transform_of(SCHEMA, NODES, read, "Warn", warnings)
     for _ in range(2):
         assert "bogus" not in transform(json.loads(json.dumps(NODE)))["spec"]
@@ -162,15 +167,15 @@ def test_unknown_field_is_warned_about_each_time_anew() -> None:
 def test_custom_kinds_take_no_strategic_patch() -> None:
     custom = msgspec.structs.replace(NODES, is_custom=True)
     with pytest.raises(ApiError) as caught:
-        read_patch(custom, b"{}", STRATEGIC_MERGE_PATCH)
+        patch_type_of(custom, STRATEGIC_MERGE_PATCH)
     assert (caught.value.code, "strategic" in caught.value.message) == (415, False)
-    assert read_patch(custom, b"kind: Node", APPLY_PATCH).is_apply
+    assert read_patch(patch_type_of(custom, APPLY_PATCH), b"kind: Node").is_apply
 
 
 def test_warnings_of_others_stay_and_those_of_an_attempt_are_told_once() -> None:
     warnings = ["v1 Things are deprecated"]
     body = json.dumps({"spec": {"odd": 1}}).encode()
-    transform = transform_of(SCHEMA, NODES, read_patch(NODES, body, MERGE_PATCH), "Warn", warnings)
+    transform = transform_of(SCHEMA, NODES, read_patch(MERGE_PATCH, body), "Warn", warnings)
     for _ in range(2):
         transform(json.loads(json.dumps(NODE)))
     assert warnings == ["v1 Things are deprecated", 'unknown field "spec.odd"']
@@ -201,7 +206,7 @@ def test_empty_keyed_list_says_nothing_when_applied(kind: Kind) -> None:
 def test_merge_patch_tells_unknown_fields_by_name() -> None:
     warnings: list[str] = []
     body = json.dumps({"spec": {"zeta": 1, "taints": [{"key": "k", "effect": "NoSchedule", "b": 1, "a": 1}]}}).encode()
-    transform_of(SCHEMA, NODES, read_patch(NODES, body, MERGE_PATCH), "Warn", warnings)(json.loads(json.dumps(NODE)))
+    transform_of(SCHEMA, NODES, read_patch(MERGE_PATCH, body), "Warn", warnings)(json.loads(json.dumps(NODE)))
     assert [text.removeprefix('unknown field "spec.').rstrip('"') for text in warnings] == [
         "taints[0].a", "taints[0].b", "zeta",
     ]  # fmt: skip
@@ -209,7 +214,7 @@ def test_merge_patch_tells_unknown_fields_by_name() -> None:
 
 def test_duplicates_in_an_applied_configuration_are_told_last() -> None:
     warnings: list[str] = []
-    patch = read_patch(NODES, b'{"apiVersion":"v1","kind":"Node","kind":"Node"}', APPLY_PATCH)
+    patch = read_patch(APPLY_PATCH, b'{"apiVersion":"v1","kind":"Node","kind":"Node"}')
     tell_duplicates(patch, "Ignore", warnings)
     assert warnings == []
     tell_duplicates(patch, "Warn", warnings)

@@ -160,6 +160,8 @@ class ManagedFields:
         if not kind.type_name or manager.operation == "Apply":
             return
         given, kept = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
+        if manager.subresource:
+            given = None  # through a subresource nobody changes them
         if given is None and kept is not None:
             new["metadata"]["managedFields"] = given = kept
         if given is None or given == [{}]:

@@ -15,7 +15,7 @@ from doorman.api.identity import User
 from doorman.api.kinds import Kind
 from doorman.base.clock import Clock
 from doorman.base.errors import ApiError
-from doorman.server.auth.authorization import Authorizer, refusal
+from doorman.server.auth.authorization import Authorizer, refusal_of
 from doorman.server.auth.node_authorizer import node_of
 from doorman.server.request import RequestInfo
 from doorman.server.request_metrics import RequestMetrics, RequestSeries
@@ -88,7 +88,7 @@ class ComponentRequests:
         if not decision.is_allowed and info.verb == "patch":
             # Our components send patches where upstream's send whole objects; the roles are upstream's.
             decision = self._authorizer.decide(self._user, msgspec.structs.replace(info, verb="update"))
-        return None if decision.is_allowed else refusal(self._user, info, decision.reason)
+        return None if decision.is_allowed else refusal_of(self._user, info, decision.reason)
 
     def count(self, info: RequestInfo, seconds: float, times: int) -> None:
         """Requests that were made together, and succeeded."""

@@ -40,10 +40,10 @@ class Authorizer:
         """Raises the 403 when the user may not."""
         decision = self.decide(user, info)
         if not decision.is_allowed:
-            raise refusal(user, info, decision.reason)
+            raise refusal_of(user, info, decision.reason)
 
 
-def refusal(user: User, info: RequestInfo, reason: str = "") -> ApiError:
+def refusal_of(user: User, info: RequestInfo, reason: str = "") -> ApiError:
     """403, in the words clients know."""
     name = _escaped(user.name)
     tail = f": {reason}" if reason else ""

@@ -1,6 +1,7 @@
 """Which form an answer takes: the Accept header against what the server can give."""
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Final
 
 import msgspec
@@ -57,7 +58,6 @@ def negotiate(accept: str, *, is_watch: bool = False, converts: bool = True) -> 
     raise not_acceptable(_OFFERED_WATCH if is_watch and not has_stream else _OFFERED)
 
 
-@lru_cache(maxsize=1024)
 def is_produced(accept: str, produced: tuple[str, ...]) -> bool:
     """Whether a route that gives these may be asked for: its router looks at whole names and at nothing behind them.
 
@@ -68,12 +68,15 @@ def is_produced(accept: str, produced: tuple[str, ...]) -> bool:
     return "*/*" in wanted or any(one in produced for one in wanted)
 
 
-def check_produced(accept: str, produced: tuple[str, ...], *, is_empty_write: bool = False) -> None:
-    """Raises the router's refusal. Of writes without a body it says that their body is of the wrong type."""
-    if not is_produced(accept, produced):
-        code, reason, text = _UNTYPED if is_empty_write else _UNACCEPTABLE
-        available = f"{code}: {text}\n\nAvailable representations: {', '.join(produced)}"
-        raise ApiError(code, reason, available, details={})
+def produced_refusal(
+    accept: str, produced: tuple[str, ...], *, is_empty_write: bool = False
+) -> Callable[[], ApiError] | None:
+    """The router's, if it has one. Of writes without a body it says that their body is of the wrong type."""
+    if is_produced(accept, produced):
+        return None
+    code, reason, text = _UNTYPED if is_empty_write else _UNACCEPTABLE
+    available = f"{code}: {text}\n\nAvailable representations: {', '.join(produced)}"
+    return partial(ApiError, code, reason, available, details={})
 
 
 @lru_cache(maxsize=256)

@@ -87,6 +87,21 @@ def test_entries_can_be_cleared_and_stay_cleared() -> None:
     assert "managedFields" not in changed(cleared, node("m"), "me")["metadata"]
 
 
+def test_entries_are_not_changed_through_a_subresource() -> None:
+    before = created(node("k"))
+    asked = {**node("k"), "status": {"phase": "x"}}
+    asked["metadata"]["managedFields"] = [{}]
+    after = changed(before, asked, "other", subresource="status")
+    assert [entry["manager"] for entry in after["metadata"]["managedFields"]] == ["me", "other"]
+
+
+def test_entries_that_a_writer_gives_are_put_in_order() -> None:
+    before = changed(created(node("k", a="b")), node("k", "l", a="b"), "other")
+    asked = copy.deepcopy(before)
+    asked["metadata"]["managedFields"].reverse()
+    assert changed(before, asked, "third")["metadata"]["managedFields"] == before["metadata"]["managedFields"]
+
+
 def test_many_managers_become_ancient() -> None:
     labels = {"first": "x"}
     doc = created(node(**labels))

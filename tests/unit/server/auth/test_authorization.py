@@ -4,7 +4,7 @@ import pytest
 
 from doorman.api.identity import User
 from doorman.base.errors import ApiError
-from doorman.server.auth.authorization import Authorizer, refusal
+from doorman.server.auth.authorization import Authorizer, refusal_of
 from doorman.server.auth.rbac_authorizer import Decision
 from doorman.server.request import Query, RequestInfo, parse_request_info
 
@@ -69,7 +69,7 @@ def test_masters_are_asked_nothing() -> None:
     ],
 )  # fmt: skip
 def test_refusals_are_said_as_kubernetes_says_them(method: str, path: str, message: str, details: object) -> None:
-    error = refusal(JANE, ask(method, path))
+    error = refusal_of(JANE, ask(method, path))
     assert error.message == message
     assert error.status()["details"] == details
-    assert refusal(JANE, ask(method, path), "why").message == f"{message}: why"
+    assert refusal_of(JANE, ask(method, path), "why").message == f"{message}: why"
